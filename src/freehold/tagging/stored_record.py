@@ -43,9 +43,10 @@ class Shard:
             return self.records[resource]
         return RecordLost() if self.knowledge is Knowledge.PART else {}
 
-    def with_records(self, changed: Mapping[str, Record]) -> Shard:
+    def with_records(self, changed: Mapping[str, Record | RecordLost]) -> Shard:
         """An empty record says in a shard that was lost that nothing of ours is left; elsewhere absence says it."""
-        records = {**self.records, **changed}
+        stored = {resource: record for resource, record in changed.items() if not isinstance(record, RecordLost)}
+        records = {resource: record for resource, record in self.records.items() if resource not in changed} | stored
         if self.knowledge is Knowledge.ALL:
             records = {resource: record for resource, record in records.items() if record}
         return Shard(self.knowledge, records)
@@ -63,8 +64,8 @@ def shard_of(resource: str) -> int:
     return hashlib.sha256(resource.encode()).digest()[0] % SHARDS
 
 
-def by_shard(records: Mapping[str, Record]) -> dict[int, dict[str, Record]]:
-    found: dict[int, dict[str, Record]] = {}
+def by_shard(records: Mapping[str, Record | RecordLost]) -> dict[int, dict[str, Record | RecordLost]]:
+    found: dict[int, dict[str, Record | RecordLost]] = {}
     for resource, record in records.items():
         found.setdefault(shard_of(resource), {})[resource] = record
     return found

@@ -21,6 +21,7 @@ _metadata = partial(Mutant, "operator/metadata/reconcile.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
+_part = partial(Mutant, "tagging/part_done.py")
 
 MUTANTS = (
     _fleet(
@@ -36,14 +37,14 @@ MUTANTS = (
         "a pass within the lag of the index writes what it has just written",
     ),
     _fleet(
-        "_rules",
-        "cluster_keys=asked_for_on(resource, common.clusters),",
+        "_TermsOf.on",
+        "cluster_keys=clusters,",
         "",
         "the engine and the metadata controller set a key back in turns",
     ),
     _fleet(
-        "_rules",
-        "ignored=common.ignored,",
+        "_TermsOf.on",
+        "ignored=self._common.ignored,",
         "",
         "a key that the operator is told to leave alone is written",
     ),
@@ -154,6 +155,18 @@ MUTANTS = (
         "await self.begin()",
         "pass",
         "a record that went with its head reads as: nothing was ever written",
+    ),
+    _part(
+        "record_of_part",
+        "was if refusal is Refusal.DEFINITE else before",
+        "before",
+        "a write that was refused is a claim: what a person sets there later is removed as ours",
+    ),
+    _part(
+        "record_of_part",
+        "return earlier if not found and isinstance(earlier, RecordLost) else found",
+        "return found",
+        "a refused write makes a lost record read as: nothing was ever written",
     ),
     _writes(
         "carry_out",

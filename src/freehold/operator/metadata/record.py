@@ -122,7 +122,9 @@ class TagRecord:
         shards = {number: self._shard(number, found, named, ring) for number in range(SHARDS)}
         return StoredRecord(shards, named | present, head)
 
-    async def save(self, known: StoredRecord, changes: Mapping[str, Record], ring: KeyRing) -> StoredRecord:
+    async def save(
+        self, known: StoredRecord, changes: Mapping[str, Record | RecordLost], ring: KeyRing
+    ) -> StoredRecord:
         """Store what differs, before anything is written that it is about.
 
         Raises StaleObject where somebody else has written of the same resource since, and RecordFull.
@@ -196,7 +198,7 @@ class TagRecord:
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def _write_shard(
-        self, number: int, known: StoredRecord, records: Mapping[str, Record], ring: KeyRing
+        self, number: int, known: StoredRecord, records: Mapping[str, Record | RecordLost], ring: KeyRing
     ) -> StoredShard:
         """Onto what somebody else has stored meanwhile, if that is about other resources."""
         base = known.shards[number]
