@@ -126,6 +126,36 @@ MUTANTS = (
         "if isinstance(outcome, Outcome):",
         "an object goes while its tags are still there",
     ),
+    _removal(
+        "TagRemoval.reconcile",
+        "await self._means.hold(provider)  # with or without a CloudMetadata",
+        "pass",
+        "Remove that is set after the CloudMetadata went lets the object go with its tags still there",
+    ),
+    _removal(
+        "TagRemoval._work",
+        "if not known.written_for(writer):",
+        "if writer_of(provider, ring).begun is not None and not provider.annotations:",
+        "whoever strips the annotation lets an object go whose tags the record proves",
+    ),
+    _pass(
+        "RemovalPass.run",
+        "forgotten: dict[str, Record] = {each: {} for each in silent if each in placed}",
+        "forgotten: dict[str, Record] = {each: {} for each in silent}",
+        "what another region or account has reads as gone, and the record forgets it",
+    ),
+    _pass(
+        "RemovalPass.run",
+        "nowhere = () if unasked else tuple(each for each in silent if each not in placed)",
+        "nowhere = ()",
+        "an object goes silently although the record proves tags that stay",
+    ),
+    _accounts(
+        "AwsPlace.holds",
+        "return address == own",
+        "return False",
+        "a bucket is never forgotten, and its name in other hands counts as ours",
+    ),
     _accounts(
         "AwsPlace.holds",
         "(arn.region, arn.account) == (self.region, self.account)",

@@ -19,7 +19,7 @@ from freehold.operator.metadata.observer import Observer, nobody
 from freehold.operator.metadata.places import TagAccounts
 from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.work import TagWork
-from freehold.reconcilers.metadata.demand import Defaults, Demand, demand_of
+from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.writer import Begun, annotation, writer_of
@@ -215,6 +215,20 @@ class Means:
         """Note on the object for whom the record says that its tags were written."""
         text = annotation(provider, writer_of(provider, ring).uid, ring)
         await self.change(provider, {"annotations": {names.TAGS_WRITER_ANNOTATION: text}})
+
+    async def hold(self, provider: Provider) -> None:
+        """An object whose tags are to go with it stays until they have gone; any other one can always go."""
+        finalizers, held = provider.finalizers, names.TAGS_FINALIZER in provider.finalizers
+        wanted = deletion_of(provider) is Deletion.REMOVE
+        if wanted and not held:
+            await self.change(provider, {"finalizers": [*finalizers, names.TAGS_FINALIZER]})
+        elif held and not wanted:
+            await self.release(provider)
+
+    async def release(self, provider: Provider) -> None:
+        """Take our finalizer off."""
+        left = [each for each in provider.finalizers if each != names.TAGS_FINALIZER]
+        await self.change(provider, {"finalizers": left})
 
     async def change(self, provider: Provider, metadata: Json) -> None:
         """Raises Conflict where it has changed since it was read."""

@@ -85,6 +85,10 @@ class StoredRecord:
             )
         )
 
+    def place(self, resource: str) -> str:
+        """Where it was when it was written; empty where its id says it, or nobody knows."""
+        return self.shards[shard_of(resource)].shard.places.get(resource, "")
+
     def is_open_for(self, writer: str) -> bool:
         """Whether a write for this object may be under way: intended, and not seen to have succeeded."""
         return any(
@@ -123,16 +127,24 @@ class TagRecord:
         return StoredRecord(shards, named | present, head)
 
     async def save(
-        self, known: StoredRecord, changes: Mapping[str, Record | RecordLost], ring: KeyRing
+        self,
+        known: StoredRecord,
+        changes: Mapping[str, Record | RecordLost],
+        ring: KeyRing,
+        places: Mapping[str, str] | None = None,
     ) -> StoredRecord:
-        """Store what differs, before anything is written that it is about.
+        """Store what differs, before anything is written that it is about. ``places``: see Shard.
 
         Raises StaleObject where somebody else has written of the same resource since, and RecordFull.
         """
         differing = {resource: record for resource, record in changes.items() if known.of(resource) != record}
+        for resource, place in (places or {}).items():
+            record = changes.get(resource, known.of(resource))
+            if record and not isinstance(record, RecordLost) and known.place(resource) != place:
+                differing[resource] = record
         shards = dict(known.shards)
         for number, records in by_shard(differing).items():
-            shards[number] = await self._write_shard(number, known, records, ring)
+            shards[number] = await self._write_shard(number, known, records, ring, places)
         for number, stored in known.shards.items():
             if stored.version and stored.key != ring.writing and shards[number] is stored:
                 shards[number] = await self._write_shard(number, known, {}, ring)
@@ -198,12 +210,19 @@ class TagRecord:
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def _write_shard(
-        self, number: int, known: StoredRecord, records: Mapping[str, Record | RecordLost], ring: KeyRing
+        self,
+        number: int,
+        known: StoredRecord,
+        records: Mapping[str, Record | RecordLost],
+        ring: KeyRing,
+        places: Mapping[str, str] | None = None,
     ) -> StoredShard:
         """Onto what somebody else has stored meanwhile, if that is about other resources."""
         base = known.shards[number]
         while True:
-            shard = base.shard.with_records(records)
+            shard = base.shard.with_records(
+                records, {each: at for each, at in (places or {}).items() if each in records}
+            )
             try:
                 version = await self._put(self._shard_name(number), dumps(shard), base.version, ring)
                 return StoredShard(shard, version, ring.writing)

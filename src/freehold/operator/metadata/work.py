@@ -60,7 +60,7 @@ class TagWork:
         earlier = {plan.resource.id: known.of(plan.resource.id) for plan in todo}
         before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
         try:
-            known = await self.store.save(known, before, self.ring)
+            known = await self.store.save(known, before, self.ring, _places(planned))
         except RecordFull as problem:
             return replace(outcome, problem=str(problem))
         if not todo:
@@ -93,6 +93,11 @@ class TagWork:
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
         )
+
+
+def _places(planned: Planned) -> dict[str, str]:
+    found = {ident: planned.routes[ident].address(ident) for ident in planned.plans}
+    return {ident: address for ident, address in found.items() if address}
 
 
 def _parts(
