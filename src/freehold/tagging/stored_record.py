@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, forgets
 
 SHARDS: Final = 16
 LARGEST: Final = 900_000
@@ -39,6 +39,8 @@ class Shard:
     records: Mapping[str, Record] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
     """Where those resources are whose id does not say it, as their cloud spells it: a bucket."""
+    count: int = 0
+    """How often it has forgotten something: one that is put back from before then is told by it."""
 
     def of(self, resource: str) -> Record | RecordLost:
         if resource in self.records:
@@ -54,7 +56,9 @@ class Shard:
         if self.knowledge is Knowledge.ALL:
             records = {resource: record for resource, record in records.items() if record}
         known = {**self.places, **(places or {})}
-        return Shard(self.knowledge, records, {resource: known[resource] for resource in known if resource in records})
+        kept = {resource: known[resource] for resource in known if resource in records}
+        forgot = any(forgets(self.records.get(resource, {}), record) for resource, record in changed.items())
+        return Shard(self.knowledge, records, kept, self.count + forgot)
 
 
 class DamagedRecord(ValueError):
@@ -88,6 +92,8 @@ def dumps(shard: Shard) -> str:
     }
     if shard.places:
         stored["places"] = dict(shard.places)
+    if shard.count:
+        stored["count"] = shard.count
     text = base64.b64encode(zlib.compress(_text(stored).encode())).decode()
     if len(text) > LARGEST:
         raise RecordFull(
@@ -106,7 +112,7 @@ def loads(text: str) -> Shard:
         sets = [_record(each) for each in stored["sets"]]
         records = {str(resource): sets[number] for resource, number in stored["resources"].items()}
         places = {str(resource): str(place) for resource, place in stored.get("places", {}).items()}
-        return Shard(Knowledge(stored["knowledge"]), records, places)
+        return Shard(Knowledge(stored["knowledge"]), records, places, int(stored.get("count", 0)))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as problem:
         raise DamagedRecord(f"it is no record of tags: {problem}") from problem
 

@@ -258,6 +258,42 @@ MUTANTS = (
         "if False:",
         "after a person accepted the loss of a key no tag is written any more",
     ),
+    _record(
+        "TagRecord.load",
+        "return _of_unknown_age(record) if record.behind else record",
+        "return record",
+        "a record from a backup claims a tag that somebody else has set since, and it is removed",
+    ),
+    _record(
+        "TagRecord._shard",
+        "shard if shard.count >= least else lost",
+        "shard",
+        "one part of the record from a backup claims a tag that somebody else has set since",
+    ),
+    _record(
+        "TagRecord.save",
+        "known = await self._keep_in_mind(known, ring)",
+        "pass",
+        "the first write after a backup makes all the other parts of the old record believed",
+    ),
+    _stored(
+        "Shard.with_records",
+        "return Shard(self.knowledge, records, kept, self.count + forgot)",
+        "return Shard(self.knowledge, records, kept, self.count)",
+        "nothing tells a record from before a key was forgotten",
+    ),
+    _writer(
+        "witnessed",
+        "if writer_of(each, ring).count == count",
+        "if count",
+        "whoever may edit one object makes the whole record count as lost",
+    ),
+    _work(
+        "TagWork._witness",
+        "await self.note(known.total)",
+        "pass",
+        "a record that is put back whole is believed",
+    ),
     _needs(
         "_of_record",
         "if digests else []",

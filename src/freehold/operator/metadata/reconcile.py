@@ -32,7 +32,7 @@ from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
-from freehold.reconcilers.metadata.writer import Begun, begun_by_any, key_of_annotation, writer_of
+from freehold.reconcilers.metadata.writer import Begun, key_of_annotation, writer_of
 from freehold.tagging.sync_period import with_jitter
 
 
@@ -104,7 +104,7 @@ class MetadataReconciler:
             return allowed
         await self._hold(provider, ring)
         try:
-            known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
+            known = await means.load(provider, ring)
         except RecordKeyMissing as problem:
             means.rings.missed()
             return Refused(names.REASON_KEY_MISSING, str(problem))

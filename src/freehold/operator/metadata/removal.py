@@ -24,7 +24,7 @@ from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion
 from freehold.reconcilers.metadata.granting import removal_granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused
-from freehold.reconcilers.metadata.writer import begun_by_any, writer_of
+from freehold.reconcilers.metadata.writer import writer_of
 from freehold.tagging.conflicts import Claim
 
 _ADVICE = "or set spec.deletionPolicy: Retain, and the tags stay"
@@ -85,7 +85,7 @@ class TagRemoval:
     async def _work(self, provider: Provider, writer: str) -> Outcome | Refused | Late:
         means, ring = self._means, self._means.rings.ring
         try:
-            known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
+            known = await means.load(provider, ring)
         except RecordKeyMissing as problem:
             means.rings.missed()
             return Refused(names.REASON_KEY_MISSING, f"{problem}; {_ADVICE}")

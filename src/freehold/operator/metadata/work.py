@@ -35,7 +35,8 @@ class Planned:
 
 @dataclass(frozen=True)
 class TagWork:
-    """What it takes for one object. ``begin`` notes on it that something is written for it.
+    """What it takes for one object. ``begin`` notes on it that something is written for it, ``note`` what
+    the record has counted since (StoredRecord.witnessed).
 
     ``approved``: the digests that a person approved, or empty.
     """
@@ -45,6 +46,7 @@ class TagWork:
     clock: Clock
     configuration: Configuration
     begin: Callable[[], Awaitable[None]]
+    note: Callable[[int], Awaitable[None]]
     approved: str
 
     async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
@@ -64,12 +66,17 @@ class TagWork:
         except RecordFull as problem:
             return replace(outcome, problem=str(problem))
         if not todo:
+            await self._witness(known)
             return outcome
         await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             written |= await carry_out(batches(some), place.send, place.named_in)
         return await self._after(outcome, todo, written, known, earlier)
+
+    async def _witness(self, known: StoredRecord) -> None:
+        if known.total > known.witnessed:
+            await self.note(known.total)
 
     async def _after(
         self,
@@ -83,7 +90,7 @@ class TagWork:
         done = [plan for plan in todo if plan.resource.id not in stopped]
         after: dict[str, Record | RecordLost] = dict(_records((plan, plan.record_after) for plan in done))
         after |= {ident: {} for ident in written.vanished} | _parts(todo, written, earlier)
-        await self.store.save(known, after, self.ring)
+        await self._witness(await self.store.save(known, after, self.ring))
         return replace(
             outcome,
             selected=outcome.selected - len(written.vanished),

@@ -41,7 +41,7 @@ _NONE: Final = (
     "character, and regions, accounts and kinds; the index of the cloud shows what is new some seconds late"
 )
 _LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
-_ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
+_ON_LOSS: Final = ". Put the ConfigMaps of the record back from the newest backup, or: freehold keys accept-record"
 _NOWHERE: Final = (
     "carry tags of this object and are in no account and region that it names, so nothing is removed there: name them "
     "again in its spec (regions, role, identityRef), or set spec.deletionPolicy: Retain, and the tags stay"
