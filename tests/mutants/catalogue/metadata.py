@@ -164,7 +164,7 @@ MUTANTS = (
     ),
     _writer(
         "writer_of",
-        "if known and hmac.compare_digest(signature, _signature(provider, uid, digest, ring)):",
+        "if known and hmac.compare_digest(signature, _signature(provider, uid, digest, count, ring)):",
         "if known:",
         "whoever may edit one object removes what was written for another one",
     ),
@@ -176,7 +176,7 @@ MUTANTS = (
     ),
     _work(
         "TagWork.carry_out",
-        "known = await self.store.save(known, before, self.ring)",
+        "known = await self.store.save(known, before, self.ring, _places(planned))",
         "pass",
         "a tag is written before it is on record: after a crash it is nobody's",
     ),

@@ -16,7 +16,6 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.metadata.references import Provider
 
-
 _DIGITS: Final = 15
 
 
