@@ -45,7 +45,7 @@ from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
 from freehold.operator.metadata.record import RecordKeyMissing, TagRecord
 from freehold.reconcilers.metadata.references import Provider
-from freehold.reconcilers.metadata.writer import begun_by_any
+from freehold.reconcilers.metadata.writer import begun_by_any, witnessed
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,8 @@ def accept_record(where: RingTarget, yes: bool) -> None:
     async def give_up(place: Place) -> None:
         client, ring = place.session.client, place.document.ring()
         record = TagRecord(client, place.namespace)
-        known = await record.load(ring, begun=any(await _began(client)))
+        providers = await _providers(client)
+        known = await record.load(ring, begun=begun_by_any(providers), witnessed=witnessed(providers, ring))
         if not known.lost:
             tell("nothing of the record of written tags is lost")
             return
@@ -245,13 +246,8 @@ def accept_record(where: RingTarget, yes: bool) -> None:
         raise CliError(f"{problem}; run this again") from problem
 
 
-async def _began(client: KubeClient) -> list[bool]:
-    """Of each provider's object, whether something was written for it."""
-    found = []
-    for kind, resource in PROVIDERS.items():
-        rows = (await client.list(resource)).items
-        found.append(begun_by_any(Provider(kind, row) for row in rows))
-    return found
+async def _providers(client: KubeClient) -> list[Provider]:
+    return [Provider(kind, row) for kind, resource in PROVIDERS.items() for row in (await client.list(resource)).items]
 
 
 def _successor(needed: Sequence[Need]) -> RingDocument:

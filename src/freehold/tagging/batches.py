@@ -26,6 +26,10 @@ class Verb(StrEnum):
     """Replaces the values of a key in one step: only where every value that was read is ours."""
     ATTACH = "attach_tag"
 
+    @property
+    def removes(self) -> bool:
+        return self in (Verb.UNTAG_RESOURCES, Verb.DELETE_TAGS, Verb.DETACH)
+
 
 TARGETS: Final[Mapping[Verb, int]] = {
     Verb.UNTAG_RESOURCES: 20,

@@ -47,6 +47,12 @@ class RecordLost:
     """What we wrote on the resource is not known any more: nothing counts as ours, so nothing is removed as ours."""
 
 
+def forgets(before: Record, after: Record | RecordLost) -> bool:
+    """Whether something counts as ours before that does not count as ours after: an earlier record would know more."""
+    entries = {} if isinstance(after, RecordLost) else after
+    return any(key not in entries or not entry.values <= entries[key].values for key, entry in before.items())
+
+
 class Holder(StrEnum):
     """Who set the value that is there."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, forgets
 
 SHARDS: Final = 16
 LARGEST: Final = 900_000
@@ -37,18 +37,28 @@ class Knowledge(StrEnum):
 class Shard:
     knowledge: Knowledge = Knowledge.ALL
     records: Mapping[str, Record] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where those resources are whose id does not say it, as their cloud spells it: a bucket."""
+    count: int = 0
+    """How often it has forgotten something: one that is put back from before then is told by it."""
 
     def of(self, resource: str) -> Record | RecordLost:
         if resource in self.records:
             return self.records[resource]
         return RecordLost() if self.knowledge is Knowledge.PART else {}
 
-    def with_records(self, changed: Mapping[str, Record]) -> Shard:
+    def with_records(
+        self, changed: Mapping[str, Record | RecordLost], places: Mapping[str, str] | None = None
+    ) -> Shard:
         """An empty record says in a shard that was lost that nothing of ours is left; elsewhere absence says it."""
-        records = {**self.records, **changed}
+        stored = {resource: record for resource, record in changed.items() if not isinstance(record, RecordLost)}
+        records = {resource: record for resource, record in self.records.items() if resource not in changed} | stored
         if self.knowledge is Knowledge.ALL:
             records = {resource: record for resource, record in records.items() if record}
-        return Shard(self.knowledge, records)
+        known = {**self.places, **(places or {})}
+        kept = {resource: known[resource] for resource in known if resource in records}
+        forgot = any(forgets(self.records.get(resource, {}), record) for resource, record in changed.items())
+        return Shard(self.knowledge, records, kept, self.count + forgot)
 
 
 class DamagedRecord(ValueError):
@@ -63,8 +73,8 @@ def shard_of(resource: str) -> int:
     return hashlib.sha256(resource.encode()).digest()[0] % SHARDS
 
 
-def by_shard(records: Mapping[str, Record]) -> dict[int, dict[str, Record]]:
-    found: dict[int, dict[str, Record]] = {}
+def by_shard(records: Mapping[str, Record | RecordLost]) -> dict[int, dict[str, Record | RecordLost]]:
+    found: dict[int, dict[str, Record | RecordLost]] = {}
     for resource, record in records.items():
         found.setdefault(shard_of(resource), {})[resource] = record
     return found
@@ -74,12 +84,16 @@ def dumps(shard: Shard) -> str:
     """Equal shards have equal texts. Raises RecordFull."""
     spelled = _spelled(shard.records)
     numbers = {each: number for number, each in enumerate(sorted(set(spelled.values())))}
-    stored = {
+    stored: dict[str, Any] = {
         "version": _VERSION,
         "knowledge": shard.knowledge.value,
         "sets": [json.loads(each) for each in numbers],
         "resources": {resource: numbers[each] for resource, each in sorted(spelled.items())},
     }
+    if shard.places:
+        stored["places"] = dict(shard.places)
+    if shard.count:
+        stored["count"] = shard.count
     text = base64.b64encode(zlib.compress(_text(stored).encode())).decode()
     if len(text) > LARGEST:
         raise RecordFull(
@@ -97,7 +111,8 @@ def loads(text: str) -> Shard:
             raise DamagedRecord(f"its version is {stored['version']!r}, not {_VERSION}")
         sets = [_record(each) for each in stored["sets"]]
         records = {str(resource): sets[number] for resource, number in stored["resources"].items()}
-        return Shard(Knowledge(stored["knowledge"]), records)
+        places = {str(resource): str(place) for resource, place in stored.get("places", {}).items()}
+        return Shard(Knowledge(stored["knowledge"]), records, places, int(stored.get("count", 0)))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as problem:
         raise DamagedRecord(f"it is no record of tags: {problem}") from problem
 

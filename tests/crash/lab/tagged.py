@@ -211,8 +211,11 @@ class _Wrapped:
     def cost(self, resource: str) -> ReadCost:
         return self.inner.cost(resource)
 
-    def holds(self, resource: str) -> bool:
-        return self.inner.holds(resource)
+    def address(self, resource: str) -> str:
+        return self.inner.address(resource)
+
+    def holds(self, resource: str, address: str) -> bool:
+        return self.inner.holds(resource, address)
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
         return self.inner.named_in(error, resources)

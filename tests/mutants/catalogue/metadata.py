@@ -21,6 +21,7 @@ _metadata = partial(Mutant, "operator/metadata/reconcile.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
+_part = partial(Mutant, "tagging/part_done.py")
 
 MUTANTS = (
     _fleet(
@@ -125,6 +126,36 @@ MUTANTS = (
         "if isinstance(outcome, Outcome):",
         "an object goes while its tags are still there",
     ),
+    _removal(
+        "TagRemoval.reconcile",
+        "await self._means.hold(provider)  # with or without a CloudMetadata",
+        "pass",
+        "Remove that is set after the CloudMetadata went lets the object go with its tags still there",
+    ),
+    _removal(
+        "TagRemoval._work",
+        "if not known.written_for(writer):",
+        "if writer_of(provider, ring).begun is not None and not provider.annotations:",
+        "whoever strips the annotation lets an object go whose tags the record proves",
+    ),
+    _pass(
+        "RemovalPass.run",
+        "forgotten: dict[str, Record] = {each: {} for each in silent if each in placed}",
+        "forgotten: dict[str, Record] = {each: {} for each in silent}",
+        "what another region or account has reads as gone, and the record forgets it",
+    ),
+    _pass(
+        "RemovalPass.run",
+        "nowhere = () if unasked else tuple(each for each in silent if each not in placed)",
+        "nowhere = ()",
+        "an object goes silently although the record proves tags that stay",
+    ),
+    _accounts(
+        "AwsPlace.holds",
+        "return address == own",
+        "return False",
+        "a bucket is never forgotten, and its name in other hands counts as ours",
+    ),
     _accounts(
         "AwsPlace.holds",
         "(arn.region, arn.account) == (self.region, self.account)",
@@ -133,7 +164,7 @@ MUTANTS = (
     ),
     _writer(
         "writer_of",
-        "if known and hmac.compare_digest(signature, _signature(provider, uid, digest, ring)):",
+        "if known and hmac.compare_digest(signature, _signature(provider, uid, digest, count, ring)):",
         "if known:",
         "whoever may edit one object removes what was written for another one",
     ),
@@ -145,7 +176,7 @@ MUTANTS = (
     ),
     _work(
         "TagWork.carry_out",
-        "known = await self.store.save(known, before, self.ring)",
+        "known = await self.store.save(known, before, self.ring, _places(planned))",
         "pass",
         "a tag is written before it is on record: after a crash it is nobody's",
     ),
@@ -154,6 +185,18 @@ MUTANTS = (
         "await self.begin()",
         "pass",
         "a record that went with its head reads as: nothing was ever written",
+    ),
+    _part(
+        "record_of_part",
+        "was if refusal is Refusal.DEFINITE else before",
+        "before",
+        "a write that was refused is a claim: what a person sets there later is removed as ours",
+    ),
+    _part(
+        "record_of_part",
+        "return earlier if not found and isinstance(earlier, RecordLost) else found",
+        "return found",
+        "a refused write makes a lost record read as: nothing was ever written",
     ),
     _writes(
         "carry_out",
@@ -214,6 +257,42 @@ MUTANTS = (
         "if not ring.readable(digest, RECORD_UUID):",
         "if False:",
         "after a person accepted the loss of a key no tag is written any more",
+    ),
+    _record(
+        "TagRecord.load",
+        "return _of_unknown_age(record) if record.behind else record",
+        "return record",
+        "a record from a backup claims a tag that somebody else has set since, and it is removed",
+    ),
+    _record(
+        "TagRecord._shard",
+        "shard if shard.count >= least else lost",
+        "shard",
+        "one part of the record from a backup claims a tag that somebody else has set since",
+    ),
+    _record(
+        "TagRecord.save",
+        "known = await self._keep_in_mind(known, ring)",
+        "pass",
+        "the first write after a backup makes all the other parts of the old record believed",
+    ),
+    _stored(
+        "Shard.with_records",
+        "return Shard(self.knowledge, records, kept, self.count + forgot)",
+        "return Shard(self.knowledge, records, kept, self.count)",
+        "nothing tells a record from before a key was forgotten",
+    ),
+    _writer(
+        "witnessed",
+        "if writer_of(each, ring).count == count",
+        "if count",
+        "whoever may edit one object makes the whole record count as lost",
+    ),
+    _work(
+        "TagWork._witness",
+        "await self.note(known.total)",
+        "pass",
+        "a record that is put back whole is believed",
     ),
     _needs(
         "_of_record",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
+from freehold.api.names import TAGS_WRITER_ANNOTATION
 from freehold.kube.resources import CONFIG_MAPS, Key
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing, digest_of
@@ -11,6 +14,8 @@ from freehold.operator.keyring import MissingRing
 from freehold.operator.keyring_use import Need, first_ring
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.record import NAME, RECORD_UUID, RecordKeyMissing, TagRecord
+from freehold.reconcilers.metadata.references import Provider
+from freehold.reconcilers.metadata.writer import Begun, Writer, annotation, witnessed, writer_of
 from freehold.tagging.ownership import RecordLost
 from freehold.tagging.stored_record import SHARDS, Shard, dumps, shard_of
 from harness.stored_objects import MemoryObjects
@@ -178,3 +183,104 @@ async def test_the_ring_is_needed_by_the_record_as_a_whole(place: Place) -> None
     assert await tag_needs(place.objects, PLACE, "of-another-operator") == []
     with pytest.raises(MissingRing, match="freehold-tags names key"):
         first_ring("the test", await tag_needs(place.objects, PLACE), 0.0)
+
+
+# -- put back from a backup -------------------------------------------------------------------------------------------
+
+
+def _backup(place: Place, *names: str) -> dict[tuple[str, Key], dict[str, str]]:
+    rows = {key: dict(row["data"]) for key, row in place.objects.objects.items()}
+    return {key: data for key, data in rows.items() if not names or key[1].name in names}
+
+
+async def _put_back(place: Place, saved: dict[tuple[str, Key], dict[str, str]]) -> None:
+    for (_, key), data in saved.items():
+        row = await place.objects.get(CONFIG_MAPS, key)
+        await place.objects.replace(CONFIG_MAPS, {**row, "data": data})
+
+
+async def _forgotten(place: Place, *names: str) -> dict[tuple[str, Key], dict[str, str]]:
+    """The record, or a part of it, from before a key was forgotten."""
+    await place.put(env="test", centre="eng")
+    saved = _backup(place, *names)
+    await place.put(env="test")
+    return saved
+
+
+async def _witnessed(place: Place) -> int:
+    return (await place.record.load(RING, begun=True)).total
+
+
+async def test_a12_a_shard_from_before_it_forgot_something_proves_nothing(place: Place) -> None:
+    """What was forgotten may be somebody else's tag by now."""
+    saved = await _forgotten(place, SHARD)
+    await _put_back(place, saved)
+    assert isinstance(await place.of(), RecordLost)
+    await place.put(env="since")
+    assert await place.of() == wrote(env="since"), "what is written since then counts"
+
+
+async def test_a12_a_record_from_before_it_forgot_something_proves_nothing(place: Place) -> None:
+    """Nothing in it tells that it is old: an object does, which has noted what it had counted."""
+    other = next(f"arn:{n}" for n in range(1000) if shard_of(f"arn:{n}") != shard_of(A))
+    await place.record.save(await place.record.load(RING, begun=True), {other: wrote(k="v")}, RING)
+    saved = await _forgotten(place)
+    noted = await _witnessed(place)
+    await _put_back(place, saved)
+    old = await place.record.load(RING, begun=True, witnessed=noted)
+    assert isinstance(old.of(A), RecordLost) and isinstance(old.of(other), RecordLost)
+    await place.record.save(old, {A: wrote(env="since")}, RING)
+    now = await place.record.load(RING, begun=True, witnessed=noted)
+    assert now.of(A) == wrote(env="since")
+    assert isinstance(now.of(other), RecordLost), "the parts that were not written since are from before, too"
+
+
+async def test_a12_a_record_from_before_stays_lost_where_a_process_is_killed_while_it_notes_that(place: Place) -> None:
+    other = next(f"arn:{n}" for n in range(1000) if shard_of(f"arn:{n}") != shard_of(A))
+    await place.record.save(await place.record.load(RING, begun=True), {other: wrote(k="v")}, RING)
+    saved = await _forgotten(place)
+    noted = await _witnessed(place)
+    for number in range(4):
+        await _put_back(place, saved)
+        old = await place.record.load(RING, begun=True, witnessed=noted)
+        end = len(place.objects.written) + number
+
+        def kill(verb: str, name: str, end: int = end) -> None:
+            if len(place.objects.written) == end:
+                raise RuntimeError
+
+        place.objects.before = kill
+        with contextlib.suppress(RuntimeError):
+            await place.record.save(old, {A: wrote(env="since")}, RING)
+        place.objects.before = lambda verb, name: None
+        now = await place.record.load(RING, begun=True, witnessed=noted)
+        assert isinstance(now.of(other), RecordLost)
+
+
+async def test_a_record_from_before_that_a_person_accepts_goes_on(place: Place) -> None:
+    saved = await _forgotten(place)
+    noted = await _witnessed(place)
+    await _put_back(place, saved)
+    await place.record.accept_loss(await place.record.load(RING, begun=True, witnessed=noted), RING)
+    found = await place.record.load(RING, begun=True, witnessed=noted)
+    assert (found.lost, found.of(A)) == (0, {})
+
+
+async def test_what_is_only_added_is_not_counted(place: Place) -> None:
+    """An earlier record knows less then. A first pass over a fleet writes nothing more for this."""
+    await place.put(env="test")
+    await place.put(env="test", centre="eng")
+    assert await _witnessed(place) == 0
+    assert "counts" not in place.objects.objects["ConfigMap", Key(PLACE, NAME)]["data"]["record"]
+
+
+async def test_a_count_is_noted_by_the_operator_only() -> None:
+    """Whoever may edit one object would make the whole record count as lost."""
+    provider = Provider("AWSMetadata", {"metadata": {"name": "t", "namespace": "n", "uid": "u", "annotations": {}}})
+    annotations = provider.raw["metadata"]["annotations"]
+    annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING, 7)
+    assert witnessed([provider], RING) == 7
+    annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING, 7)[:-1] + "9"
+    assert witnessed([provider], RING) == 0
+    annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING)
+    assert writer_of(provider, RING) == Writer("u", Begun.YES), "of an earlier version"

@@ -76,8 +76,15 @@ class AwsPlace:
     def cost(self, resource: str) -> ReadCost:
         return ReadCost.SHARED if reading_of(resource) is Reading.TOGETHER else ReadCost.OWN
 
-    def holds(self, resource: str) -> bool:
-        """Another account does not show what is in this one; the ARN of a bucket has neither."""
+    def address(self, resource: str) -> str:
+        """The ARN of a bucket has neither account nor region, that of a role no region."""
+        _, _, _, region, account, *_ = resource.split(":", 5) + [""] * 5
+        return "" if region and account else f"{self.account} {self.region}"
+
+    def holds(self, resource: str, address: str) -> bool:
+        """Another account, or another region, does not show what is in this one."""
+        if own := self.address(resource):
+            return address == own
         arn = Arn.parse(resource)
         return arn is not None and (arn.region, arn.account) == (self.region, self.account)
 

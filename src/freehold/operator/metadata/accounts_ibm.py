@@ -50,7 +50,10 @@ class IbmPlace:
     def cost(self, resource: str) -> ReadCost:
         return ReadCost.OWN
 
-    def holds(self, resource: str) -> bool:
+    def address(self, resource: str) -> str:
+        return ""
+
+    def holds(self, resource: str, address: str) -> bool:
         return f":a/{self.account}:" in resource
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:

@@ -12,11 +12,9 @@ from freehold.lifecycle.errors import CloudError
 from freehold.operator.audit import Changes
 from freehold.operator.metadata.places import TagAccounts, TagPlace
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
-from freehold.tagging.batches import Batch, Verb
+from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Resource, Tags
-
-_REMOVING = (Verb.DELETE_TAGS, Verb.UNTAG_RESOURCES, Verb.DETACH)
 
 
 class ChangeWatch(Protocol):
@@ -82,9 +80,11 @@ class WatchedPlace(WrappedPlace):
 
 def changes_of(batch: Batch, seen: Mapping[str, Tags]) -> Changes:
     """``seen``: the tags of each resource as they were read."""
-    removing = batch.verb in _REMOVING
     return {
-        target: {key: (_value(seen.get(target, {}).get(key)), None if removing else value) for key, value in batch.tags}
+        target: {
+            key: (_value(seen.get(target, {}).get(key)), None if batch.verb.removes else value)
+            for key, value in batch.tags
+        }
         for target in batch.targets
     }
 

@@ -17,12 +17,12 @@ from freehold.operator.events import Severity
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata.observer import Observer, nobody
 from freehold.operator.metadata.places import TagAccounts
-from freehold.operator.metadata.record import TagRecord
+from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.work import TagWork
-from freehold.reconcilers.metadata.demand import Defaults, Demand, demand_of
+from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
-from freehold.reconcilers.metadata.writer import Begun, annotation, writer_of
+from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, witnessed, writer_of
 from freehold.tagging.configuration import Configuration
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
@@ -195,6 +195,11 @@ class Means:
         self.remembered[uid] = _Remembered(versions, references, demands)
         return demands
 
+    async def load(self, provider: Provider, ring: KeyRing) -> StoredRecord:
+        """The record of what was written. Raises RecordKeyMissing and KubeError."""
+        providers = [*self.stored.providers(), provider]
+        return await self.record.load(ring, begun=begun_by_any(providers), witnessed=witnessed(providers, ring))
+
     def work(self, provider: Provider, ring: KeyRing, approved: Mapping[str, str]) -> TagWork:
         """``approved``: the annotations of the object on which a person approves."""
         return TagWork(
@@ -203,6 +208,7 @@ class Means:
             clock=self.clock,
             configuration=self.configuration,
             begin=lambda: self._begin(provider, ring),
+            note=lambda count: self._note(provider, ring, count),
             approved=str(approved.get(names.APPROVE_TAGS_ANNOTATION, "")),
         )
 
@@ -211,10 +217,30 @@ class Means:
         if writer_of(provider, ring).begun is Begun.NOT_YET:
             await self.sign(provider, ring)
 
-    async def sign(self, provider: Provider, ring: KeyRing) -> None:
+    async def _note(self, provider: Provider, ring: KeyRing, count: int) -> None:
+        """What the record has counted, on an object that stays: the record may be put back from a backup."""
+        if writer_of(provider, ring).begun is Begun.YES and not provider.is_going:
+            await self.sign(provider, ring, count)
+
+    async def sign(self, provider: Provider, ring: KeyRing, count: int = 0) -> None:
         """Note on the object for whom the record says that its tags were written."""
-        text = annotation(provider, writer_of(provider, ring).uid, ring)
+        writer = writer_of(provider, ring)
+        text = annotation(provider, writer.uid, ring, max(writer.count, count))
         await self.change(provider, {"annotations": {names.TAGS_WRITER_ANNOTATION: text}})
+
+    async def hold(self, provider: Provider) -> None:
+        """An object whose tags are to go with it stays until they have gone; any other one can always go."""
+        finalizers, held = provider.finalizers, names.TAGS_FINALIZER in provider.finalizers
+        wanted = deletion_of(provider) is Deletion.REMOVE
+        if wanted and not held:
+            await self.change(provider, {"finalizers": [*finalizers, names.TAGS_FINALIZER]})
+        elif held and not wanted:
+            await self.release(provider)
+
+    async def release(self, provider: Provider) -> None:
+        """Take our finalizer off."""
+        left = [each for each in provider.finalizers if each != names.TAGS_FINALIZER]
+        await self.change(provider, {"finalizers": left})
 
     async def change(self, provider: Provider, metadata: Json) -> None:
         """Raises Conflict where it has changed since it was read."""

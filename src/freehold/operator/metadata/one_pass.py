@@ -116,7 +116,7 @@ class TagPass:
         unseen = [each for each in recorded if each not in found and each not in self.memory.released]
         now: dict[str, Resource] = {}
         for place in asked:
-            now |= await _read(place, [each for each in unseen if place.holds(each)], {})
+            now |= await _read(place, [each for each in unseen if place.holds(each, known.place(each))], {})
         self.memory.released.update(
             released(recorded, [each for each in now.values() if each.tags], self.demand.classifiers)
         )
@@ -151,24 +151,30 @@ class RemovalPass:
         failed: dict[str, CloudError] = {}
         found: dict[str, Resource] = {}
         routes: dict[str, TagPlace] = {}
+        placed = {each for each in recorded if any(place.holds(each, known.place(each)) for place in asked)}
         for place in asked:
-            # The id of a bucket does not say where it is: a place that has none of it shows no tags.
-            mine = [each for each in recorded if place.holds(each) or not any(other.holds(each) for other in asked)]
+            mine = [each for each in recorded if _may_hold(place, each, known.place(each))]
             for ident, resource in (await _read(place, mine, failed)).items():
                 if resource.tags or ident not in found:
                     found[ident], routes[ident] = resource, place
         common = Common(self.work.configuration.ignored, {}, self.clusters, self.granted)
         there = [each for each in found.values() if each.tags and each.id not in failed]
         fleet = plan_removal(there, self.going, self.place, self.others, known.of, common)
-        gone = [each.id for each in found.values() if not each.tags and each.id not in failed and not unasked]
-        forgotten: dict[str, Record] = {each: {} for each in gone}
-        outcome = Outcome(selected=len(fleet.plans), failed=failed, unasked=unasked)
+        silent = [each for each in recorded if each not in fleet.plans and each not in failed]
+        forgotten: dict[str, Record] = {each: {} for each in silent if each in placed}
+        nowhere = () if unasked else tuple(each for each in silent if each not in placed)
+        outcome = Outcome(selected=len(fleet.plans), failed=failed, unasked=unasked, nowhere=nowhere)
         return await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
 
 
 def _asked(places: Sequence[TagPlace | Region]) -> tuple[list[TagPlace], dict[str, CloudError]]:
     unasked = {each.region: each.error for each in places if isinstance(each, Region)}
     return [each for each in places if not isinstance(each, Region)], unasked
+
+
+def _may_hold(place: TagPlace, resource: str, address: str) -> bool:
+    """Where nothing says where a resource is, each place is asked: one that has it shows its tags."""
+    return place.holds(resource, address) or (not address and bool(place.address(resource)))
 
 
 async def _read(place: TagPlace, ids: Sequence[str], failed: dict[str, CloudError]) -> dict[str, Resource]:

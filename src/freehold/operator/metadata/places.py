@@ -40,8 +40,12 @@ class TagPlace(Protocol):
 
     def cost(self, resource: str) -> ReadCost: ...
 
-    def holds(self, resource: str) -> bool:
-        """Whether a resource is surely of this place, by its id."""
+    def address(self, resource: str) -> str:
+        """What to note of a resource of this place, to know it again; empty where its id says it."""
+        ...
+
+    def holds(self, resource: str, address: str) -> bool:
+        """Whether a resource is surely of this place: by its id, else by the address that was noted, empty for none."""
         ...
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:

@@ -28,11 +28,11 @@ from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
 from freehold.operator.metadata.telling import Part, tell
 from freehold.reconcilers.metadata.clusters import cluster_keys
-from freehold.reconcilers.metadata.demand import Deletion, Demand, Place
+from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
-from freehold.reconcilers.metadata.writer import begun_by_any, key_of_annotation
+from freehold.reconcilers.metadata.writer import Begun, key_of_annotation, writer_of
 from freehold.tagging.sync_period import with_jitter
 
 
@@ -102,12 +102,14 @@ class MetadataReconciler:
         allowed = granted(grants, str(cloud["metadata"]["namespace"]), demand, accounts)
         if isinstance(allowed, Refused):
             return allowed
-        await self._hold(provider, demand, ring)
+        await self._hold(provider, ring)
         try:
-            known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
+            known = await means.load(provider, ring)
         except RecordKeyMissing as problem:
             means.rings.missed()
             return Refused(names.REASON_KEY_MISSING, str(problem))
+        if writer_of(provider, ring).begun is Begun.NOT_YET and known.written_for(demand.claim.claimant.uid):
+            await means.sign(provider, ring)  # somebody took the annotation off
         work = TagPass(
             demand=demand,
             others=await self._others(demand, ring, grants, provider),
@@ -118,20 +120,11 @@ class MetadataReconciler:
         )
         return replace(await work.run(places, known), granted=allowed.message)
 
-    async def _hold(self, provider: Provider, demand: Demand, ring: KeyRing) -> None:
-        """An object whose tags are to go with it stays until they have gone; any other one can always go.
-
-        What an earlier key signed is signed again, so that this key can be taken out of the ring.
-        """
+    async def _hold(self, provider: Provider, ring: KeyRing) -> None:
+        """What an earlier key signed is signed again, so that this key can be taken out of the ring."""
         if key_of_annotation(provider) not in ("", ring.writing):
             await self._means.sign(provider, ring)
-        held, finalizers = names.TAGS_FINALIZER in provider.finalizers, provider.finalizers
-        wanted = demand.deletion is Deletion.REMOVE
-        if wanted and not held:
-            await self._means.change(provider, {"finalizers": [*finalizers, names.TAGS_FINALIZER]})
-        elif held and not wanted:
-            left = [each for each in finalizers if each != names.TAGS_FINALIZER]
-            await self._means.change(provider, {"finalizers": left})
+        await self._means.hold(provider)
 
     async def _others(self, acting: Demand, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
         """Every other demand. One whose identity cannot be used never acts."""

@@ -10,9 +10,9 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
@@ -57,12 +57,37 @@ class StoredShard:
 
 
 @dataclass(frozen=True)
+class Head:
+    """Names the shards that were begun, and what each of them has counted (Shard.count).
+
+    ``base`` is added to all counts: what a record had counted that was put back from before then.
+    """
+
+    version: str = ""
+    key: str = ""
+    counts: Mapping[int, int] = field(default_factory=dict)
+    base: int = 0
+
+
+@dataclass(frozen=True)
 class StoredRecord:
-    """The record as it was read."""
+    """The record as it was read.
+
+    ``witnessed`` is what objects say that all counts came to. A record that has counted less is from before then.
+    """
 
     shards: Mapping[int, StoredShard]
     begun: frozenset[int]
-    head: StoredShard
+    head: Head
+    witnessed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.head.base + sum(_counts(self.shards, self.head).values())
+
+    @property
+    def behind(self) -> int:
+        return max(self.witnessed - self.total, 0)
 
     def of(self, resource: str) -> Record | RecordLost:
         if resource in self._records or not self.lost:
@@ -84,6 +109,10 @@ class StoredRecord:
                 if any(entry.writer == writer for entry in record.values())
             )
         )
+
+    def place(self, resource: str) -> str:
+        """Where it was when it was written; empty where its id says it, or nobody knows."""
+        return self.shards[shard_of(resource)].shard.places.get(resource, "")
 
     def is_open_for(self, writer: str) -> bool:
         """Whether a write for this object may be under way: intended, and not seen to have succeeded."""
@@ -111,33 +140,61 @@ class TagRecord:
         self._namespace = namespace
         self._name = name
 
-    async def load(self, ring: KeyRing, *, begun: bool) -> StoredRecord:
-        """``begun``: whether an object says that something was written for it. Raises RecordKeyMissing."""
+    async def load(self, ring: KeyRing, *, begun: bool, witnessed: int = 0) -> StoredRecord:
+        """``begun``: whether an object says that something was written for it; ``witnessed``: see StoredRecord.
+
+        Raises RecordKeyMissing.
+        """
         rows = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=f"{LABEL}={self._name}")).items
         found = {row["metadata"]["name"]: row for row in rows}
         present = frozenset(number for number in range(SHARDS) if self._shard_name(number) in found)
         head, named = self._head(found.get(self._name), ring)
         if named is None:
             named = frozenset(range(SHARDS)) if begun or head.version else present
-        shards = {number: self._shard(number, found, named, ring) for number in range(SHARDS)}
-        return StoredRecord(shards, named | present, head)
+        shards = {
+            number: self._shard(number, found, named, ring, head.counts.get(number, 0)) for number in range(SHARDS)
+        }
+        record = StoredRecord(shards, named | present, head, witnessed)
+        return _of_unknown_age(record) if record.behind else record
 
-    async def save(self, known: StoredRecord, changes: Mapping[str, Record], ring: KeyRing) -> StoredRecord:
-        """Store what differs, before anything is written that it is about.
+    async def save(
+        self,
+        known: StoredRecord,
+        changes: Mapping[str, Record | RecordLost],
+        ring: KeyRing,
+        places: Mapping[str, str] | None = None,
+    ) -> StoredRecord:
+        """Store what differs, before anything is written that it is about. ``places``: see Shard.
 
         Raises StaleObject where somebody else has written of the same resource since, and RecordFull.
         """
         differing = {resource: record for resource, record in changes.items() if known.of(resource) != record}
+        if known.behind:
+            known = await self._keep_in_mind(known, ring)
+        for resource, place in (places or {}).items():
+            record = changes.get(resource, known.of(resource))
+            if record and not isinstance(record, RecordLost) and known.place(resource) != place:
+                differing[resource] = record
         shards = dict(known.shards)
         for number, records in by_shard(differing).items():
-            shards[number] = await self._write_shard(number, known, records, ring)
+            shards[number] = await self._write_shard(number, known, records, ring, places)
         for number, stored in known.shards.items():
             if stored.version and stored.key != ring.writing and shards[number] is stored:
                 shards[number] = await self._write_shard(number, known, {}, ring)
         head, begun = known.head, known.begun | {number for number, stored in shards.items() if stored.version}
-        if begun != known.begun or (begun and head.key != ring.writing):
-            head = await self._write_head(head, begun, ring)
-        return StoredRecord(shards, begun, head)
+        counts = _counts(shards, head)
+        if begun != known.begun or counts != head.counts or (begun and head.key != ring.writing):
+            head = await self._write_head(replace(head, counts=counts), begun, ring)
+        return StoredRecord(shards, begun, head, known.witnessed)
+
+    async def _keep_in_mind(self, known: StoredRecord, ring: KeyRing) -> StoredRecord:
+        """What is from before is lost for good: the head, written last, has as high a count as was ever witnessed."""
+        shards = dict(known.shards)
+        for number, stored in known.shards.items():
+            if stored.version:
+                shards[number] = await self._replace_shard(number, stored.shard, stored.version, ring)
+        head = replace(known.head, counts=_counts(shards, known.head), base=known.head.base + known.behind)
+        return replace(known, shards=shards, head=await self._write_head(head, known.begun, ring))
 
     async def accept_loss(self, known: StoredRecord, ring: KeyRing) -> StoredRecord:
         """From now on what the record does not name counts as never written by us: a person has said so.
@@ -148,78 +205,96 @@ class TagRecord:
         for number, stored in known.shards.items():
             if stored.shard.knowledge is not Knowledge.PART:
                 continue
-            accepted = Shard().with_records(stored.shard.records)
+            known_part = {resource: record for resource, record in stored.shard.records.items() if record}
+            accepted = replace(stored.shard, knowledge=Knowledge.ALL, records=known_part)
             if not stored.version:
                 shards[number] = StoredShard(accepted)
                 continue
-            try:
-                version = await self._put(self._shard_name(number), dumps(accepted), stored.version, ring)
-            except kube.Conflict as problem:
-                raise StaleObject(f"ConfigMap {self._shard_name(number)} changed meanwhile") from problem
-            shards[number] = StoredShard(accepted, version, ring.writing)
+            shards[number] = await self._replace_shard(number, accepted, stored.version, ring)
         begun = frozenset(number for number, stored in shards.items() if stored.version)
-        text = json.dumps({"begun": sorted(begun)}, separators=(",", ":"))
+        head = replace(known.head, counts=_counts(shards, known.head), base=known.head.base + known.behind)
         try:
-            head = StoredShard(version=await self._put(self._name, text, known.head.version, ring), key=ring.writing)
+            version = await self._put(self._name, _head_text(begun, head), known.head.version, ring)
         except (kube.Conflict, kube.AlreadyExists) as problem:
             raise StaleObject(f"ConfigMap {self._name} changed meanwhile") from problem
-        return StoredRecord(shards, begun, head)
+        return StoredRecord(shards, begun, replace(head, version=version, key=ring.writing), known.witnessed)
+
+    async def _replace_shard(self, number: int, shard: Shard, version: str, ring: KeyRing) -> StoredShard:
+        """Raises StaleObject."""
+        try:
+            stored = await self._put(self._shard_name(number), dumps(shard), version, ring)
+        except kube.Conflict as problem:
+            raise StaleObject(f"ConfigMap {self._shard_name(number)} changed meanwhile") from problem
+        return StoredShard(shard, stored, ring.writing)
 
     def _shard_name(self, number: int) -> str:
         return f"{self._name}-{number:02d}"
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def _head(self, row: Json | None, ring: KeyRing) -> tuple[StoredShard, frozenset[int] | None]:
+    def _head(self, row: Json | None, ring: KeyRing) -> tuple[Head, frozenset[int] | None]:
         """The object, and the shards that it names; None where it is not there or not ours."""
         text, stored = _opened(self._name, row, ring)
         if text is None:
-            return stored, None
-        return stored, frozenset(int(number) for number in json.loads(text)["begun"])
+            return Head(stored.version, stored.key), None
+        said = json.loads(text)
+        counts = {int(number): int(count) for number, count in said.get("counts", {}).items()}
+        head = Head(stored.version, stored.key, counts, int(said.get("base", 0)))
+        return head, frozenset(int(number) for number in said["begun"])
 
-    def _shard(self, number: int, found: Mapping[str, Json], begun: frozenset[int], ring: KeyRing) -> StoredShard:
+    def _shard(
+        self, number: int, found: Mapping[str, Json], begun: frozenset[int], ring: KeyRing, least: int
+    ) -> StoredShard:
+        """``least``: what it has counted at least. One that has counted less was put back: it proves nothing."""
         name = self._shard_name(number)
         row = found.get(name)
         text, stored = _opened(name, row, ring)
-        lost = Shard(Knowledge.PART if row is not None or number in begun else Knowledge.ALL)
+        lost = Shard(Knowledge.PART if row is not None or number in begun else Knowledge.ALL, count=least)
         try:
             shard = lost if text is None else loads(text)
         except DamagedRecord:
             shard = lost
-        return StoredShard(shard, stored.version, stored.key)
+        return StoredShard(shard if shard.count >= least else lost, stored.version, stored.key)
 
-    async def _read_again(self, number: int, ring: KeyRing) -> StoredShard:
+    async def _read_again(self, number: int, ring: KeyRing, least: int) -> StoredShard:
         name = self._shard_name(number)
         found = {name: await self._client.get(CONFIG_MAPS, Key(self._namespace, name))}
-        return self._shard(number, found, frozenset({number}), ring)
+        return self._shard(number, found, frozenset({number}), ring, least)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def _write_shard(
-        self, number: int, known: StoredRecord, records: Mapping[str, Record], ring: KeyRing
+        self,
+        number: int,
+        known: StoredRecord,
+        records: Mapping[str, Record | RecordLost],
+        ring: KeyRing,
+        places: Mapping[str, str] | None = None,
     ) -> StoredShard:
         """Onto what somebody else has stored meanwhile, if that is about other resources."""
         base = known.shards[number]
         while True:
-            shard = base.shard.with_records(records)
+            shard = base.shard.with_records(
+                records, {each: at for each, at in (places or {}).items() if each in records}
+            )
             try:
                 version = await self._put(self._shard_name(number), dumps(shard), base.version, ring)
                 return StoredShard(shard, version, ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
-                base = await self._read_again(number, ring)
+                base = await self._read_again(number, ring, known.head.counts.get(number, 0))
             if any(base.shard.of(resource) != known.of(resource) for resource in records):
                 raise StaleObject(f"ConfigMap {self._namespace}/{self._shard_name(number)} changed since it was read")
 
-    async def _write_head(self, head: StoredShard, begun: frozenset[int], ring: KeyRing) -> StoredShard:
-        version = head.version
+    async def _write_head(self, head: Head, begun: frozenset[int], ring: KeyRing) -> Head:
         while True:
-            text = json.dumps({"begun": sorted(begun)}, separators=(",", ":"))
             try:
-                return StoredShard(version=await self._put(self._name, text, version, ring), key=ring.writing)
+                version = await self._put(self._name, _head_text(begun, head), head.version, ring)
+                return replace(head, version=version, key=ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
                 row = await self._client.get(CONFIG_MAPS, Key(self._namespace, self._name))
                 stored, named = self._head(row, ring)
-                version, begun = stored.version, begun | (named or frozenset())
+                begun |= named or frozenset()
+                head = Head(stored.version, stored.key, _highest(head, stored), max(head.base, stored.base))
 
     async def _put(self, name: str, text: str, version: str, ring: KeyRing) -> str:
         """Create it, or replace it at ``version``; the new resourceVersion."""
@@ -244,6 +319,35 @@ class TagRecord:
             place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
             await self._client.create(NAMESPACES, place)
             return await self._client.create(CONFIG_MAPS, row)
+
+
+def _counts(shards: Mapping[int, StoredShard], head: Head) -> dict[int, int]:
+    """A shard that went has counted what the head says."""
+    counts = {number: max(stored.shard.count, head.counts.get(number, 0)) for number, stored in shards.items()}
+    return {number: count for number, count in counts.items() if count}
+
+
+def _highest(one: Head, other: Head) -> dict[int, int]:
+    numbers = one.counts.keys() | other.counts.keys()
+    return {number: max(one.counts.get(number, 0), other.counts.get(number, 0)) for number in numbers}
+
+
+def _head_text(begun: frozenset[int], head: Head) -> str:
+    said: dict[str, Any] = {"begun": sorted(begun)}
+    if head.counts:
+        said["counts"] = {str(number): count for number, count in sorted(head.counts.items())}
+    if head.base:
+        said["base"] = head.base
+    return json.dumps(said, separators=(",", ":"))
+
+
+def _of_unknown_age(record: StoredRecord) -> StoredRecord:
+    """It was put back from before something was forgotten: no shard says more than that it exists."""
+    shards = {
+        number: replace(stored, shard=Shard(Knowledge.PART, count=stored.shard.count))
+        for number, stored in record.shards.items()
+    }
+    return replace(record, shards=shards, begun=frozenset(range(SHARDS)))
 
 
 def _keys(ring: KeyRing, name: str) -> ObjectKeys:

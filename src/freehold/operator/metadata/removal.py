@@ -24,7 +24,7 @@ from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion
 from freehold.reconcilers.metadata.granting import removal_granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused
-from freehold.reconcilers.metadata.writer import Begun, begun_by_any, writer_of
+from freehold.reconcilers.metadata.writer import writer_of
 from freehold.tagging.conflicts import Claim
 
 _ADVICE = "or set spec.deletionPolicy: Retain, and the tags stay"
@@ -55,16 +55,20 @@ class TagRemoval:
         reference = Reference(self._kind, *key)
         async with self._means.alone(reference):
             provider = await self._means.provider(reference)
-            if provider is None or not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
+            if provider is None:
                 return Done()
             try:
+                if not provider.is_going:
+                    await self._means.hold(provider)  # with or without a CloudMetadata
+                if not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
+                    return Done()
                 return await self._remove(provider)
             except (StaleObject, kube.Conflict):
                 return RequeueAfter(CONFLICT_SECONDS)
 
     async def _remove(self, provider: Provider) -> Result:
         writer = writer_of(provider, self._means.rings.ring)
-        if deletion_of(provider) is Deletion.RETAIN or writer.begun is Begun.NOT_YET:
+        if deletion_of(provider) is Deletion.RETAIN:
             return await self._let_go(provider)
         outcome = await self._work(provider, writer.uid)
         if isinstance(outcome, Late):
@@ -80,6 +84,16 @@ class TagRemoval:
 
     async def _work(self, provider: Provider, writer: str) -> Outcome | Refused | Late:
         means, ring = self._means, self._means.rings.ring
+        try:
+            known = await means.load(provider, ring)
+        except RecordKeyMissing as problem:
+            means.rings.missed()
+            return Refused(names.REASON_KEY_MISSING, f"{problem}; {_ADVICE}")
+        if known.lost:
+            message = "part of the record of what was written is lost: tags that it does not name stay"
+            means.recorder.record(dict(provider.raw), Severity.WARNING, "RecordLost", message)
+        if not known.written_for(writer):
+            return Outcome(selected=0)
         grants = means.grants()
         if grants is None:
             return GRANTS_UNKNOWN
@@ -93,18 +107,10 @@ class TagRemoval:
         allowed = removal_granted(grants, provider.reference.namespace, accounts)
         if isinstance(allowed, Refused):
             return Refused(allowed.reason, f"{allowed.message}; {_ADVICE}")
-        try:
-            known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
-        except RecordKeyMissing as problem:
-            means.rings.missed()
-            return Refused(names.REASON_KEY_MISSING, f"{problem}; {_ADVICE}")
         now = means.clock.monotonic()
         late = self._since.setdefault(provider.reference, now) + LATE_SECONDS - now
         if late > 0 and known.is_open_for(writer):
             return Late(late)
-        if known.lost:
-            message = "part of the record of what was written is lost: tags that it does not name stay"
-            means.recorder.record(dict(provider.raw), Severity.WARNING, "RecordLost", message)
         work = RemovalPass(
             going=Claim(claimant_of(provider, writer), {}),
             place=place,
@@ -117,6 +123,5 @@ class TagRemoval:
 
     async def _let_go(self, provider: Provider) -> Result:
         self._since.pop(provider.reference, None)
-        left = [each for each in provider.finalizers if each != names.TAGS_FINALIZER]
-        await self._means.change(provider, {"finalizers": left})
+        await self._means.release(provider)
         return Done()

@@ -19,6 +19,7 @@ from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
 from freehold.tagging.batches import batches
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.part_done import Done, Refusal, record_of_part
 from freehold.tagging.plan import ResourcePlan, Verdict
 from freehold.tagging.stored_record import RecordFull
 
@@ -34,7 +35,8 @@ class Planned:
 
 @dataclass(frozen=True)
 class TagWork:
-    """What it takes for one object. ``begin`` notes on it that something is written for it.
+    """What it takes for one object. ``begin`` notes on it that something is written for it, ``note`` what
+    the record has counted since (StoredRecord.witnessed).
 
     ``approved``: the digests that a person approved, or empty.
     """
@@ -44,6 +46,7 @@ class TagWork:
     clock: Clock
     configuration: Configuration
     begin: Callable[[], Awaitable[None]]
+    note: Callable[[int], Awaitable[None]]
     approved: str
 
     async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
@@ -56,26 +59,38 @@ class TagWork:
         notes = tuple(note for plan in plans.values() for note in plan.notes)
         outcome = replace(outcome, notes=notes, approval=waiting)
         settled = [plan for plan in plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
+        earlier = {plan.resource.id: known.of(plan.resource.id) for plan in todo}
         before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
         try:
-            known = await self.store.save(known, before, self.ring)
+            known = await self.store.save(known, before, self.ring, _places(planned))
         except RecordFull as problem:
             return replace(outcome, problem=str(problem))
         if not todo:
+            await self._witness(known)
             return outcome
         await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             written |= await carry_out(batches(some), place.send, place.named_in)
-        return await self._after(outcome, todo, written, known)
+        return await self._after(outcome, todo, written, known, earlier)
+
+    async def _witness(self, known: StoredRecord) -> None:
+        if known.total > known.witnessed:
+            await self.note(known.total)
 
     async def _after(
-        self, outcome: Outcome, todo: Sequence[ResourcePlan], written: Written, known: StoredRecord
+        self,
+        outcome: Outcome,
+        todo: Sequence[ResourcePlan],
+        written: Written,
+        known: StoredRecord,
+        earlier: Mapping[str, Record | RecordLost],
     ) -> Outcome:
         stopped = written.stopped
         done = [plan for plan in todo if plan.resource.id not in stopped]
-        after = _records((plan, plan.record_after) for plan in done)
-        await self.store.save(known, {**after, **{ident: {} for ident in written.vanished}}, self.ring)
+        after: dict[str, Record | RecordLost] = dict(_records((plan, plan.record_after) for plan in done))
+        after |= {ident: {} for ident in written.vanished} | _parts(todo, written, earlier)
+        await self._witness(await self.store.save(known, after, self.ring))
         return replace(
             outcome,
             selected=outcome.selected - len(written.vanished),
@@ -85,6 +100,25 @@ class TagWork:
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
         )
+
+
+def _places(planned: Planned) -> dict[str, str]:
+    found = {ident: planned.routes[ident].address(ident) for ident in planned.plans}
+    return {ident: address for ident, address in found.items() if address}
+
+
+def _parts(
+    todo: Iterable[ResourcePlan], written: Written, earlier: Mapping[str, Record | RecordLost]
+) -> dict[str, Record | RecordLost]:
+    """Of resources on which not all was done: nothing was done where a call was refused (tagging/part_done.py)."""
+    part = written.stopped - written.vanished
+    done = written.done_on(part)
+    found: dict[str, Record | RecordLost] = {}
+    for plan in todo:
+        if (ident := plan.resource.id) in part:
+            refusal = Refusal.UNSURE if ident in written.unsure else Refusal.DEFINITE
+            found[ident] = record_of_part(plan, earlier[ident], done.get(ident, Done()), refusal)
+    return found
 
 
 def _by_place(

@@ -40,8 +40,11 @@ class WrappedPlace:
     def cost(self, resource: str) -> ReadCost:
         return self._inner.cost(resource)
 
-    def holds(self, resource: str) -> bool:
-        return self._inner.holds(resource)
+    def address(self, resource: str) -> str:
+        return self._inner.address(resource)
+
+    def holds(self, resource: str, address: str) -> bool:
+        return self._inner.holds(resource, address)
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
         return self._inner.named_in(error, resources)

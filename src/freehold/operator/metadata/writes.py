@@ -10,6 +10,7 @@ from freehold.lifecycle.errors import CloudError, Denied, NotOffered
 from freehold.tagging.batches import Batch
 from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure
 from freehold.tagging.failures import after_refused_call as after_refused
+from freehold.tagging.part_done import Done
 
 Send = Callable[[Batch], Awaitable[Mapping[str, CloudError]]]
 NamedIn = Callable[[CloudError, Collection[str]], frozenset[str]]
@@ -31,6 +32,8 @@ class Written:
     later: set[str] = field(default_factory=set)
     wait: float | None = None
     calls: int = 0
+    succeeded: list[Batch] = field(default_factory=list)
+    """With the resources on which they did."""
 
     @property
     def stopped(self) -> frozenset[str]:
@@ -46,7 +49,18 @@ class Written:
             self.later | other.later,
             max((each.wait for each in (self, other) if each.wait is not None), default=None),
             self.calls + other.calls,
+            self.succeeded + other.succeeded,
         )
+
+    def done_on(self, targets: Collection[str]) -> dict[str, Done]:
+        """What the calls that succeeded have done on some of the resources."""
+        found: dict[str, Done] = {}
+        for batch in self.succeeded:
+            keys = {key for key, _ in batch.tags}
+            for target in set(batch.targets) & set(targets):
+                done = found.setdefault(target, Done())
+                (done.removed if batch.verb.removes else done.written).update(keys)
+        return found
 
     def going_on(self, targets: Sequence[str]) -> list[str]:
         """Those for which something may still be sent."""
@@ -78,6 +92,8 @@ async def carry_out(batches: Sequence[Batch], send: Send, named_in: NamedIn) -> 
             _note(done, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
         else:
             del refused[way]
+            if good := set(batch.targets) - errors.keys():
+                done.succeeded.append(batch.only(good) if errors else batch)
             _note(done, after_partial_failure(batch, errors))
     return done
 

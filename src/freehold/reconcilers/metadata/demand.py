@@ -65,7 +65,6 @@ class Demand:
     place: Place
     period: float
     applied: Mapping[str, str]
-    deletion: Deletion = Deletion.RETAIN
     accounts: frozenset[str] = frozenset()
 
 
@@ -163,8 +162,8 @@ def _demand(
     foreign = ForeignValuePolicy(config.foreign_values) if config else ForeignValuePolicy.TAKE_OVER
     present = {key: want.value for key, want in sorted(wants.items()) if want.opcode is not Opcode.DELETE}
     applied = {key: value for key, value in present.items() if value is not None}
-    place, deletion = _place(tags, provider, defaults), Deletion(tags.deletion_policy)
-    return Demand(selector, Claim(claimant, wants, limit, foreign), classifiers, place, period, applied, deletion)
+    claim = Claim(claimant, wants, limit, foreign)
+    return Demand(selector, claim, classifiers, _place(tags, provider, defaults), period, applied)
 
 
 def _classifiers(spec: CloudMetadataSpec) -> Classifiers:

@@ -56,6 +56,8 @@ class Outcome:
     """Of every resource that was selected, by its id, as they were before anything was written."""
     problem: str = ""
     """Why nothing was written though something differs: the record is full."""
+    nowhere: tuple[str, ...] = ()
+    """On record, and in no account and region that the object names: what is there cannot be removed."""
     lost: int = 0
     """Parts of the record that do not know all that was written."""
     granted: str = ""
@@ -68,7 +70,7 @@ class Outcome:
     @property
     def is_complete(self) -> bool:
         """Nothing is left to be done in another pass."""
-        return not (self.errors or self.later or self.approval or self.problem)
+        return not (self.errors or self.later or self.approval or self.problem or self.nowhere)
 
 
 def repairs_of(plan: ResourcePlan) -> tuple[Repair, ...]:

@@ -41,7 +41,11 @@ _NONE: Final = (
     "character, and regions, accounts and kinds; the index of the cloud shows what is new some seconds late"
 )
 _LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
-_ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
+_ON_LOSS: Final = ". Put the ConfigMaps of the record back from the newest backup, or: freehold keys accept-record"
+_NOWHERE: Final = (
+    "carry tags of this object and are in no account and region that it names, so nothing is removed there: name them "
+    "again in its spec (regions, role, identityRef), or set spec.deletionPolicy: Retain, and the tags stay"
+)
 _TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
 """What is said though all that is asked for is so."""
 
@@ -188,6 +192,8 @@ def _request(outcome: Outcome) -> Observation:
             return Observation(REQUEST, "False", code_of(first), _listed(told))
     if outcome.problem:
         return Observation(REQUEST, "False", "RecordFull", outcome.problem)
+    if outcome.nowhere:
+        return Observation(REQUEST, "False", "NotInSpec", _named(sorted(outcome.nowhere), _NOWHERE))
     return Observation(REQUEST, "True", "Answered", "the cloud refused nothing")
 
 

@@ -9,11 +9,14 @@ import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.metadata.references import Provider
+
+_DIGITS: Final = 15
 
 
 class Begun(Enum):
@@ -25,15 +28,18 @@ class Begun(Enum):
 
 @dataclass(frozen=True)
 class Writer:
+    """``count``: what the record had counted when it was last noted here (StoredRecord.witnessed)."""
+
     uid: str
     begun: Begun
+    count: int = 0
 
 
 def writer_of(provider: Provider, ring: KeyRing) -> Writer:
-    uid, digest, signature = _said(provider)
+    uid, digest, signature, count = _said(provider)
     known = ring.readable(digest, uid)
-    if known and hmac.compare_digest(signature, _signature(provider, uid, digest, ring)):
-        return Writer(uid, Begun.YES)
+    if known and hmac.compare_digest(signature, _signature(provider, uid, digest, count, ring)):
+        return Writer(uid, Begun.YES, count)
     return Writer(str(provider.raw["metadata"]["uid"]), Begun.NOT_YET)
 
 
@@ -42,22 +48,32 @@ def begun_by_any(providers: Iterable[Provider]) -> bool:
     return any(_said(each)[0] for each in providers)
 
 
+def witnessed(providers: Iterable[Provider], ring: KeyRing) -> int:
+    """The highest count of the record that an object has noted. One that is not signed says nothing."""
+    noted = [(count, number, each) for number, each in enumerate(providers) if (count := _said(each)[3])]
+    return next((count for count, _, each in sorted(noted, reverse=True) if writer_of(each, ring).count == count), 0)
+
+
 def key_of_annotation(provider: Provider) -> str:
     """The digest of the key that signed it, empty where there is none."""
     return _said(provider)[1]
 
 
-def annotation(provider: Provider, uid: str, ring: KeyRing) -> str:
-    return f"{uid} {ring.writing} {_signature(provider, uid, ring.writing, ring)}"
+def annotation(provider: Provider, uid: str, ring: KeyRing, count: int = 0) -> str:
+    text = f"{uid} {ring.writing} {_signature(provider, uid, ring.writing, count, ring)}"
+    return f"{text} {count}" if count else text
 
 
-def _said(provider: Provider) -> tuple[str, str, str]:
+def _said(provider: Provider) -> tuple[str, str, str, int]:
     text = str(provider.annotations.get(TAGS_WRITER_ANNOTATION, ""))
     words = text.split(" ")
-    return (words[0], words[1], words[2]) if len(words) == 3 else ("", "", "")
+    if len(words) not in (3, 4) or not (count := [*words, "0"][3]).isdecimal() or len(count) > _DIGITS:
+        return "", "", "", 0
+    return words[0], words[1], words[2], int(count)
 
 
-def _signature(provider: Provider, uid: str, digest: str, ring: KeyRing) -> str:
+def _signature(provider: Provider, uid: str, digest: str, count: int, ring: KeyRing) -> str:
     kind, namespace, name = provider.reference
     owner = Owner(uid, kind, namespace, name)
-    return ring.of(owner, unkeyed=False).signature(digest, "tags writer", uid)
+    said = f"{uid} {count}" if count else uid
+    return ring.of(owner, unkeyed=False).signature(digest, "tags writer", said)
