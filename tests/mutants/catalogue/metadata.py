@@ -36,14 +36,14 @@ MUTANTS = (
         "a pass within the lag of the index writes what it has just written",
     ),
     _fleet(
-        "_rules",
-        "cluster_keys=asked_for_on(resource, common.clusters),",
+        "_TermsOf.on",
+        "cluster_keys=clusters,",
         "",
         "the engine and the metadata controller set a key back in turns",
     ),
     _fleet(
-        "_rules",
-        "ignored=common.ignored,",
+        "_TermsOf.on",
+        "ignored=self._common.ignored,",
         "",
         "a key that the operator is told to leave alone is written",
     ),
@@ -232,5 +232,17 @@ MUTANTS = (
         "if any(base.shard.of(resource) != known.of(resource) for resource in records):",
         "if False:",
         "of two writers of one resource the second one forgets what the first one wrote",
+    ),
+    _fleet(
+        "_TermsOf._classifiers",
+        "each for each in met if each.selector < self._age",
+        "each for each in met",
+        "a classifier of a younger object keeps what an older one asks for from being written",
+    ),
+    _fleet(
+        "_TermsOf._classifiers",
+        "each.classifiers.keys_that_select(resource)",
+        "each.classifiers.keys",
+        "a classifier that nothing has keeps a key from being written",
     ),
 )

@@ -146,7 +146,7 @@ def test_a21_case_is_no_difference_on_ibm_cloud() -> None:
 
 @pytest.mark.parametrize("wanted", [update(env="other"), delete("env"), add(env="other")])
 def test_a22_classifiers_of_every_object_are_read_only(wanted: Operation) -> None:
-    done = plan(volume({"env": "test"}), claim(wanted), rules=Rules(classifier_keys=frozenset({"env"})))
+    done = plan(volume({"env": "test"}), claim(wanted), rules=Rules(classifier_keys={"env": "CloudMetadata a/b"}))
     assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [("env", Reason.CLASSIFIER)])
 
 

@@ -29,6 +29,7 @@ NOT_APPLIED: Final = (
     Reason.FOREIGN_VALUE,
     Reason.VALUE_DIFFERS,
     Reason.PROTECTED,
+    Reason.CLASSIFIER,
     Reason.CONTESTED,
 )
 """Why something that an object asks for is not so, in the order in which they are told."""
@@ -42,7 +43,15 @@ _NONE: Final = (
 )
 _LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
 _ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
-_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
+_TOLD: Final = (
+    Reason.RECORD_LOST,
+    Reason.TRIMMED,
+    Reason.SKIPPED,
+    Reason.IGNORED,
+    Reason.NOT_GRANTED,
+    Reason.EXEMPT,
+    Reason.CLASSIFIER_KEPT,
+)
 """What is said though all that is asked for is so."""
 
 Status = dict[str, Any]
