@@ -210,6 +210,19 @@ def _applied(outcome: Outcome) -> Observation:
     return Observation(APPLIED, "True", "Applied" if outcome.selected else _NOTHING_FOUND, counted)
 
 
+def left_of(outcome: Outcome) -> dict[str, str]:
+    """The resources on which something that was asked for is not so and no pass will change that, and why."""
+    left = {each.resource: f"{Reason.CONFLICT.value}: {each.message}" for each in outcome.yielded}
+    for ident, plan in outcome.plans.items():
+        notes = sorted(
+            (each for each in plan.notes if each.reason in NOT_APPLIED),
+            key=lambda note: NOT_APPLIED.index(note.reason),
+        )
+        if notes:
+            left[ident] = _listed(f"{each.reason.value}: {each.message}" for each in notes)
+    return left
+
+
 def code_of(error: CloudError) -> str:
     """A code as a reason is spelled: one word of letters and digits."""
     word = re.sub(r"[^A-Za-z0-9]", "", error.code) or type(error).__name__
