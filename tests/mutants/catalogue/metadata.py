@@ -21,6 +21,7 @@ _metadata = partial(Mutant, "operator/metadata/reconcile.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
+_status = partial(Mutant, "reconcilers/metadata/status.py")
 
 MUTANTS = (
     _fleet(
@@ -244,5 +245,23 @@ MUTANTS = (
         "each.classifiers.keys_that_select(resource)",
         "each.classifiers.keys",
         "a classifier that nothing has keeps a key from being written",
+    ),
+    _status(
+        "_passes_by",
+        "if _failing_for(raw, now) > outcome.period:",
+        "if False:",
+        "what cannot be written for hours reads as ready, and nobody is told",
+    ),
+    _metadata(
+        "MetadataReconciler._next",
+        "memory.retries = 0 if outcome.changed else memory.retries + 1",
+        "pass",
+        "a cloud that serves nothing is asked for the whole fleet every five seconds",
+    ),
+    _work(
+        "_lasting",
+        "if not known or not",
+        "if True or not",
+        "a right that was lost on IBM Cloud is tried for ever, and nobody is told",
     ),
 )

@@ -32,6 +32,8 @@ class PassMemory:
     """How often a key of a resource was set back."""
     released: set[str] = field(default_factory=set)
     """Recorded resources that were read, and have lost their classifier."""
+    retries: int = 0
+    """Passes in a row that ended with something to try again, and wrote nothing."""
 
     def contested(self, now: float, period: float) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
@@ -74,6 +76,7 @@ class TagPass:
             released=len(self.memory.released),
             lost=known.lost,
             plans=fleet.plans,
+            period=self.demand.period,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
         done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError, Denied, NotReady
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
@@ -18,7 +19,7 @@ from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
 from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
 from freehold.tagging.batches import batches
 from freehold.tagging.configuration import Configuration
-from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict
 from freehold.tagging.stored_record import RecordFull
 
@@ -72,7 +73,7 @@ class TagWork:
     async def _after(
         self, outcome: Outcome, todo: Sequence[ResourcePlan], written: Written, known: StoredRecord
     ) -> Outcome:
-        stopped = written.stopped
+        stopped, failed = written.stopped, written.failed
         done = [plan for plan in todo if plan.resource.id not in stopped]
         after = _records((plan, plan.record_after) for plan in done)
         await self.store.save(known, {**after, **{ident: {} for ident in written.vanished}}, self.ring)
@@ -80,11 +81,22 @@ class TagWork:
             outcome,
             selected=outcome.selected - len(written.vanished),
             changed=len(done),
-            failed={**outcome.failed, **written.failed},
+            failed={**outcome.failed, **{ident: _lasting(each, known.of(ident)) for ident, each in failed.items()}},
             later=frozenset(written.later | written.unsure),
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
         )
+
+
+def _lasting(error: CloudError, record: Record | RecordLost) -> CloudError:
+    """IBM Cloud refuses an attach with these words also while its index does not know a new resource
+    (terraform-provider-ibm#3874). One that we have written on is not new: there they mean what they say.
+    """
+    known = isinstance(record, Mapping) and any(each.proof is Proof.CONFIRMED for each in record.values())
+    if not known or not isinstance(error, NotReady) or "not authorized" not in error.message.casefold():
+        return error
+    message = error.message.replace("It is tried again; if it goes on, grant", "Grant")
+    return Denied(message, code="NotAuthorized", request_id=error.request_id)
 
 
 def _by_place(

@@ -66,7 +66,7 @@ def of_cloud(raw: Mapping[str, Any], parts: Parts, now: datetime) -> Status:
     observed = _summed({name: _observations(outcome) for name, outcome in parts.items()})
     applied = next(each for each in observed if each.type == APPLIED)
     ready = Observation(READY, applied.status, _ready_reason(applied), _ready_message(applied, _CLOUD_READY))
-    if applied.status != "True" and _was_ready(raw) and all(_passes_by(each) for each in parts.values()):
+    if applied.status != "True" and _was_ready(raw) and all(_passes_by(raw, each, now) for each in parts.values()):
         ready = Observation(READY, "True", "Retrying", _CLOUD_READY)
     return _status(raw, [ready, *observed], ready, now)
 
@@ -99,11 +99,24 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
     }
 
 
-def _passes_by(outcome: Outcome | Refused) -> bool:
-    """Whether all that is in the way, if anything is, is trouble of a moment: Ready does not flap by it (A17)."""
+def _passes_by(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> bool:
+    """Whether all that is in the way, if anything is, is trouble of a moment: Ready does not flap by it (A17).
+
+    What lasts longer than a sync period is none: tags would be wrong for as long, and nobody would be told.
+    """
     if isinstance(outcome, Refused) or outcome.approval or outcome.problem or _policy(outcome).status == "False":
         return False
+    if _failing_for(raw, now) > outcome.period:
+        return False
     return not any(isinstance(each, NeedsPerson) for each in outcome.errors)
+
+
+def _failing_for(raw: Mapping[str, Any], now: datetime) -> float:
+    """Seconds since Applied became false."""
+    applied = api_conditions.find((raw.get("status") or {}).get("conditions") or (), APPLIED) or {}
+    if applied.get("status") != "False":
+        return 0.0
+    return (now - datetime.fromisoformat(str(applied["lastTransitionTime"]))).total_seconds()
 
 
 def _was_ready(raw: Mapping[str, Any]) -> bool:
