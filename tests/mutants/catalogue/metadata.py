@@ -264,4 +264,10 @@ MUTANTS = (
         "if True or not",
         "a right that was lost on IBM Cloud is tried for ever, and nobody is told",
     ),
+    _work(
+        "_confirmed",
+        "if not written.vanished:",
+        "if True:",
+        "a word of the cloud about something else makes the record forget what is there: its tags stay for ever",
+    ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, Denied, NotReady
+from freehold.lifecycle.errors import CloudError, Denied, NotFound, NotReady
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
@@ -21,6 +21,7 @@ from freehold.tagging.batches import batches
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict
+from freehold.tagging.resources import Resource
 from freehold.tagging.stored_record import RecordFull
 
 
@@ -67,7 +68,7 @@ class TagWork:
         await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
-            written |= await carry_out(batches(some), place.send, place.named_in)
+            written |= await _confirmed(await carry_out(batches(some), place.send, place.named_in), place)
         return await self._after(outcome, todo, written, known)
 
     async def _after(
@@ -86,6 +87,19 @@ class TagWork:
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
         )
+
+
+async def _confirmed(written: Written, place: TagPlace) -> Written:
+    """Gone is what the resource itself does not show: the record must not forget what is there by a word of a call."""
+    if not written.vanished:
+        return written
+    read = await place.read(written.vanished)
+    gone = {ident for ident, now in read.items() if _is_gone(now)}
+    return replace(written, vanished=gone, unsure=written.unsure | (written.vanished - gone))
+
+
+def _is_gone(now: Resource | CloudError) -> bool:
+    return isinstance(now, NotFound) if isinstance(now, CloudError) else not now.tags
 
 
 def _lasting(error: CloudError, record: Record | RecordLost) -> CloudError:
