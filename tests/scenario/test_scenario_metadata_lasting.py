@@ -94,3 +94,22 @@ async def test_a_right_that_is_lost_on_ibm_cloud_is_told_at_once() -> None:
     assert len(both.sent()) <= 40
     assert both.condition("Ready")[0] == "False"
     assert "rant the API key's owner the editor role" in both.condition("Ready")[2]
+
+
+async def test_a_key_that_is_set_back_at_our_own_cadence_is_found_too(lab: Lab) -> None:
+    """A pass each period, with its jitter, as the operator has it."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    lab.sent()
+    result, told, writes = await lab.work(), [], 0
+    for number in range(12):
+        lab.somebody_strips(arn, "env")
+        lab.fraction = (number * 0.37) % 1
+        assert isinstance(result, RequeueAfter)
+        lab.wait(result.seconds)
+        result = await lab.work()
+        told.append(lab.condition("Policy")[1])
+        writes += len(lab.writes())
+    assert told == ["AsAsked"] * 3 + ["Contested"] + ["AsAsked", "Contested"] * 4
+    assert writes == told.count("AsAsked")

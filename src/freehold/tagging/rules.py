@@ -19,6 +19,6 @@ class Rules:
     cluster_keys: Mapping[str, str] = field(default_factory=dict)
     """Keys that a cluster's spec asks for on this resource, with the cluster's name for people."""
     contested: frozenset[str] = frozenset()
-    """Keys that are left alone until the next sync period (``contested.py``)."""
+    """Keys that are left alone for a sync period (``contested.py``)."""
     granted: Callable[[str], bool] = lambda key: True
     """Whether the acting object's namespace may touch a key."""

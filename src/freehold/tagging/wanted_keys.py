@@ -126,7 +126,7 @@ def decide_dropped(at: KeySituation, entry: Entry) -> Removal | Kept | AsWanted:
 
 
 def _contested(at: KeySituation) -> Kept:
-    message = f"{at.subject} is set back by somebody each time: it is left until the next sync period"
+    message = f"{at.subject} is set back by somebody each time: it is left for a sync period"
     return Kept(Reason.CONTESTED, message)
 
 

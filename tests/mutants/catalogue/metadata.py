@@ -270,4 +270,10 @@ MUTANTS = (
         "if True:",
         "a word of the cloud about something else makes the record forget what is there: its tags stay for ever",
     ),
+    _pass(
+        "PassMemory.repaired",
+        "self.turns[at] = set_back(self.turns.get(at), now, period)",
+        "pass",
+        "two controllers set a tag back in turns, for ever",
+    ),
 )

@@ -15,10 +15,10 @@ from freehold.operator.metadata.work import Planned, TagWork
 from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.fleet import Common, Fleet, must_be_read, plan_fleet, plan_removal
-from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.outcome import Outcome, Repair
 from freehold.tagging.classifiers import queries, released
 from freehold.tagging.conflicts import Claim
-from freehold.tagging.contested import Standing, Turns, set_back, standing
+from freehold.tagging.contested import Standing, Turns, is_over, set_back, standing
 from freehold.tagging.ownership import Record
 from freehold.tagging.plan import ResourcePlan
 from freehold.tagging.resources import Resource
@@ -29,11 +29,18 @@ class PassMemory:
     """What one process remembers of an object between passes; losing it costs reads, never safety."""
 
     turns: dict[tuple[str, str], Turns] = field(default_factory=dict)
-    """How often a key of a resource was set back."""
+    """How often in a row a key of a resource was set back."""
     released: set[str] = field(default_factory=set)
     """Recorded resources that were read, and have lost their classifier."""
     retries: int = 0
     """Passes in a row that ended with something to try again, and wrote nothing."""
+
+    def repaired(self, repairs: Iterable[Repair], now: float, period: float) -> None:
+        for each in repairs:
+            at = (each.resource, each.key)
+            self.turns[at] = set_back(self.turns.get(at), now, period)
+        for at in [at for at, turns in self.turns.items() if is_over(turns, now, period)]:
+            del self.turns[at]
 
     def contested(self, now: float, period: float) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
@@ -80,10 +87,7 @@ class TagPass:
         )
         routes = {ident: place for ident, (_, place) in found.items()}
         done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
-        now = self.work.clock.monotonic()
-        for each in done.repairs:
-            at = (each.resource, each.key)
-            self.memory.turns[at] = set_back(self.memory.turns.get(at), now, self.demand.period)
+        self.memory.repaired(done.repairs, self.work.clock.monotonic(), self.demand.period)
         return done
 
     # -- finding and reading ------------------------------------------------------------------------------------
