@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from freehold.lifecycle.errors import Denied, Invalid
 from freehold.lifecycle.port import Call
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
@@ -113,3 +115,54 @@ async def test_a_key_that_is_set_back_at_our_own_cadence_is_found_too(lab: Lab) 
         writes += len(lab.writes())
     assert told == ["AsAsked"] * 3 + ["Contested"] + ["AsAsked", "Contested"] * 4
     assert writes == told.count("AsAsked")
+
+
+@pytest.mark.parametrize(
+    ("denied", "passes"),
+    [
+        ({10, 20, 30, 40, 50}, 1),
+        ({*range(10), *range(0, 60, 4)}, 3),
+        ({*range(60)} - {7, 23, 58}, 40),
+    ],
+    ids=["a few", "the first ones", "nearly all"],
+)
+async def test_what_is_allowed_beside_what_is_denied_is_tagged(lab: Lab, denied: set[int], passes: int) -> None:
+    """A refusal of EC2 for a missing right names no resource, and is of the whole call."""
+    arns = sorted(lab.groups(60))
+    sent = lab.port.send
+
+    async def send(call: Call) -> Any:
+        if call.operation == "create_tags" and any(_names(call, arns[number]) for number in denied):
+            lab.port.calls.append(call)
+            raise Denied("not allowed", code="UnauthorizedOperation")
+        return await sent(call)
+
+    lab.port.send = send  # type: ignore[method-assign]
+    await lab.apply_examples()
+    for _ in range(passes):
+        await lab.work()
+        assert lab.writes().count("ec2.create_tags") <= 130
+        lab.wait()
+    assert {number for number in range(60) if "env" not in lab.tags_on(arns[number])} == denied
+    assert lab.condition("Ready")[:2] == ("False", "UnauthorizedOperation")
+
+
+def _names(call: Call, arn: str) -> bool:
+    return arn.rpartition("/")[2] in json.dumps(call.detail)
+
+
+async def test_what_no_resource_takes_is_not_tried_on_each_of_them(lab: Lab) -> None:
+    """A tag policy, say: halving 200 refused resources down to one would cost 400 calls in each pass."""
+    lab.groups(200)
+    await lab.apply_examples()
+    sent = lab.port.send
+
+    async def send(call: Call) -> Any:
+        if call.operation != "create_tags":
+            return await sent(call)
+        lab.port.calls.append(call)
+        raise Invalid("not by the tag policy", code="TagPolicyViolation")
+
+    lab.port.send = send  # type: ignore[method-assign]
+    await lab.work()
+    assert lab.writes().count("ec2.create_tags") <= 20

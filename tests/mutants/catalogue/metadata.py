@@ -158,7 +158,7 @@ MUTANTS = (
     ),
     _writes(
         "carry_out",
-        "if isinstance(error, Denied | NotOffered) and refused[way] > MOST_REFUSALS:",
+        "if isinstance(error, NeedsPerson) and way.is_hopeless:",
         "if False:",
         "without a permission each pass costs two calls for each resource",
     ),
@@ -275,5 +275,17 @@ MUTANTS = (
         "self.turns[at] = set_back(self.turns.get(at), now, period)",
         "pass",
         "two controllers set a tag back in turns, for ever",
+    ),
+    _writes(
+        "_Way.is_hopeless",
+        "and not self.succeeded",
+        "",
+        "what is allowed beside what is denied is never tagged",
+    ),
+    _work(
+        "TagWork.carry_out",
+        "turned(batches(some), planned.turn)",
+        "batches(some)",
+        "what is allowed behind what is denied is never tagged",
     ),
 )

@@ -32,6 +32,8 @@ class PassMemory:
     """How often in a row a key of a resource was set back."""
     released: set[str] = field(default_factory=set)
     """Recorded resources that were read, and have lost their classifier."""
+    turn: int = 0
+    """Passes in a row in which something failed: each begins its calls at another resource."""
     retries: int = 0
     """Passes in a row that ended with something to try again, and wrote nothing."""
 
@@ -86,7 +88,8 @@ class TagPass:
             period=self.demand.period,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
-        done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
+        done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten, self.memory.turn), known, outcome)
+        self.memory.turn = self.memory.turn + 1 if done.failed else 0
         self.memory.repaired(done.repairs, self.work.clock.monotonic(), self.demand.period)
         return done
 
@@ -169,7 +172,8 @@ class RemovalPass:
         gone = [each.id for each in found.values() if not each.tags and each.id not in failed and not unasked]
         forgotten: dict[str, Record] = {each: {} for each in gone}
         outcome = Outcome(selected=len(fleet.plans), failed=failed, unasked=unasked)
-        return await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
+        turn = int(self.work.clock.monotonic())
+        return await self.work.carry_out(Planned(fleet.plans, routes, forgotten, turn), known, outcome)
 
 
 def _asked(places: Sequence[TagPlace | Region]) -> tuple[list[TagPlace], dict[str, CloudError]]:

@@ -17,7 +17,7 @@ from freehold.operator.metadata.writes import Written, carry_out
 from freehold.reconcilers.metadata.fleet import recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
 from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
-from freehold.tagging.batches import batches
+from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict
@@ -27,11 +27,15 @@ from freehold.tagging.stored_record import RecordFull
 
 @dataclass(frozen=True)
 class Planned:
-    """``plans`` by resource, ``routes`` the place of each; ``forgotten``: what the record need not have any more."""
+    """``plans`` by resource, ``routes`` the place of each; ``forgotten``: what the record need not have any more.
+
+    ``turn``: another number begins the calls at another point.
+    """
 
     plans: Mapping[str, ResourcePlan]
     routes: Mapping[str, TagPlace]
     forgotten: Mapping[str, Record]
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ class TagWork:
         await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
-            written |= await _confirmed(await carry_out(batches(some), place.send, place.named_in), place)
+            sent = turned(batches(some), planned.turn)
+            written |= await _confirmed(await carry_out(sent, place.send, place.named_in), place)
         return await self._after(outcome, todo, written, known)
 
     async def _after(
