@@ -223,9 +223,9 @@ async def test_a_key_that_somebody_sets_back_each_time_is_named_and_left_alone()
         await lab.work()
     assert lab.writes() == []
     assert lab.condition("Policy")[:2] == ("False", "Contested")
-    lab.wait()
+    lab.wait(900)
     await lab.settle()
-    assert lab.tags_on(arn)["env"] == "test", "until the next sync period"
+    assert lab.tags_on(arn)["env"] == "test", "for a sync period"
 
 
 async def test_a17_ready_does_not_flap_by_trouble_of_a_moment() -> None:

@@ -180,6 +180,22 @@ def test_a_resource_that_is_refused_is_told_with_its_class_and_the_others_are_ta
     assert world.tags()["b"] == WANTED
 
 
+def test_what_is_left_is_no_success(world: TagWorld, tmp_path: Path) -> None:
+    """``add`` leaves a value that somebody set, and the object is not ready: no command calls that done."""
+    path = tmp_path / "add.yaml"
+    path.write_text(EXAMPLES.replace("spec:\n  resourcetags:", "spec:\n  opcode: add\n  resourcetags:"))
+    plan = world.run("tags", "plan", "-f", str(path))
+    assert "1 left other than asked for" in plan.out + plan.err
+    for counted in ("1 left, 1 tagged", "1 left"):
+        said = world.run("tags", "apply", "-f", str(path), "--create-namespace", "--yes")
+        assert said.code == 1 and f"({counted})" in said.err, said.out + said.err
+        (left,) = (line for line in said.out.splitlines() if line.split()[1:2] == ["left"])
+        assert left.startswith(f"security-group/{world.ids['b']}") and "TagExists: the tag 'env'" in left
+    assert world.tags() == {"a": {"owner": "x", **WANTED}, "b": {"env": "prod", "centre": "eng"}}
+    world.tag("b", env="test")
+    assert world.run("tags", "apply", "-f", str(path), "--yes").code == 0
+
+
 def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Path, manifest: str) -> None:
     """More foreign values than may be overwritten without a word: without a terminal the digest is the word.
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,6 +155,7 @@ class _Now:
 
     ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
     the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
+    ``left``: resources on which something stands against what is asked for, and what that is.
     """
 
     failed: Mapping[str, Json]
@@ -163,6 +164,7 @@ class _Now:
     looked: bool = False
     undone: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
+    left: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def finished(self) -> bool:
@@ -194,7 +196,9 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
     left = {each.resource for plan in plans for each in plan.resources if each.changes}
     unapproved = [plan for plan in plans if plan.object not in digests]
     held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
-    return replace(await _told(session, keys, since), undone=frozenset(left - held), held=frozenset(held))
+    told = await _told(session, keys, since)
+    stands = {**told.left, **{where: why for plan in plans for where, why in plan.left.items()}}
+    return replace(told, undone=frozenset(left - held), held=frozenset(held), left=stands)
 
 
 async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
@@ -210,7 +214,8 @@ async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
     failed = {where: each for one in ours for where, each in one["failed"].items()}
     told = "; ".join(each["refused"] for each in ours if each["refused"])
     waits = "; ".join(each["waits"] for each in ours if each["waits"])
-    return _Now(failed, told, waits, looked=len(ours) == len(keys))
+    left = {where: why for one in ours for where, why in one["left"].items()}
+    return _Now(failed, told, waits, looked=len(ours) == len(keys), left=left)
 
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
@@ -228,7 +233,8 @@ async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[st
 def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     """Each resource that was to be changed, and what became of it. Raises CliError where one is not as asked for."""
     planned = {each.resource for plan in plans for each in plan.resources if each.changes}
-    rows = [(shortened(name), *_outcome(name, now)) for name in sorted({*planned, *now.undone, *now.held, *now.failed})]
+    names = sorted({*planned, *now.undone, *now.held, *now.failed, *now.left})
+    rows = [(shortened(name), *_outcome(name, now)) for name in names]
     if rows:
         for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(_together(rows))), width()):
             say(line)
@@ -239,6 +245,8 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     if now.held:
         more = [f"{each.object}: add --approve {each.digest} to this command" for each in plans if each.digest]
         raise CliError(f"not all is as it was asked for ({said}): what waits is applied once it is approved", more)
+    if now.left:
+        raise CliError(f"not all is as it was asked for ({said}): change what is asked for, or what stands against it")
     tell(said or "nothing was to be done: all tags are as they were asked for")
 
 
@@ -259,6 +267,6 @@ def _outcome(name: str, now: _Now) -> tuple[str, str]:
         return "failed", f"{' '.join(filter(None, (error['class'], error['code'])))}: {error['message']}"
     if name in now.held:
         return "waits", "for an approval"
-    return (
-        ("not yet", now.told or now.waits or "the operator has not come to it") if name in now.undone else (_TAGGED, "")
-    )
+    if name in now.undone:
+        return "not yet", now.told or now.waits or "the operator has not come to it"
+    return ("left", now.left[name]) if name in now.left else (_TAGGED, "")

@@ -157,5 +157,6 @@ def document(plan: TagPlan) -> Mapping[str, Any]:
         "problems": list(plan.problems),
         "unanswered": list(plan.unanswered),
         "notes": list(plan.notes),
+        "left": dict(plan.left),
         "approval": {"digest": plan.digest, "message": plan.approval} if plan.digest else None,
     }  # fmt: skip

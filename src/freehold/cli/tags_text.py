@@ -77,11 +77,12 @@ def summary(plan: TagPlan) -> str:
     counts = Counter(row.action for row in plan.rows() if row.action.changes)
     found = f"{plan.selected} resource{'' if plan.selected == 1 else 's'} found"
     touched = sum(each.changes for each in plan.resources)
+    left = f"; {len(plan.left)} left other than asked for" if plan.left else ""
     if not counts:
-        return f"{found}, {'none' if not plan.selected else 'nothing'} to change"
+        return f"{found}, {'none' if not plan.selected else 'nothing'} to change{left}"
     told = ", ".join(f"{number} to {action}" for action, number in sorted(counts.items()))
     calls = f"{len(plan.calls)} call{'s' * (len(plan.calls) != 1)}"
-    return f"{found}; tags on {touched} of them: {told}, in {calls}"
+    return f"{found}; tags on {touched} of them: {told}, in {calls}{left}"
 
 
 def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:

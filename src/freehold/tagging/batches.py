@@ -6,14 +6,18 @@ every tag (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTags
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from itertools import groupby
+from typing import Final, TypeVar
 
 from freehold.tagging.plan import ResourcePlan
 from freehold.tagging.resources import Cloud, Resource
 from freehold.tagging.wanted_keys import Cause, Removal, Upsert
+
+T = TypeVar("T")
+_GOLDEN: Final = 0.6180339887498949
 
 
 class Verb(StrEnum):
@@ -87,6 +91,24 @@ def batches(plans: Iterable[ResourcePlan]) -> tuple[Batch, ...]:
         chunks = (tuple(ids[at : at + size]) for at in range(0, len(ids), size))
         found += [Batch(part.verb, account, region, chunk, part.tags) for chunk in chunks]
     return tuple(found)
+
+
+def turned(sent: Sequence[Batch], turn: int) -> tuple[Batch, ...]:
+    """The same calls, begun at another point in each turn: what a pass gives up on is not the same in each of them.
+
+    Every removal still goes before the first addition. Turn 0 is the order as it was.
+    """
+    found: list[Batch] = []
+    for _, group in groupby(sent, key=lambda batch: batch.verb):
+        begun = _from(tuple(group), turn)
+        found += [replace(batch, targets=_from(batch.targets, turn)) for batch in begun]
+    return tuple(found)
+
+
+def _from(items: tuple[T, ...], turn: int) -> tuple[T, ...]:
+    """Steps of the golden ratio: a few turns begin all over the list, however long it is."""
+    at = int(len(items) * (turn * _GOLDEN % 1.0))
+    return items[at:] + items[:at]
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ class Classifiers:
         """Keys that no operation of the object may name, or the fleet would deselect itself."""
         return frozenset(each.key for each in self.any_of | self.all_of | self.none_of)
 
+    def keys_that_select(self, resource: Resource) -> frozenset[str]:
+        """Keys by which a selected resource is found, or not excluded: a condition that it does not meet is none."""
+        met = {each for each in self.any_of if _has(resource, each)}
+        return frozenset(each.key for each in met | self.all_of | self.none_of)
+
 
 @dataclass(frozen=True, order=True)
 class Query:

@@ -1,7 +1,7 @@
 """Keys that somebody sets back each time we write them.
 
-The AWS Load Balancer Controller, for one, removes tags that it does not know. After three turns the key is named as
-contested and left alone until the next sync period.
+The AWS Load Balancer Controller, for one, removes tags that it does not know. After three turns in a row the key is
+named as contested, and the next pass at the object's own cadence leaves it alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import Final
 
 TURNS: Final = 3
 
+NEXT: Final = 1.5
+"""Periods within which the next pass comes, whatever the jitter, and the one after it does not."""
+
 
 class Standing(StrEnum):
     FREE = "Free"
@@ -20,20 +23,23 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Turns:
-    """How often a key was set back since ``since``, in seconds of domain time."""
+    """How many passes in a row found a key set back, and when the last one did, in seconds of domain time."""
 
     count: int
-    since: float
+    last: float
 
 
 def set_back(turns: Turns | None, now: float, period: float) -> Turns:
-    """What we wrote was found changed or gone; turns of an earlier sync period do not count."""
-    if turns is None or now - turns.since >= period:
-        return Turns(1, now)
-    return Turns(turns.count + 1, turns.since)
+    """What we wrote was found changed or gone. A pass that found it well ends the row, one that left it does not."""
+    return Turns(1, now) if turns is None or is_over(turns, now, period) else Turns(turns.count + 1, now)
+
+
+def is_over(turns: Turns, now: float, period: float) -> bool:
+    left = 1.0 if turns.count >= TURNS else 0.0
+    return now - turns.last >= (NEXT + left) * period
 
 
 def standing(turns: Turns | None, now: float, period: float) -> Standing:
-    if turns is None or turns.count < TURNS or now - turns.since >= period:
+    if turns is None or turns.count < TURNS or now - turns.last >= NEXT * period:
         return Standing.FREE
     return Standing.CONTESTED

@@ -34,11 +34,6 @@ def canonical(cloud: Cloud, text: str) -> str:
     return text.lower() if cloud is Cloud.IBM else text
 
 
-@lru_cache(maxsize=256)
-def canonical_keys(cloud: Cloud, keys: frozenset[str]) -> frozenset[str]:
-    return frozenset(canonical(cloud, key) for key in keys)
-
-
 def aws_tags(tags: Mapping[str, str]) -> Tags:
     return {key: _only(value) for key, value in tags.items()}
 

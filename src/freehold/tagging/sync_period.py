@@ -12,6 +12,8 @@ from typing import Final
 DEFAULT: Final = 600.0
 FLOOR: Final = 30.0
 JITTER: Final = 0.1
+SOON: Final = 5.0
+DOUBLINGS: Final = 20
 
 _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART: Final = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)"
@@ -40,6 +42,11 @@ def duration(text: str) -> float | UnparsableDuration:
     if not re.fullmatch(PATTERN.strip("^$"), text):
         return UnparsableDuration(text)
     return sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
+
+
+def retry_after(retries: int) -> float:
+    """Seconds until the next look, after so many that came to nothing; who asks bounds it by the sync period."""
+    return SOON * 2.0 ** min(retries, DOUBLINGS)
 
 
 def with_jitter(period: float, fraction: float) -> float:

@@ -5,13 +5,13 @@ The table of docs/reference/metadata-compat.md A11, A13, A14 and A30 is here and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from freehold.tagging.operations import Opcode, Want
 from freehold.tagging.ownership import Entry, ForeignValuePolicy, Holder, Proof, holder
 from freehold.tagging.protected import Access, access
-from freehold.tagging.resources import Cloud, Resource, canonical_keys
+from freehold.tagging.resources import Cloud, Resource, canonical
 from freehold.tagging.rules import Rules
 
 
@@ -25,6 +25,8 @@ class Reason(StrEnum):
     PROTECTED = "Protected"
     IGNORED = "Ignored"
     CLASSIFIER = "Classifier"
+    CLASSIFIER_KEPT = "ClassifierKept"
+    """Ours, named by no object any more, and a classifier by now: it stays."""
     CONTESTED = "Contested"
     CONFLICT = "Conflict"
     LIMIT_EXCEEDED = "LimitExceeded"
@@ -115,7 +117,8 @@ def decide_wanted(at: KeySituation, want: Want, policy: ForeignValuePolicy) -> U
 def decide_dropped(at: KeySituation, entry: Entry) -> Removal | Kept | AsWanted:
     """Only the values that we wrote go; a value that somebody set since then stays."""
     if untouchable := _untouchable(at):
-        return untouchable
+        kept = untouchable.reason is Reason.CLASSIFIER
+        return replace(untouchable, reason=Reason.CLASSIFIER_KEPT) if kept else untouchable
     ours = at.seen & entry.values
     if not ours:
         return AsWanted(at.seen)
@@ -123,13 +126,17 @@ def decide_dropped(at: KeySituation, entry: Entry) -> Removal | Kept | AsWanted:
 
 
 def _contested(at: KeySituation) -> Kept:
-    message = f"{at.subject} is set back by somebody each time: it is left until the next sync period"
+    message = f"{at.subject} is set back by somebody each time: it is left for a sync period"
     return Kept(Reason.CONTESTED, message)
 
 
 def _untouchable(at: KeySituation) -> Kept | None:
-    if at.key in canonical_keys(at.resource.cloud, at.rules.classifier_keys):
-        return Kept(Reason.CLASSIFIER, f"{at.subject} is a classifier, by which the resource is found: it is read only")
+    classifiers = {canonical(at.resource.cloud, key): name for key, name in at.rules.classifier_keys.items()}
+    if at.key in classifiers:
+        message = (
+            f"{at.subject} is a classifier of {classifiers[at.key]}, by which the resource is found: it is read only"
+        )
+        return Kept(Reason.CLASSIFIER, message)
     if not at.rules.granted(at.key):
         return Kept(Reason.NOT_GRANTED, f"{at.subject} may not be touched: no MetadataGrant of the namespace names it")
     match access(at.resource.cloud, at.key, at.rules.ignored):

@@ -22,6 +22,7 @@ _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
 _part = partial(Mutant, "tagging/part_done.py")
+_status = partial(Mutant, "reconcilers/metadata/status.py")
 
 MUTANTS = (
     _fleet(
@@ -200,7 +201,7 @@ MUTANTS = (
     ),
     _writes(
         "carry_out",
-        "if isinstance(error, Denied | NotOffered) and refused[way] > MOST_REFUSALS:",
+        "if isinstance(error, NeedsPerson) and way.is_hopeless:",
         "if False:",
         "without a permission each pass costs two calls for each resource",
     ),
@@ -218,8 +219,8 @@ MUTANTS = (
     ),
     _tagger(
         "AwsTagger.read",
-        "known = [arn for arn in arns if reading_of(arn) is not Reading.NEVER]",
-        "known = list(arns)",
+        "unknown = {arn: _unreadable(arn) for arn in arns if reading_of(arn) is Reading.NEVER}",
+        "unknown = {}",
         "a resource whose service is not known reads as untagged, and a foreign value on it is overwritten",
     ),
     _tagger(
@@ -311,5 +312,59 @@ MUTANTS = (
         "if any(base.shard.of(resource) != known.of(resource) for resource in records):",
         "if False:",
         "of two writers of one resource the second one forgets what the first one wrote",
+    ),
+    _fleet(
+        "_TermsOf._classifiers",
+        "each for each in met if each.selector < self._age",
+        "each for each in met",
+        "a classifier of a younger object keeps what an older one asks for from being written",
+    ),
+    _fleet(
+        "_TermsOf._classifiers",
+        "each.classifiers.keys_that_select(resource)",
+        "each.classifiers.keys",
+        "a classifier that nothing has keeps a key from being written",
+    ),
+    _status(
+        "_passes_by",
+        "if _failing_for(raw, now) > outcome.period:",
+        "if False:",
+        "what cannot be written for hours reads as ready, and nobody is told",
+    ),
+    _metadata(
+        "MetadataReconciler._next",
+        "memory.retries = 0 if outcome.changed else memory.retries + 1",
+        "pass",
+        "a cloud that serves nothing is asked for the whole fleet every five seconds",
+    ),
+    _work(
+        "_lasting",
+        "if not known or not",
+        "if True or not",
+        "a right that was lost on IBM Cloud is tried for ever, and nobody is told",
+    ),
+    _work(
+        "_confirmed",
+        "if not written.vanished:",
+        "if True:",
+        "a word of the cloud about something else makes the record forget what is there: its tags stay for ever",
+    ),
+    _pass(
+        "PassMemory.repaired",
+        "self.turns[at] = set_back(self.turns.get(at), now, period)",
+        "pass",
+        "two controllers set a tag back in turns, for ever",
+    ),
+    _writes(
+        "_Way.is_hopeless",
+        "and not self.succeeded",
+        "",
+        "what is allowed beside what is denied is never tagged",
+    ),
+    _work(
+        "TagWork.carry_out",
+        "turned(batches(some), planned.turn)",
+        "batches(some)",
+        "what is allowed behind what is denied is never tagged",
     ),
 )

@@ -31,7 +31,7 @@ MUTANTS = (
     ),
     _wanted(
         "_untouchable",
-        "if at.key in canonical_keys(at.resource.cloud, at.rules.classifier_keys):",
+        "if at.key in classifiers:",
         "if False:",
         "an object changes a classifier, and the fleet deselects itself",
     ),

@@ -146,7 +146,7 @@ def test_a21_case_is_no_difference_on_ibm_cloud() -> None:
 
 @pytest.mark.parametrize("wanted", [update(env="other"), delete("env"), add(env="other")])
 def test_a22_classifiers_of_every_object_are_read_only(wanted: Operation) -> None:
-    done = plan(volume({"env": "test"}), claim(wanted), rules=Rules(classifier_keys=frozenset({"env"})))
+    done = plan(volume({"env": "test"}), claim(wanted), rules=Rules(classifier_keys={"env": "CloudMetadata a/b"}))
     assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [("env", Reason.CLASSIFIER)])
 
 
@@ -279,14 +279,25 @@ def test_tags_that_a_cluster_asks_for_are_never_touched(record: Record, wanted: 
 # --- keys that are set back ------------------------------------------------------------------------
 
 
-def test_a_key_is_contested_after_three_turns_until_the_next_sync_period() -> None:
+@pytest.mark.parametrize("apart", [10.0, 540.0, 660.0], ids=["woken", "soonest by the jitter", "latest"])
+def test_a_key_is_contested_after_three_passes_in_a_row_that_found_it_set_back(apart: float) -> None:
     turns: Turns | None = None
-    for at in (0.0, 10.0, 20.0):
-        assert standing(turns, at, 600) is Standing.FREE
-        turns = set_back(turns, at, 600)
-    assert standing(turns, 21.0, 600) is Standing.CONTESTED
-    assert standing(turns, 600.0, 600) is Standing.FREE
-    assert set_back(turns, 600.0, 600) == Turns(1, 600.0)
+    now = 0.0
+    for _ in range(3):
+        assert standing(turns, now, 600) is Standing.FREE
+        turns = set_back(turns, now, 600)
+        now += apart
+    assert standing(turns, now, 600) is Standing.CONTESTED, "the next pass leaves it"
+    now += 900.0
+    assert standing(turns, now, 600) is Standing.FREE, "a later one tries again"
+
+
+def test_what_is_set_back_again_after_it_was_left_is_contested_at_once() -> None:
+    assert standing(set_back(Turns(3, 0.0), 1320.0, 600), 1920.0, 600) is Standing.CONTESTED
+
+
+def test_a_pass_that_found_a_key_well_ends_the_row() -> None:
+    assert set_back(Turns(2, 0.0), 1080.0, 600) == Turns(1, 1080.0)
 
 
 def test_a_contested_key_is_left_and_named() -> None:

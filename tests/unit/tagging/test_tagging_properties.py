@@ -21,7 +21,7 @@ UNTOUCHABLE = {"kubernetes.io/cluster/x", "freehold.dev/seal", "classifier", "cl
 KEYS = st.sampled_from([*"abcdefgh", *sorted(UNTOUCHABLE)])
 VALUES = st.sampled_from(["", "1", "2"])
 RULES = Rules(
-    classifier_keys=frozenset({"classifier"}),
+    classifier_keys={"classifier": "CloudMetadata a/b"},
     cluster_keys={"clusters": "AWSCluster ns/a"},
     contested=frozenset({"set-back"}),
 )

@@ -100,7 +100,7 @@ class TaggingApi:
     def _refusal(self, verb: str, target: str, said: dict[str, Any]) -> CloudError:
         """What is said of one resource; its service's own code is often in the text only."""
         code, text = str(said.get("ErrorCode", "")), str(said.get("ErrorMessage", ""))
-        if re.search(r"does not exist|not ?found|could not be found", text, re.IGNORECASE):
+        if re.search(r"does not exist|not ?found|could not be found", text, re.IGNORECASE) and _names(target, text):
             return NotFound(f"AWS could not {verb} the tags of {target}: {text}. Check that it still exists", code=code)
         if re.search(r"too many tags|tag ?limit|more than \d+ tags", text, re.IGNORECASE):
             advice = "Take tags off it that nobody needs, or give fewer"
@@ -118,6 +118,13 @@ class TaggingApi:
         return errors.of_failure(
             failure, effect=Effect.WRITE, what=what, origin=session.identity.origin, scrub=session.scrub
         )
+
+
+def _names(target: str, text: str) -> bool:
+    """Whether it is the resource that is missing: a role or a service of AWS's own may be "not found" as well."""
+    arn = Arn.parse(target)
+    said = [target, *({arn.id, arn.id.rpartition("/")[2]} if arn else ())]
+    return any(re.search(rf"(?<![\w-]){re.escape(each)}(?![\w-])", text) for each in said if each)
 
 
 def _absent(error: CloudError) -> CloudError:

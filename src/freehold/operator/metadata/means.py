@@ -23,6 +23,7 @@ from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, del
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, witnessed, writer_of
+from freehold.tagging import sync_period
 from freehold.tagging.configuration import Configuration
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
@@ -37,7 +38,7 @@ GRANTS_UNKNOWN: Final = Refused(
     "metadatagrants, cluster-wide",
 )
 
-CONFLICT_SECONDS, SOON_SECONDS, SLOW_SECONDS = 1.0, 5.0, 300.0
+CONFLICT_SECONDS, SOON_SECONDS, SLOW_SECONDS = 1.0, sync_period.SOON, 300.0
 
 
 class Client(Protocol):

@@ -15,10 +15,10 @@ from freehold.operator.metadata.work import Planned, TagWork
 from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.fleet import Common, Fleet, must_be_read, plan_fleet, plan_removal
-from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.outcome import Outcome, Repair
 from freehold.tagging.classifiers import queries, released
 from freehold.tagging.conflicts import Claim
-from freehold.tagging.contested import Standing, Turns, set_back, standing
+from freehold.tagging.contested import Standing, Turns, is_over, set_back, standing
 from freehold.tagging.ownership import Record
 from freehold.tagging.plan import ResourcePlan
 from freehold.tagging.resources import Resource
@@ -29,9 +29,20 @@ class PassMemory:
     """What one process remembers of an object between passes; losing it costs reads, never safety."""
 
     turns: dict[tuple[str, str], Turns] = field(default_factory=dict)
-    """How often a key of a resource was set back."""
+    """How often in a row a key of a resource was set back."""
     released: set[str] = field(default_factory=set)
     """Recorded resources that were read, and have lost their classifier."""
+    turn: int = 0
+    """Passes in a row in which something failed: each begins its calls at another resource."""
+    retries: int = 0
+    """Passes in a row that ended with something to try again, and wrote nothing."""
+
+    def repaired(self, repairs: Iterable[Repair], now: float, period: float) -> None:
+        for each in repairs:
+            at = (each.resource, each.key)
+            self.turns[at] = set_back(self.turns.get(at), now, period)
+        for at in [at for at, turns in self.turns.items() if is_over(turns, now, period)]:
+            del self.turns[at]
 
     def contested(self, now: float, period: float) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
@@ -75,13 +86,12 @@ class TagPass:
             exempt=fleet.exempt,
             lost=known.lost,
             plans=fleet.plans,
+            period=self.demand.period,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
-        done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
-        now = self.work.clock.monotonic()
-        for each in done.repairs:
-            at = (each.resource, each.key)
-            self.memory.turns[at] = set_back(self.memory.turns.get(at), now, self.demand.period)
+        done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten, self.memory.turn), known, outcome)
+        self.memory.turn = self.memory.turn + 1 if done.failed else 0
+        self.memory.repaired(done.repairs, self.work.clock.monotonic(), self.demand.period)
         return done
 
     # -- finding and reading ------------------------------------------------------------------------------------
@@ -164,7 +174,8 @@ class RemovalPass:
         forgotten: dict[str, Record] = {each: {} for each in silent if each in placed}
         nowhere = () if unasked else tuple(each for each in silent if each not in placed)
         outcome = Outcome(selected=len(fleet.plans), failed=failed, unasked=unasked, nowhere=nowhere)
-        return await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
+        turn = int(self.work.clock.monotonic())
+        return await self.work.carry_out(Planned(fleet.plans, routes, forgotten, turn), known, outcome)
 
 
 def _asked(places: Sequence[TagPlace | Region]) -> tuple[list[TagPlace], dict[str, CloudError]]:

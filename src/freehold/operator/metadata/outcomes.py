@@ -10,6 +10,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.operator.metadata.observer import Outcomes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused
+from freehold.reconcilers.metadata.status import left_of
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.protected import IgnoreList
 
@@ -55,13 +56,17 @@ def configuration_of(answer: Json) -> Configuration | None:
 
 
 def _told(outcomes: Outcomes) -> dict[str, Any]:
-    """``refused`` is empty where nothing stops an object whole, ``waits`` where nothing waits for a person."""
+    """``refused`` is empty where nothing stops an object whole, ``waits`` where nothing waits for a person.
+
+    ``left``: resources on which something that was asked for is not so, and why.
+    """
     stopped = [each.message if isinstance(each, Refused) else each.problem for each in outcomes]
     worked = [each for each in outcomes if isinstance(each, Outcome)]
     errors = {where: error for each in worked for where, error in {**each.unasked, **each.failed}.items()}
     failed = {where: _error(error) for where, error in sorted(errors.items())}
     waits = "; ".join(each.approval.message for each in worked if each.approval)
-    return {"refused": "; ".join(filter(None, stopped)), "waits": waits, "failed": failed}
+    left = {where: why for each in worked for where, why in left_of(each).items()}
+    return {"refused": "; ".join(filter(None, stopped)), "waits": waits, "failed": failed, "left": left}
 
 
 def _error(error: CloudError) -> dict[str, str]:

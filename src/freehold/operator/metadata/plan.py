@@ -85,6 +85,8 @@ class TagPlan:
     approval: str = ""
     kinds: Mapping[str, int] = field(default_factory=dict)
     """How many of the selected resources are of each kind."""
+    left: Mapping[str, str] = field(default_factory=dict)
+    """Resources on which something that is asked for is not so and will not be, and why."""
 
     @property
     def changes(self) -> bool:

@@ -34,6 +34,7 @@ from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Refused
+from freehold.reconcilers.metadata.status import left_of
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
 from freehold.tagging.configuration import Configuration
@@ -227,6 +228,7 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
         ",".join(each.digest for each in needs),
         "; ".join(each.message for each in needs),
         Counter(plan.resource.kind for plan in plans),
+        {where: why for each in worked for where, why in sorted(left_of(each).items())},
     )
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, key_of
-from freehold.lifecycle.errors import NeedsPerson
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.controller import Done, RequeueAfter, Result
@@ -20,7 +19,6 @@ from freehold.operator.metadata.means import (
     CONFLICT_SECONDS,
     GRANTS_UNKNOWN,
     SLOW_SECONDS,
-    SOON_SECONDS,
     Means,
 )
 from freehold.operator.metadata.one_pass import PassMemory, TagPass
@@ -33,7 +31,7 @@ from freehold.reconcilers.metadata.granting import Grants, granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.writer import Begun, key_of_annotation, writer_of
-from freehold.tagging.sync_period import with_jitter
+from freehold.tagging.sync_period import retry_after, with_jitter
 
 
 class MetadataReconciler:
@@ -65,7 +63,7 @@ class MetadataReconciler:
             await tell(means, cloud, parts)
         except (StaleObject, kube.Conflict):
             return RequeueAfter(CONFLICT_SECONDS)
-        nexts = [self._next(key, each.outcome) for each in parts]
+        nexts = [self._next(key, each) for each in parts]
         return min(nexts, key=lambda each: each.seconds)
 
     async def _part(self, cloud: Json, reference: Reference) -> Part:
@@ -151,10 +149,16 @@ class MetadataReconciler:
 
     # -- when again ---------------------------------------------------------------------------------------------
 
-    def _next(self, key: Key, outcome: Outcome | Refused) -> RequeueAfter:
+    def _next(self, key: Key, part: Part) -> RequeueAfter:
+        """Soon where something is to be tried again; each time twice as late while no pass comes to anything."""
+        outcome = part.outcome
         if isinstance(outcome, Refused):
             return RequeueAfter(SLOW_SECONDS, at_rest=True)  # what it refers to wakes it sooner
         period = with_jitter(self._periods[key], self._means.fraction())
-        if outcome.later or any(not isinstance(each, NeedsPerson) for each in outcome.errors):
-            return RequeueAfter(min(max(outcome.wait or 0.0, SOON_SECONDS), period))
-        return RequeueAfter(period, at_rest=True)
+        memory = self._memory[key, part.reference]
+        if not outcome.is_passing:
+            memory.retries = 0
+            return RequeueAfter(period, at_rest=True)
+        soon = retry_after(memory.retries)
+        memory.retries = 0 if outcome.changed else memory.retries + 1
+        return RequeueAfter(min(max(outcome.wait or 0.0, soon), period))

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError, Denied, NotFound, NotReady
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
@@ -16,21 +17,26 @@ from freehold.operator.metadata.writes import Written, carry_out
 from freehold.reconcilers.metadata.fleet import recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
 from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
-from freehold.tagging.batches import batches
+from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
-from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.part_done import Done, Refusal, record_of_part
 from freehold.tagging.plan import ResourcePlan, Verdict
+from freehold.tagging.resources import Resource
 from freehold.tagging.stored_record import RecordFull
 
 
 @dataclass(frozen=True)
 class Planned:
-    """``plans`` by resource, ``routes`` the place of each; ``forgotten``: what the record need not have any more."""
+    """``plans`` by resource, ``routes`` the place of each; ``forgotten``: what the record need not have any more.
+
+    ``turn``: another number begins the calls at another point.
+    """
 
     plans: Mapping[str, ResourcePlan]
     routes: Mapping[str, TagPlace]
     forgotten: Mapping[str, Record]
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,8 @@ class TagWork:
         await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
-            written |= await carry_out(batches(some), place.send, place.named_in)
+            sent = turned(batches(some), planned.turn)
+            written |= await _confirmed(await carry_out(sent, place.send, place.named_in), place)
         return await self._after(outcome, todo, written, known, earlier)
 
     async def _witness(self, known: StoredRecord) -> None:
@@ -86,7 +93,7 @@ class TagWork:
         known: StoredRecord,
         earlier: Mapping[str, Record | RecordLost],
     ) -> Outcome:
-        stopped = written.stopped
+        stopped, failed = written.stopped, written.failed
         done = [plan for plan in todo if plan.resource.id not in stopped]
         after: dict[str, Record | RecordLost] = dict(_records((plan, plan.record_after) for plan in done))
         after |= {ident: {} for ident in written.vanished} | _parts(todo, written, earlier)
@@ -95,7 +102,7 @@ class TagWork:
             outcome,
             selected=outcome.selected - len(written.vanished),
             changed=len(done),
-            failed={**outcome.failed, **written.failed},
+            failed={**outcome.failed, **{ident: _lasting(each, known.of(ident)) for ident, each in failed.items()}},
             later=frozenset(written.later | written.unsure),
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
@@ -119,6 +126,30 @@ def _parts(
             refusal = Refusal.UNSURE if ident in written.unsure else Refusal.DEFINITE
             found[ident] = record_of_part(plan, earlier[ident], done.get(ident, Done()), refusal)
     return found
+
+
+async def _confirmed(written: Written, place: TagPlace) -> Written:
+    """Gone is what the resource itself does not show: the record must not forget what is there by a word of a call."""
+    if not written.vanished:
+        return written
+    read = await place.read(written.vanished)
+    gone = {ident for ident, now in read.items() if _is_gone(now)}
+    return replace(written, vanished=gone, unsure=written.unsure | (written.vanished - gone))
+
+
+def _is_gone(now: Resource | CloudError) -> bool:
+    return isinstance(now, NotFound) if isinstance(now, CloudError) else not now.tags
+
+
+def _lasting(error: CloudError, record: Record | RecordLost) -> CloudError:
+    """IBM Cloud refuses an attach with these words also while its index does not know a new resource
+    (terraform-provider-ibm#3874). One that we have written on is not new: there they mean what they say.
+    """
+    known = isinstance(record, Mapping) and any(each.proof is Proof.CONFIRMED for each in record.values())
+    if not known or not isinstance(error, NotReady) or "not authorized" not in error.message.casefold():
+        return error
+    message = error.message.replace("It is tried again; if it goes on, grant", "Grant")
+    return Denied(message, code="NotAuthorized", request_id=error.request_id)
 
 
 def _by_place(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.errors import CloudError, Denied, NotOffered
+from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.tagging.batches import Batch
 from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure
 from freehold.tagging.failures import after_refused_call as after_refused
@@ -16,7 +16,27 @@ Send = Callable[[Batch], Awaitable[Mapping[str, CloudError]]]
 NamedIn = Callable[[CloudError, Collection[str]], frozenset[str]]
 
 MOST_REFUSALS = 8
-"""Of one call in a row: as many as it takes to find one bad resource of 200 by halving."""
+"""Of one call in a row, while none has succeeded: as many as it takes to find one bad resource of 200 by halving."""
+MOST_IN_A_PASS = 100
+"""Of one call, though others succeed: what is left then is tried whole, and begun elsewhere in the next pass."""
+
+
+@dataclass
+class _Way:
+    """How one call has fared in this pass, in one region of one account."""
+
+    refusals: int = 0
+    in_a_row: int = 0
+    """Since the last one that named the resource in its way, or from the beginning."""
+    succeeded: bool = False
+
+    def refused(self, named: Collection[str]) -> None:
+        self.refusals += 1
+        self.in_a_row = 0 if named else self.in_a_row + 1
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self.refusals > MOST_IN_A_PASS or (self.in_a_row > MOST_REFUSALS and not self.succeeded)
 
 
 @dataclass
@@ -71,27 +91,28 @@ class Written:
 async def carry_out(batches: Sequence[Batch], send: Send, named_in: NamedIn) -> Written:
     """In their order. A resource of which one call did not succeed gets no other one in this pass."""
     done, waiting = Written(), deque(batches)
-    refused: Counter[tuple[str, str, str]] = Counter()
+    ways: defaultdict[tuple[str, str, str], _Way] = defaultdict(_Way)
     while waiting:
         batch = waiting.popleft()
         left = done.going_on(batch.targets)
         if not left:
             continue
         batch = batch.only(left)
-        way = (batch.verb, batch.account, batch.region)
+        way = ways[batch.verb, batch.account, batch.region]
         done.calls += 1
         try:
             errors = await send(batch)
         except CloudError as error:
-            refused[way] += 1
-            if isinstance(error, Denied | NotOffered) and refused[way] > MOST_REFUSALS:
+            named = named_in(error, batch.targets)
+            way.refused(named)
+            if isinstance(error, NeedsPerson) and way.is_hopeless:
                 done.failed |= dict.fromkeys(batch.targets, error)
                 continue
-            steps = after_refused(batch, error, named_in(error, batch.targets))
+            steps = after_refused(batch, error, named)
             waiting.extendleft(reversed(_again(steps, batch)))
             _note(done, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
         else:
-            del refused[way]
+            way.succeeded = True
             if good := set(batch.targets) - errors.keys():
                 done.succeeded.append(batch.only(good) if errors else batch)
             _note(done, after_partial_failure(batch, errors))

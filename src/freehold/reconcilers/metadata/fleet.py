@@ -12,7 +12,7 @@ from enum import StrEnum
 from freehold.reconcilers.metadata.clusters import ClusterKeys, asked_for_on
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.tagging.classifiers import Selection, select
-from freehold.tagging.conflicts import Claim
+from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Terms, Verdict, plan_on, terms
 from freehold.tagging.protected import IgnoreList
@@ -88,7 +88,8 @@ def plan_fleet(
     """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
-    rivals, terms_of, exempt = Rivals(others), _TermsOf(acting.claim, [acting], common), 0
+    own = dict.fromkeys(acting.classifiers.keys, acting.selector.name)
+    rivals, terms_of, exempt = Rivals(others), _TermsOf(acting.claim, acting.selector, own, common), 0
     for resource in resources:
         selection = select(acting.classifiers, resource)
         if selection is not Selection.SELECTED:
@@ -117,7 +118,7 @@ def plan_removal(
     ``going``: its claim, without wants. Source: docs/reference/metadata-compat.md A24.
     """
     plans: dict[str, ResourcePlan] = {}
-    rivals, terms_of = Rivals(others), _TermsOf(going, [], common)
+    rivals, terms_of = Rivals(others), _TermsOf(going, going.claimant, {}, common)
     for resource in resources:
         there = terms_of.on(resource, rivals.on(resource, place))
         plans[resource.id] = plan_on(resource, there, record_of(resource.id), going.claimant.uid)
@@ -127,29 +128,41 @@ def plan_removal(
 class _TermsOf:
     """Worked out once for all resources on which the same demands meet: in a large fleet these are nearly all.
 
-    ``acting``: the demands that meet everywhere.
+    ``age``: the acting object's. A classifier of a younger one protects nothing: whoever may make an object could
+    otherwise keep a key of an older one from being written (docs/reference/metadata-compat.md A18, A22).
+    ``own``: the keys of its own classifiers.
     """
 
-    def __init__(self, claim: Claim, acting: Sequence[Demand], common: Common) -> None:
+    def __init__(self, claim: Claim, age: Claimant, own: Mapping[str, str], common: Common) -> None:
         self._claim = claim
-        self._acting = acting
+        self._age = age
+        self._own = own
         self._common = common
         self._known: dict[tuple[Hashable, ...], Terms] = {}
 
     def on(self, resource: Resource, met: Sequence[Demand]) -> Terms:
         clusters = asked_for_on(resource, self._common.clusters)
         contested = self._common.contested.get(resource.id, frozenset())
-        same = (tuple(map(id, met)), tuple(clusters.items()), contested)
+        classifiers = {**self._own, **self._classifiers(resource, met)}
+        same = (tuple(map(id, met)), tuple(classifiers.items()), tuple(clusters.items()), contested)
         if same not in self._known:
             rules = Rules(
                 ignored=self._common.ignored,
-                classifier_keys=frozenset(key for each in (*self._acting, *met) for key in each.classifiers.keys),
+                classifier_keys=classifiers,
                 cluster_keys=clusters,
                 contested=contested,
                 granted=self._common.granted,
             )
             self._known[same] = terms(_claims(self._claim, met), rules)
         return self._known[same]
+
+    def _classifiers(self, resource: Resource, met: Sequence[Demand]) -> dict[str, str]:
+        """The oldest object that has a key gives it its name."""
+        elder = sorted(
+            (each for each in met if each.selector < self._age), key=lambda each: each.selector, reverse=True
+        )
+        found = {key: each.selector.name for each in elder for key in each.classifiers.keys_that_select(resource)}
+        return dict(sorted(found.items()))
 
 
 def _meets(other: Demand, place: Place, resource: Resource) -> bool:

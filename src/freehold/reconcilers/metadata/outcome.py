@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.reconcilers.metadata.fleet import Yielded
 from freehold.tagging.approval import ApprovalNeeded
 from freehold.tagging.plan import Note, ResourcePlan
+from freehold.tagging.sync_period import DEFAULT
 from freehold.tagging.wanted_keys import Cause
 
 _REPAIRS = (Cause.STRIPPED, Cause.DRIFTED)
@@ -62,10 +63,17 @@ class Outcome:
     """Parts of the record that do not know all that was written."""
     granted: str = ""
     """By which grants, for people."""
+    period: float = DEFAULT
+    """Seconds between looks: trouble that lasts longer is not of a moment."""
 
     @property
     def errors(self) -> tuple[CloudError, ...]:
         return (*self.failed.values(), *self.unasked.values())
+
+    @property
+    def is_passing(self) -> bool:
+        """Something is in the way that may be gone soon without anybody's doing."""
+        return bool(self.later) or any(not isinstance(each, NeedsPerson) for each in self.errors)
 
     @property
     def is_complete(self) -> bool:

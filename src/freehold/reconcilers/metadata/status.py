@@ -29,6 +29,7 @@ NOT_APPLIED: Final = (
     Reason.FOREIGN_VALUE,
     Reason.VALUE_DIFFERS,
     Reason.PROTECTED,
+    Reason.CLASSIFIER,
     Reason.CONTESTED,
 )
 """Why something that an object asks for is not so, in the order in which they are told."""
@@ -46,7 +47,15 @@ _NOWHERE: Final = (
     "carry tags of this object and are in no account and region that it names, so nothing is removed there: name them "
     "again in its spec (regions, role, identityRef), or set spec.deletionPolicy: Retain, and the tags stay"
 )
-_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
+_TOLD: Final = (
+    Reason.RECORD_LOST,
+    Reason.TRIMMED,
+    Reason.SKIPPED,
+    Reason.IGNORED,
+    Reason.NOT_GRANTED,
+    Reason.EXEMPT,
+    Reason.CLASSIFIER_KEPT,
+)
 """What is said though all that is asked for is so."""
 
 Status = dict[str, Any]
@@ -61,7 +70,7 @@ def of_cloud(raw: Mapping[str, Any], parts: Parts, now: datetime) -> Status:
     observed = _summed({name: _observations(outcome) for name, outcome in parts.items()})
     applied = next(each for each in observed if each.type == APPLIED)
     ready = Observation(READY, applied.status, _ready_reason(applied), _ready_message(applied, _CLOUD_READY))
-    if applied.status != "True" and _was_ready(raw) and all(_passes_by(each) for each in parts.values()):
+    if applied.status != "True" and _was_ready(raw) and all(_passes_by(raw, each, now) for each in parts.values()):
         ready = Observation(READY, "True", "Retrying", _CLOUD_READY)
     return _status(raw, [ready, *observed], ready, now)
 
@@ -94,11 +103,24 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
     }
 
 
-def _passes_by(outcome: Outcome | Refused) -> bool:
-    """Whether all that is in the way, if anything is, is trouble of a moment: Ready does not flap by it (A17)."""
+def _passes_by(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> bool:
+    """Whether all that is in the way, if anything is, is trouble of a moment: Ready does not flap by it (A17).
+
+    What lasts longer than a sync period is none: tags would be wrong for as long, and nobody would be told.
+    """
     if isinstance(outcome, Refused) or outcome.approval or outcome.problem or _policy(outcome).status == "False":
         return False
+    if _failing_for(raw, now) > outcome.period:
+        return False
     return not any(isinstance(each, NeedsPerson) for each in outcome.errors)
+
+
+def _failing_for(raw: Mapping[str, Any], now: datetime) -> float:
+    """Seconds since Applied became false."""
+    applied = api_conditions.find((raw.get("status") or {}).get("conditions") or (), APPLIED) or {}
+    if applied.get("status") != "False":
+        return 0.0
+    return (now - datetime.fromisoformat(str(applied["lastTransitionTime"]))).total_seconds()
 
 
 def _was_ready(raw: Mapping[str, Any]) -> bool:
@@ -208,6 +230,19 @@ def _applied(outcome: Outcome) -> Observation:
         told = _listed(each.message for each in outcome.repairs)
         return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
     return Observation(APPLIED, "True", "Applied" if found else _NOTHING_FOUND, counted)
+
+
+def left_of(outcome: Outcome) -> dict[str, str]:
+    """The resources on which something that was asked for is not so and no pass will change that, and why."""
+    left = {each.resource: f"{Reason.CONFLICT.value}: {each.message}" for each in outcome.yielded}
+    for ident, plan in outcome.plans.items():
+        notes = sorted(
+            (each for each in plan.notes if each.reason in NOT_APPLIED),
+            key=lambda note: NOT_APPLIED.index(note.reason),
+        )
+        if notes:
+            left[ident] = _listed(f"{each.reason.value}: {each.message}" for each in notes)
+    return left
 
 
 def code_of(error: CloudError) -> str:

@@ -1,0 +1,60 @@
+"""Resources that are said to be gone: the record forgets them only where that is so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.lifecycle.port import Call
+from harness.metadata import CLASSIFIER, WANTED, Lab
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+def _answers(lab: Lab, arn: str, code: str, text: str) -> None:
+    """The tagging API says this of the resource, from now on."""
+    sent = lab.port.send
+
+    async def send(call: Call) -> Any:
+        if call.operation != "tag_resources":
+            return await sent(call)
+        lab.port.calls.append(call)
+        return {"FailedResourcesMap": {arn: {"StatusCode": 400, "ErrorCode": code, "ErrorMessage": text}}}
+
+    lab.port.send = send  # type: ignore[method-assign]
+
+
+async def _recorded(lab: Lab, arn: str) -> set[str]:
+    return set((await lab.means.record.load(lab.rings.ring, begun=True)).of(arn) or ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("InternalServiceException", "The service-linked role was not found"),
+        ("InvalidParameterException", "The policy of the account does not exist"),
+        ("InvalidParameterException", "{arn} does not exist"),
+    ],
+    ids=["of a role", "of a policy", "of the resource, which is there"],
+)
+async def test_a12_a_resource_that_is_there_is_not_forgotten_by_a_word(lab: Lab, code: str, text: str) -> None:
+    """Its tags would count as somebody else's from then on, and stay for ever."""
+    (arn,) = lab.secrets(1)
+    await lab.apply_examples()
+    await lab.settle()
+    send = lab.port.send
+    _answers(lab, arn, code, text.format(arn=arn))
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": "prod"}})
+    lab.wait()
+    await lab.work()
+    assert lab.condition("Applied")[0] == "False"
+    assert await _recorded(lab, arn) == set(WANTED)
+    lab.port.send = send  # type: ignore[method-assign]
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": None}})
+    lab.wait()
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "centre": "eng"}

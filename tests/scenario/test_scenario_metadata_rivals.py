@@ -1,0 +1,80 @@
+"""Objects of somebody else that meet ours: none of them stops what an older one asks for, or speaks in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.kube.resources import Key
+from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+@pytest.mark.parametrize("age", ["older", "younger"])
+async def test_a22_a_condition_by_which_nothing_is_found_protects_nothing(lab: Lab, age: str) -> None:
+    """Whoever may make an object could otherwise keep the tags of another team from being written."""
+    (arn,) = lab.groups(1)
+    await lab.tags("decoy", {"x": "y"})
+    decoy = {CLASSIFIER: "owned", "env": "no such value"}
+    if age == "older":
+        await lab.cloud("decoy", "decoy", classifiers=decoy)
+    await lab.apply_examples()
+    if age == "younger":
+        await lab.cloud("decoy", "decoy", classifiers=decoy)
+    await lab.settle("metadata", "decoy")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "x": "y", **WANTED}
+    assert lab.condition("Ready")[0] == "True"
+
+
+async def test_a18_a_classifier_of_a_younger_object_does_not_stop_an_older_one(lab: Lab) -> None:
+    """It is found by what the older one wrote, and loses the resource when that changes."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.tags("younger", {"x": "y"})
+    await lab.cloud("younger", "younger", classifiers={"env": "test"})
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": "prod"}})
+    lab.wait()
+    await lab.settle("metadata", "younger")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "prod", "centre": "eng"}
+    assert lab.condition("Ready")[0] == "True"
+
+
+async def test_a22_a_classifier_of_an_older_object_is_left_and_said(lab: Lab) -> None:
+    (arn,) = lab.groups(1, env="prod")
+    await lab.tags("old", {"x": "y"})
+    await lab.cloud("old", "old", classifiers={"env": "prod"})
+    await lab.tags("new", WANTED)
+    await lab.cloud("metadata", "new")
+    await lab.settle("old", "metadata")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "x": "y", "env": "prod", "centre": "eng"}
+    assert lab.condition("Ready")[:2] == ("False", "Classifier")
+    assert f"CloudMetadata {NAMESPACE}/old" in lab.condition("Policy")[2]
+
+
+async def test_a22_what_was_written_and_is_a_classifier_by_now_stays_and_is_no_failure(lab: Lab) -> None:
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": None}})
+    await lab.edit("CloudMetadata", "metadata", {"classifiers": {"env": "test"}})
+    lab.wait()
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", **WANTED}
+    assert lab.condition("Ready")[0] == "True"
+    assert lab.condition("Policy")[:2] == ("True", "ClassifierKept")
+
+
+async def test_a24_a_classifier_of_a_younger_object_does_not_stop_a_removal(lab: Lab) -> None:
+    (arn,) = lab.groups(1)
+    await lab.tags("plat", WANTED, deletionPolicy="Remove")
+    await lab.cloud("metadata", "plat")
+    await lab.settle()
+    await lab.tags("decoy", {"x": "y"})
+    await lab.cloud("decoy", "decoy", classifiers={CLASSIFIER: "owned", "env": "no such value"})
+    await lab.remove("plat")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned"}
+    assert ("AWSMetadata", Key(NAMESPACE, "plat")) not in lab.objects.objects
