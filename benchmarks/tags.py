@@ -24,7 +24,7 @@ FLEET, OTHERS = 1_000, 100
 LARGE = 100_000
 BATCH, BATCH_OF_ALL, BATCH_OF_IBM = 200, 20, 100
 """Resources in one request: EC2's, the tagging API's, IBM Cloud's."""
-RUNS = 3
+RUNS = 5
 """Each process runs so often, in turns, and its least use counts: what else runs on a core only adds to CPU time."""
 MOST_SECONDS = 30.0
 

@@ -123,6 +123,23 @@ async def test_a_lost_reply_is_read_before_it_is_sent_again() -> None:
     assert lab.condition("Ready")[0] == "True"
 
 
+async def test_what_cannot_be_read_is_not_written() -> None:
+    """What the index shows of it is not enough: somebody's value may be there."""
+    lab = Lab()
+    groups, secrets = lab.groups(3, env="theirs"), lab.secrets(1)
+    await lab.apply_examples()
+    lab.account.cloud.faults.add(Fault(Effect.DENIED, "ec2.DescribeTags", count=None))
+    await lab.work()
+    assert lab.writes() == ["resourcegroupstaggingapi.tag_resources"], "the secret alone"
+    assert lab.condition("Ready")[0] == "False"
+    assert all(lab.tags_on(arn)["env"] == "theirs" for arn in groups)
+    assert lab.tags_on(secrets[0])["env"] == "test"
+    lab.account.cloud.faults.clear()
+    lab.wait()
+    await lab.settle()
+    assert all(lab.tags_on(arn)["env"] == "test" for arn in groups)
+
+
 async def test_a16_a_bad_resource_in_a_batch_does_not_fail_the_others() -> None:
     """CreateTags does all or nothing: the batch is halved until the resource is found."""
     lab = Lab(Settings(quotas=Quotas(tags=4)))

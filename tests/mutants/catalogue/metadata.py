@@ -175,6 +175,12 @@ MUTANTS = (
         "differing = list[Resource]()",
         "what is written and removed is decided on the index",
     ),
+    _pass(
+        "TagPass.run",
+        "fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(differing, known))",
+        "fleet = draft.planned_anew({each.id for each in differing}, self._plan(differing, known))",
+        "a resource that could not be read is written on what the index shows",
+    ),
     _work(
         "TagWork.carry_out",
         "known = await self.store.save(known, before, self.ring, _places(planned))",
@@ -240,6 +246,12 @@ MUTANTS = (
         "named = frozenset(range(SHARDS)) if begun or head.version else present",
         "named = present",
         "a record that went with its head reads as: nothing was ever written",
+    ),
+    _record(
+        "StoredRecord.of",
+        "if resource in self._records or not self.lost:",
+        "if True:",
+        "where a part of the record is lost, what it does not name counts as never written",
     ),
     _record(
         "_opened",

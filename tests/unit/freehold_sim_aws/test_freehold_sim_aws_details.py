@@ -404,3 +404,14 @@ def test_roles_keep_their_documents(sim: Any) -> None:
     with refused("EntityAlreadyExists"):
         sim.iam.create_policy(PolicyName="q", PolicyDocument=document)
     assert sim.iam.list_roles()["Roles"][0]["RoleName"] == "r"
+
+
+def test_secrets_are_listed_in_pages(sim: Any) -> None:
+    for number in range(5):
+        sim.secretsmanager.create_secret(Name=f"s{number}", SecretString="x")
+    first = sim.secretsmanager.list_secrets(MaxResults=3)
+    rest = sim.secretsmanager.list_secrets(MaxResults=3, NextToken=first["NextToken"])
+    assert [row["Name"] for row in (*first["SecretList"], *rest["SecretList"])] == [f"s{n}" for n in range(5)]
+    assert "NextToken" not in rest
+    with refused("InvalidNextTokenException"):
+        sim.secretsmanager.list_secrets(NextToken="nonsense")
