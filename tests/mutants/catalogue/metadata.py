@@ -233,4 +233,18 @@ MUTANTS = (
         "if False:",
         "of two writers of one resource the second one forgets what the first one wrote",
     ),
+    Mutant(
+        "tagging/operations.py",
+        "operation",
+        "| dict(exact or {})",
+        "| dict.fromkeys(exact or {})",
+        "a tag that is to go only with one value goes with any",
+    ),
+    Mutant(
+        "reconcilers/metadata/demand.py",
+        "_operations",
+        "if given and opcode is not Opcode.DELETE:",
+        "if False:",
+        "what is listed for deletion is ignored without a word where the opcode is another",
+    ),
 )
