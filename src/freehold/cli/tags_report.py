@@ -160,7 +160,7 @@ def _of_row(row: TagRow) -> Standing:
 
 
 def _findings(plan: TagPlan) -> Iterator[Finding]:
-    from freehold.cli.tags_text import why
+    from freehold.cli.tags_text import beside, why
 
     for each in plan.resources:
         place = (plan.object, each.resource, each.kind, each.account, each.region)
@@ -168,9 +168,9 @@ def _findings(plan: TagPlan) -> Iterator[Finding]:
             if (how := _of_row(row)) is not Standing.AS_WANTED:
                 found = " and ".join(row.before)
                 wanted = row.after if row.after is not None else ""
-                yield Finding(*place, row.key, found, wanted, how.value, why(row))
+                yield Finding(*place, row.key, found, wanted, how.value, beside(each, why(row)))
         for note in each.notes:
-            yield Finding(*place, "", "", "", Standing.REFUSED.value, note)
+            yield Finding(*place, "", "", "", Standing.REFUSED.value, beside(each, note))
 
 
 def _document(report: Report) -> dict[str, object]:

@@ -34,7 +34,7 @@ _STYLE: Final = """
 --good:#48bb78;--differs:#63a4ff;--drifted:#f6ad55;--left:#ed64a6}}
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{max-width:1080px;margin:0 auto;padding:32px 24px 64px}h1{font-size:24px;margin:0}
+main{max-width:1180px;margin:0 auto;padding:32px 24px 64px}h1{font-size:24px;margin:0}
 h2{font-size:17px;margin:36px 0 12px}
 p.sub{margin:4px 0 24px;color:var(--soft)}.top{display:flex;gap:32px;align-items:center;flex-wrap:wrap;
 background:var(--card);border:1px solid var(--line);border-radius:10px;padding:20px 28px}
@@ -48,7 +48,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:6px 12px
 border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600;font-size:13px}
 td.name{width:38%}td.bar{width:38%}.num{width:12%;text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 code{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
-td.fix,td.fix code{white-space:nowrap}td.key{min-width:9em}
+td.fix,td.fix code{white-space:nowrap}td.key{min-width:6em}td.why{min-width:15em;overflow-wrap:anywhere}
 .tag{white-space:nowrap;border-radius:4px;padding:1px 7px;font-size:12px;color:#fff}.wide{overflow-x:auto}
 @media(prefers-color-scheme:dark){.tag{color:#12161c}}
 """
@@ -182,7 +182,7 @@ def _finding(found: Finding) -> str:
         ("fix", code),
         ("fix", _text(found.region)),
         *(("key", f"<code>{_text(each)}</code>") for each in (found.key, found.found, found.wanted)),
-        ("", _text(found.why)),
+        ("why", _text(found.why)),
     )
     row = "".join(f'<td class="{name}">{cell}</td>' for name, cell in cells)
     return f"<tr>{row}</tr>"

@@ -89,14 +89,14 @@ def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
     for row in resource.rows:
         if _is_foreign(row):
             continue
-        told = _of(resource, why(row))
+        told = beside(resource, why(row))
         yield change(row), told + (" (waits)" if resource.waits and row.action.changes else "")
     for note in resource.notes:
-        yield "!", _of(resource, note)
+        yield "!", beside(resource, note)
 
 
-def _of(resource: ResourceChanges, sentence: str) -> str:
-    """Without the resource that it stands under, so that equal sentences are equal."""
+def beside(resource: ResourceChanges, sentence: str) -> str:
+    """Without the resource that it stands beside, so that equal sentences are equal."""
     return sentence.replace(f" on {resource.resource}", "")
 
 

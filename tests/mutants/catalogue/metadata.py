@@ -379,4 +379,18 @@ MUTANTS = (
         "batches(some)",
         "what is allowed behind what is denied is never tagged",
     ),
+    Mutant(
+        "tagging/operations.py",
+        "operation",
+        "| dict(exact or {})",
+        "| dict.fromkeys(exact or {})",
+        "a tag that is to go only with one value goes with any",
+    ),
+    Mutant(
+        "reconcilers/metadata/demand.py",
+        "_operations",
+        "if given and opcode is not Opcode.DELETE:",
+        "if False:",
+        "what is listed for deletion is ignored without a word where the opcode is another",
+    ),
 )

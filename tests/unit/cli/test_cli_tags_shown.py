@@ -91,6 +91,8 @@ def test_what_stands_against_many_is_told_once(capsys: pytest.CaptureFixture[str
     tags_text.print_plan(TagPlan("team/tags", 30, resources))
     out = capsys.readouterr().out
     assert out.count("it is another's: no") == 1 and out.count("the limit is reached") == 1
+    findings = report(TagPlan("team/tags", 30, resources, kinds={"ec2:security-group": 30})).findings
+    assert {each.why for each in findings} == {"it is another's: no", "the limit is reached"}
 
 
 @pytest.mark.parametrize(
