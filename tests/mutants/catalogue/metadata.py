@@ -21,6 +21,7 @@ _metadata = partial(Mutant, "operator/metadata/reconcile.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
+_trouble = partial(Mutant, "operator/metadata/trouble.py")
 _part = partial(Mutant, "tagging/part_done.py")
 
 MUTANTS = (
@@ -293,6 +294,24 @@ MUTANTS = (
         "await self.note(known.total)",
         "pass",
         "a record that is put back whole is believed",
+    ),
+    _record(
+        "TagRecord.load",
+        "found |= await self._by_name([each for each in map(self._shard_name, sorted(named)) if each not in found])",
+        "pass",
+        "a record that lost its label reads as lost, or is in the way of each write for ever",
+    ),
+    _record(
+        "TagRecord._write_shard",
+        "for _ in range(_MEETINGS):",
+        "while True:",
+        "an object that changes all the time holds a pass for ever",
+    ),
+    _trouble(
+        "Trouble.told",
+        "if times <= PATIENCE and not isinstance(problem, _LASTING):",
+        "if not isinstance(problem, _LASTING):",
+        "a conflict that comes back for ever is a loop each second that nobody sees",
     ),
     _needs(
         "_of_record",

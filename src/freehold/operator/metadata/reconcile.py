@@ -27,6 +27,7 @@ from freehold.operator.metadata.one_pass import PassMemory, TagPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
 from freehold.operator.metadata.telling import Part, tell
+from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted
@@ -44,6 +45,7 @@ class MetadataReconciler:
         self._memory: dict[tuple[Key, Reference], PassMemory] = {}
         self._periods: dict[Key, float] = {}
         self._accounts: dict[Place, frozenset[str]] = {}
+        self._trouble = Trouble()
 
     async def reconcile(self, key: Key) -> Result:
         """One pass. Raises KubeError, RingError and what is a defect."""
@@ -75,14 +77,16 @@ class MetadataReconciler:
 
     async def _permitted(self, cloud: Json, reference: Reference, provider: Provider | None) -> Outcome | Refused:
         """What the operator may not do in the API server is told: no tag is written without its record."""
+        subject = str(key_of(cloud))
         try:
-            return await self._work(cloud, reference, provider)
-        except kube.Forbidden as problem:
-            message = (
-                f"{problem}: the record of what is written cannot be kept, so no tag is written. Grant the operator "
-                "list, create and update on configmaps in its namespace, and patch on awsmetadatas and ibmmetadatas"
-            )
-            return Refused("Forbidden", message)
+            outcome = await self._work(cloud, reference, provider)
+        except (StaleObject, kube.KubeError) as problem:
+            told = self._trouble.told(subject, reference, problem)
+            if told is None:
+                raise
+            return told
+        self._trouble.over(subject, reference)
+        return outcome
 
     async def _work(self, cloud: Json, reference: Reference, provider: Provider | None) -> Outcome | Refused:
         means, ring = self._means, self._means.rings.ring

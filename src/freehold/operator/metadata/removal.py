@@ -5,7 +5,7 @@ It needs no ``CloudMetadata``: what was written for it is on record (docs/refere
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from freehold.api import names
@@ -19,6 +19,7 @@ from freehold.operator.metadata.one_pass import RemovalPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
 from freehold.operator.metadata.telling import tell_provider
+from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion_of, place_of
 from freehold.reconcilers.metadata.granting import removal_granted
@@ -47,6 +48,7 @@ class TagRemoval:
     def __init__(self, means: Means, kind: str) -> None:
         self._means = means
         self._kind = kind
+        self._trouble = Trouble()
         self._since: dict[Reference, float] = {}
         """When a deletion was first looked at."""
 
@@ -62,9 +64,19 @@ class TagRemoval:
                     await self._means.hold(provider)  # with or without a CloudMetadata
                 if not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
                     return Done()
-                return await self._remove(provider)
-            except (StaleObject, kube.Conflict):
-                return RequeueAfter(CONFLICT_SECONDS)
+                result = await self._remove(provider)
+            except (StaleObject, kube.KubeError) as problem:
+                return await self._troubled(provider, problem)
+            self._trouble.over("", reference)
+            return result
+
+    async def _troubled(self, provider: Provider, problem: StaleObject | kube.KubeError) -> Result:
+        if told := self._trouble.told("", provider.reference, problem):
+            await tell_provider(self._means, provider, replace(told, message=f"{told.message}; {_ADVICE}"))
+            return RequeueAfter(SLOW_SECONDS, at_rest=True)
+        if isinstance(problem, StaleObject | kube.Conflict):
+            return RequeueAfter(CONFLICT_SECONDS)
+        raise problem
 
     async def _remove(self, provider: Provider) -> Result:
         writer = writer_of(provider, self._means.rings.ring)
