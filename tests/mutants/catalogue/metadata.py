@@ -97,6 +97,24 @@ MUTANTS = (
         "",
         "a watch of grants that fails reads as: there is none, so everything is allowed",
     ),
+    _controller(
+        "Caches._known",
+        "follower.state in (State.SYNCED, State.ABSENT)",
+        "True",
+        "a watch of clusters that fails reads as: there is none, and the keys that they ask for are changed",
+    ),
+    _metadata(
+        "MetadataReconciler._work",
+        "if clusters is None:",
+        "if False:",
+        "keys that clusters ask for are changed while nobody knows them",
+    ),
+    _writes(
+        "carry_out",
+        "if not may_go():",
+        "if False:",
+        "a grant that is withdrawn while tags are written stops nothing",
+    ),
     _wanted(
         "_untouchable",
         "if not at.rules.granted(at.key):",
@@ -237,8 +255,8 @@ MUTANTS = (
     ),
     _record(
         "TagRecord.load",
-        "named = frozenset(range(SHARDS)) if begun or head.version else present",
-        "named = present",
+        "named = frozenset(range(SHARDS)) if begun or head.version else frozenset()",
+        "named = frozenset()",
         "a record that went with its head reads as: nothing was ever written",
     ),
     _record(
@@ -300,12 +318,6 @@ MUTANTS = (
         "found |= await self._by_name([each for each in map(self._shard_name, sorted(named)) if each not in found])",
         "pass",
         "a record that lost its label reads as lost, or is in the way of each write for ever",
-    ),
-    _record(
-        "TagRecord._write_shard",
-        "for _ in range(_MEETINGS):",
-        "while True:",
-        "an object that changes all the time holds a pass for ever",
     ),
     _trouble(
         "Trouble.told",

@@ -37,7 +37,13 @@ GRANTS_UNKNOWN: Final = Refused(
     "metadatagrants, cluster-wide",
 )
 
-CONFLICT_SECONDS, SOON_SECONDS, SLOW_SECONDS = 1.0, 5.0, 300.0
+OBJECTS_UNKNOWN: Final = Refused(
+    "ObjectsUnknown",
+    "which AWSCluster, AWSMetadata and IBMMetadata objects there are is not known, so no tag is changed: what they ask "
+    "for comes first. Grant the operator list and watch on them; its log says what is refused",
+)
+
+CONFLICT_SECONDS, SOON_SECONDS, UNKNOWN_SECONDS, SLOW_SECONDS = 1.0, 5.0, 30.0, 300.0
 
 
 class Client(Protocol):
@@ -53,10 +59,12 @@ class Stored(Protocol):
 
     def clouds(self) -> Sequence[Json]: ...
 
-    def providers(self) -> Sequence[Provider]: ...
+    def providers(self) -> Sequence[Provider] | None:
+        """None where it is not known which there are."""
+        ...
 
-    def clusters(self) -> Sequence[Json]:
-        """The AWSClusters."""
+    def clusters(self) -> Sequence[Json] | None:
+        """The AWSClusters; None where it is not known which there are."""
         ...
 
     def grants(self) -> Sequence[Json] | None:
@@ -173,7 +181,7 @@ class Means:
 
     def demands(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
         """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
-        known = {each.reference: each for each in self.stored.providers()} | {newest.reference: newest}
+        known = {each.reference: each for each in self.stored.providers() or ()} | {newest.reference: newest}
         for old in self.remembered.keys() - {each["metadata"]["uid"] for each in self.stored.clouds()}:
             del self.remembered[old]
         return [each for cloud in self.stored.clouds() for each in self._demands_of(cloud, known, ring, grants)]
@@ -197,11 +205,11 @@ class Means:
 
     async def load(self, provider: Provider, ring: KeyRing) -> StoredRecord:
         """The record of what was written. Raises RecordKeyMissing and KubeError."""
-        providers = [*self.stored.providers(), provider]
+        providers = [*(self.stored.providers() or ()), provider]
         return await self.record.load(ring, begun=begun_by_any(providers), witnessed=witnessed(providers, ring))
 
-    def work(self, provider: Provider, ring: KeyRing, approved: Mapping[str, str]) -> TagWork:
-        """``approved``: the annotations of the object on which a person approves."""
+    def work(self, provider: Provider, ring: KeyRing, grants: Grants, approved: Mapping[str, str]) -> TagWork:
+        """``grants``: by which it is allowed; ``approved``: annotations of the object on which a person approves."""
         return TagWork(
             store=self.record,
             ring=ring,
@@ -209,6 +217,7 @@ class Means:
             configuration=self.configuration,
             begin=lambda: self._begin(provider, ring),
             note=lambda count: self._note(provider, ring, count),
+            may_go=lambda: self.grants() == grants,
             approved=str(approved.get(names.APPROVE_TAGS_ANNOTATION, "")),
         )
 

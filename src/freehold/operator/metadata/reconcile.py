@@ -19,8 +19,10 @@ from freehold.operator.metadata.means import (
     CLOUD_METADATAS,
     CONFLICT_SECONDS,
     GRANTS_UNKNOWN,
+    OBJECTS_UNKNOWN,
     SLOW_SECONDS,
     SOON_SECONDS,
+    UNKNOWN_SECONDS,
     Means,
 )
 from freehold.operator.metadata.one_pass import PassMemory, TagPass
@@ -93,6 +95,8 @@ class MetadataReconciler:
         grants = means.grants()
         if grants is None:
             return GRANTS_UNKNOWN
+        if means.stored.clusters() is None or means.stored.providers() is None:
+            return OBJECTS_UNKNOWN
         demand = means.demand(cloud, reference, provider, ring, grants)
         if isinstance(demand, Refused):
             return demand
@@ -114,13 +118,19 @@ class MetadataReconciler:
             return Refused(names.REASON_KEY_MISSING, str(problem))
         if writer_of(provider, ring).begun is Begun.NOT_YET and known.written_for(demand.claim.claimant.uid):
             await means.sign(provider, ring)  # somebody took the annotation off
+        if means.stored.providers() is None:
+            return OBJECTS_UNKNOWN
+        others = await self._others(demand, ring, grants, provider)
+        clusters = means.stored.clusters()
+        if clusters is None:
+            return OBJECTS_UNKNOWN
         work = TagPass(
             demand=demand,
-            others=await self._others(demand, ring, grants, provider),
-            clusters=cluster_keys(means.stored.clusters()),
+            others=others,
+            clusters=cluster_keys(clusters),
             granted=allowed.allows_key,
             memory=self._memory.setdefault((key_of(cloud), reference), PassMemory()),
-            work=means.work(provider, ring, cloud["metadata"].get("annotations") or {}),
+            work=means.work(provider, ring, grants, cloud["metadata"].get("annotations") or {}),
         )
         return replace(await work.run(places, known), granted=allowed.message)
 
@@ -156,6 +166,8 @@ class MetadataReconciler:
     # -- when again ---------------------------------------------------------------------------------------------
 
     def _next(self, key: Key, outcome: Outcome | Refused) -> RequeueAfter:
+        if outcome is OBJECTS_UNKNOWN:
+            return RequeueAfter(UNKNOWN_SECONDS, at_rest=True)  # no object wakes it when the watch works again
         if isinstance(outcome, Refused):
             return RequeueAfter(SLOW_SECONDS, at_rest=True)  # what it refers to wakes it sooner
         period = with_jitter(self._periods[key], self._means.fraction())

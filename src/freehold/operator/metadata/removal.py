@@ -14,7 +14,15 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.journal import StaleObject
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.metadata.means import CONFLICT_SECONDS, GRANTS_UNKNOWN, SLOW_SECONDS, SOON_SECONDS, Means
+from freehold.operator.metadata.means import (
+    CONFLICT_SECONDS,
+    GRANTS_UNKNOWN,
+    OBJECTS_UNKNOWN,
+    SLOW_SECONDS,
+    SOON_SECONDS,
+    UNKNOWN_SECONDS,
+    Means,
+)
 from freehold.operator.metadata.one_pass import RemovalPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
@@ -91,7 +99,7 @@ class TagRemoval:
             return await self._let_go(provider)
         await tell_provider(self._means, provider, outcome)
         if isinstance(outcome, Refused):
-            return RequeueAfter(SLOW_SECONDS, at_rest=True)
+            return RequeueAfter(UNKNOWN_SECONDS if outcome is OBJECTS_UNKNOWN else SLOW_SECONDS, at_rest=True)
         return RequeueAfter(max(outcome.wait or 0.0, SOON_SECONDS) if outcome.later else SLOW_SECONDS)
 
     async def _work(self, provider: Provider, writer: str) -> Outcome | Refused | Late:
@@ -123,13 +131,16 @@ class TagRemoval:
         late = self._since.setdefault(provider.reference, now) + LATE_SECONDS - now
         if late > 0 and known.is_open_for(writer):
             return Late(late)
+        clusters = means.stored.clusters()
+        if clusters is None or means.stored.providers() is None:
+            return OBJECTS_UNKNOWN
         work = RemovalPass(
             going=Claim(claimant_of(provider, writer), {}),
             place=place,
             others=means.demands(ring, grants, provider),
-            clusters=cluster_keys(means.stored.clusters()),
+            clusters=cluster_keys(clusters),
             granted=allowed.allows_key,
-            work=means.work(provider, ring, provider.annotations),
+            work=means.work(provider, ring, grants, provider.annotations),
         )
         return await work.run(places, known)
 

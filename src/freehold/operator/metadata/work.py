@@ -36,7 +36,7 @@ class Planned:
 @dataclass(frozen=True)
 class TagWork:
     """What it takes for one object. ``begin`` notes on it that something is written for it, ``note`` what
-    the record has counted since (StoredRecord.witnessed).
+    the record has counted since (StoredRecord.witnessed). ``may_go``: asked before each call.
 
     ``approved``: the digests that a person approved, or empty.
     """
@@ -47,6 +47,7 @@ class TagWork:
     configuration: Configuration
     begin: Callable[[], Awaitable[None]]
     note: Callable[[int], Awaitable[None]]
+    may_go: Callable[[], bool]
     approved: str
 
     async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
@@ -71,7 +72,7 @@ class TagWork:
         await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
-            written |= await carry_out(batches(some), place.send, place.named_in)
+            written |= await carry_out(batches(some), place.send, place.named_in, self.may_go)
         return await self._after(outcome, todo, written, known, earlier)
 
     async def _witness(self, known: StoredRecord) -> None:
