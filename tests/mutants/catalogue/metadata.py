@@ -38,6 +38,12 @@ MUTANTS = (
         "a pass within the lag of the index writes what it has just written",
     ),
     _fleet(
+        "must_be_read",
+        "return cost is ReadCost.OWN and any(wants[each.key].opcode is Opcode.ADD for each in plan.delta.upserts)",
+        "return False",
+        "add overwrites a value that is younger than the index",
+    ),
+    _fleet(
         "_TermsOf.on",
         "cluster_keys=clusters,",
         "",
