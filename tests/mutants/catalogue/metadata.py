@@ -115,6 +115,24 @@ MUTANTS = (
         "if False:",
         "keys that clusters ask for are changed while nobody knows them",
     ),
+    _work(
+        "TagWork._asked",
+        "if beside is None or outcome.unasked:",
+        "if False:",
+        "a region that cannot be asked for a moment makes two halves of a plan, each below the limit",
+    ),
+    _work(
+        "TagWork._asked",
+        "{*beside, *outcome.failed})",
+        "())",
+        "whoever splits the classifiers, or a read that fails, passes by the approval",
+    ),
+    _work(
+        "TagWork.carry_out",
+        "await self.used(answer.digest)",
+        "pass",
+        "a digest that was approved once approves an equal plan for ever",
+    ),
     _writes(
         "carry_out",
         "if not may_go():",

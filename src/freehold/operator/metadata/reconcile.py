@@ -88,6 +88,8 @@ class MetadataReconciler:
                 raise
             return told
         self._trouble.over(subject, reference)
+        if isinstance(outcome, Refused) and provider is not None:
+            self._means.risks.tell(provider, cloud)
         return outcome
 
     async def _work(self, cloud: Json, reference: Reference, provider: Provider | None) -> Outcome | Refused:
@@ -130,7 +132,7 @@ class MetadataReconciler:
             clusters=cluster_keys(clusters),
             granted=allowed.allows_key,
             memory=self._memory.setdefault((key_of(cloud), reference), PassMemory()),
-            work=means.work(provider, ring, grants, cloud["metadata"].get("annotations") or {}),
+            work=means.work(provider, ring, grants, cloud),
         )
         return replace(await work.run(places, known), granted=allowed.message)
 

@@ -140,7 +140,7 @@ class TagRemoval:
             others=means.demands(ring, grants, provider),
             clusters=cluster_keys(clusters),
             granted=allowed.allows_key,
-            work=means.work(provider, ring, grants, provider.annotations),
+            work=means.work(provider, ring, grants),
         )
         return await work.run(places, known)
 
