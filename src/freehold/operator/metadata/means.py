@@ -238,6 +238,8 @@ class Means:
         if cloud is None:
             return frozenset()
         self.risks.tell(provider, cloud, resources)
+        if not resources:
+            return frozenset()
         uid, reference = cloud["metadata"]["uid"], provider.reference
         others = [
             each for each in self.stored.clouds() if refers_to(each, reference) and each["metadata"]["uid"] != uid
