@@ -109,12 +109,6 @@ MUTANTS = (
         "True",
         "a watch of clusters that fails reads as: there is none, and the keys that they ask for are changed",
     ),
-    _metadata(
-        "MetadataReconciler._work",
-        "if clusters is None:",
-        "if False:",
-        "keys that clusters ask for are changed while nobody knows them",
-    ),
     _work(
         "TagWork._asked",
         "if beside is None or outcome.unasked:",
