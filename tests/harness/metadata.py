@@ -143,7 +143,7 @@ class Lab:
         self.vpc = str(self.account.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"])
         self.audit = AuditLines()
         self.identities: Identities = OwnIdentity()
-        self.grants_known = True
+        self.grants_known = self.clusters_known = self.providers_known = True
         self.ibm: Account | None = None
         self.ibm_account: IbmAccount | None = None
         self.process = self.start()
@@ -193,14 +193,16 @@ class Lab:
     def clouds(self) -> Sequence[Json]:
         return self._all("CloudMetadata")
 
-    def providers(self) -> Sequence[Provider]:
+    def providers(self) -> Sequence[Provider] | None:
+        if not self.providers_known:
+            return None
         return [Provider(kind, each) for kind in PROVIDERS for each in self._all(kind)]
 
     def grants(self) -> Sequence[Json] | None:
         return self._all("MetadataGrant") if self.grants_known else None
 
-    def clusters(self) -> Sequence[Json]:
-        return self._all("AWSCluster")
+    def clusters(self) -> Sequence[Json] | None:
+        return self._all("AWSCluster") if self.clusters_known else None
 
     def _all(self, kind: str) -> list[Json]:
         return [each for (of, _), each in self.objects.objects.items() if of == kind]

@@ -301,3 +301,27 @@ async def test_a_cloud_metadata_narrows_what_it_finds(lab: Lab) -> None:
         told = f"on {found} resource" if found else "no resource with these classifiers"
         assert told in lab.condition("Applied", name=name)[2], name
     assert [lab.tags_on(arn).get("env") for arn in (plain, blue, frozen)] == [None, "test", None]
+
+
+async def test_a13_add_leaves_a_value_that_is_younger_than_the_index() -> None:
+    """Of a service that is read one by one: the index does not show the value yet, the service does."""
+    lab = Lab()
+    (arn,) = lab.secrets(1)
+    lab.wait()
+    await lab.tags("tags", {"env": "ours"}, opcode="add")
+    await lab.cloud("metadata", "tags")
+    lab.somebody_sets(arn, env="theirs")
+    await lab.work()
+    assert lab.tags_on(arn)["env"] == "theirs"
+    assert lab.condition("Policy")[1] == "TagExists"
+
+
+async def test_add_passes_by_a_resource_whose_exemption_is_younger_than_the_index() -> None:
+    lab = Lab()
+    (arn,) = lab.secrets(1)
+    lab.wait()
+    await lab.tags("tags", {"env": "ours"}, opcode="add")
+    await lab.cloud("metadata", "tags")
+    lab.somebody_sets(arn, **{"freehold.dev/metadata": "ignore"})
+    await lab.work()
+    assert "env" not in lab.tags_on(arn)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -57,15 +57,19 @@ class ApprovalNeeded:
         )
 
 
-def approval(plans: Iterable[ResourcePlan], above: int, given: str) -> NotNeeded | Approved | ApprovalNeeded:
-    """``given``: the digests that a person approved, with commas between them: an object can have several providers."""
+def approval(
+    plans: Iterable[ResourcePlan], above: int, given: str, beside: Collection[str] = ()
+) -> NotNeeded | Approved | ApprovalNeeded:
+    """``given``: the digests that a person approved, with commas between them: an object can have several providers.
+
+    ``beside``: resources that count too, and are not in this plan.
+    """
     risky = sorted((plan.resource.id, _lost_values(plan.delta)) for plan in plans if risk(plan) is not Risk.NONE)
-    if len(risky) <= above:
+    resources = len({ident for ident, _ in risky} | set(beside))
+    if not risky or resources <= above:
         return NotNeeded(len(risky))
     digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()[:16]
-    return (
-        Approved(digest) if digest in given.replace(" ", "").split(",") else ApprovalNeeded(digest, len(risky), above)
-    )
+    return Approved(digest) if digest in given.replace(" ", "").split(",") else ApprovalNeeded(digest, resources, above)
 
 
 def _lost_values(delta: Delta) -> list[tuple[str, list[str], str | None]]:

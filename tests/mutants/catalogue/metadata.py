@@ -21,6 +21,7 @@ _metadata = partial(Mutant, "operator/metadata/reconcile.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
+_trouble = partial(Mutant, "operator/metadata/trouble.py")
 _part = partial(Mutant, "tagging/part_done.py")
 _status = partial(Mutant, "reconcilers/metadata/status.py")
 
@@ -36,6 +37,12 @@ MUTANTS = (
         "if cost is ReadCost.SHARED or isinstance(record, RecordLost):",
         "if isinstance(record, RecordLost):",
         "a pass within the lag of the index writes what it has just written",
+    ),
+    _fleet(
+        "must_be_read",
+        "return cost is ReadCost.OWN and any(wants[each.key].opcode is Opcode.ADD for each in plan.delta.upserts)",
+        "return False",
+        "add overwrites a value that is younger than the index",
     ),
     _fleet(
         "_TermsOf.on",
@@ -96,6 +103,36 @@ MUTANTS = (
         "if follower.state is State.SYNCED else None",
         "",
         "a watch of grants that fails reads as: there is none, so everything is allowed",
+    ),
+    _controller(
+        "Caches._known",
+        "follower.state in (State.SYNCED, State.ABSENT)",
+        "True",
+        "a watch of clusters that fails reads as: there is none, and the keys that they ask for are changed",
+    ),
+    _work(
+        "TagWork._asked",
+        "if beside is None or outcome.unasked:",
+        "if False:",
+        "a region that cannot be asked for a moment makes two halves of a plan, each below the limit",
+    ),
+    _work(
+        "TagWork._asked",
+        "{*beside, *outcome.failed})",
+        "())",
+        "whoever splits the classifiers, or a read that fails, passes by the approval",
+    ),
+    _work(
+        "TagWork.carry_out",
+        "await self.used(answer.digest)",
+        "pass",
+        "a digest that was approved once approves an equal plan for ever",
+    ),
+    _writes(
+        "carry_out",
+        "if not may_go():",
+        "if False:",
+        "a grant that is withdrawn while tags are written stops nothing",
     ),
     _wanted(
         "_untouchable",
@@ -243,8 +280,8 @@ MUTANTS = (
     ),
     _record(
         "TagRecord.load",
-        "named = frozenset(range(SHARDS)) if begun or head.version else present",
-        "named = present",
+        "named = frozenset(range(SHARDS)) if begun or head.version else frozenset()",
+        "named = frozenset()",
         "a record that went with its head reads as: nothing was ever written",
     ),
     _record(
@@ -306,6 +343,18 @@ MUTANTS = (
         "await self.note(known.total)",
         "pass",
         "a record that is put back whole is believed",
+    ),
+    _record(
+        "TagRecord.load",
+        "found |= await self._by_name([each for each in map(self._shard_name, sorted(named)) if each not in found])",
+        "pass",
+        "a record that lost its label reads as lost, or is in the way of each write for ever",
+    ),
+    _trouble(
+        "Trouble.told",
+        "if times <= PATIENCE and not isinstance(problem, _LASTING):",
+        "if not isinstance(problem, _LASTING):",
+        "a conflict that comes back for ever is a loop each second that nobody sees",
     ),
     _needs(
         "_of_record",

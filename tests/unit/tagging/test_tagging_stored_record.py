@@ -86,7 +86,22 @@ def test_a12_of_a_shard_that_was_lost_the_rest_is_not_known() -> None:
 
 
 def test_a_record_without_entries_takes_no_room() -> None:
-    assert Shard(records={"a": wrote(k="v")}).with_records({"a": {}}).records == {}
+    assert Shard(records={"a": wrote(k="v")}).with_records({"a": {}}) == Shard(count=1)
+
+
+def test_a12_a_shard_counts_what_it_forgets_and_nothing_else() -> None:
+    shard = Shard().with_records({"a": wrote(k="v")}).with_records({"a": wrote(k="v", other="w")})
+    assert shard.count == 0
+    assert shard.with_records({"a": wrote(k="v")}).count == 1, "a key"
+    assert shard.with_records({"a": wrote(k="x", other="w")}).count == 1, "a value"
+    assert shard.with_records({"a": RecordLost()}).count == 1, "all of a resource"
+
+
+def test_places_and_count_are_read_back_and_a_record_without_them_is_as_before() -> None:
+    shard = Shard().with_records({"a": wrote(k="v"), "b": wrote(k="v")}, {"a": "here"}).with_records({"b": {}})
+    assert loads(dumps(shard)) == shard == Shard(records={"a": wrote(k="v")}, places={"a": "here"}, count=1)
+    assert shard.with_records({"a": {}}).places == {}
+    assert loads(dumps(Shard(records={"a": wrote(k="v")}))).count == 0
 
 
 def test_the_shard_of_a_resource_never_changes() -> None:

@@ -27,6 +27,12 @@ from freehold.tagging.resources import Resource
 SHARED_SECONDS: Final = 5.0
 """Of domain time for which objects with equal classifiers share one read of the index; it lags more than that."""
 
+_COSTS: Final = {
+    Reading.TOGETHER: ReadCost.SHARED,
+    Reading.ALONE: ReadCost.OWN,
+    Reading.NEVER: ReadCost.IMPOSSIBLE,
+}
+
 TagsByArn = Mapping[str, Tags]
 
 
@@ -74,7 +80,7 @@ class AwsPlace:
         return await self.tagger.send(batch)
 
     def cost(self, resource: str) -> ReadCost:
-        return ReadCost.SHARED if reading_of(resource) is Reading.TOGETHER else ReadCost.OWN
+        return _COSTS[reading_of(resource)]
 
     def address(self, resource: str) -> str:
         """The ARN of a bucket has neither account nor region, that of a role no region."""

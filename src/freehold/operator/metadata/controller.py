@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER, METADATA_GRANT
 from freehold.kube.client import KubeClient
-from freehold.kube.resources import Json, Key, key_of
+from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import State
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
@@ -60,18 +60,22 @@ class Caches:
     def clouds(self) -> Sequence[Json]:
         return self._controller().all()
 
-    def providers(self) -> Sequence[Provider]:
-        return [
-            Provider(kind, raw)
-            for kind, resource in PROVIDERS.items()
-            for raw in self._controller().follower(resource).objects.values()
-        ]
+    def providers(self) -> Sequence[Provider] | None:
+        known = {kind: self._known(resource) for kind, resource in PROVIDERS.items()}
+        if None in known.values():
+            return None
+        return [Provider(kind, raw) for kind, rows in known.items() for raw in rows or ()]
 
-    def clusters(self) -> Sequence[Json]:
-        return list(self._controller().follower(AWS_CLUSTERS).objects.values())
+    def clusters(self) -> Sequence[Json] | None:
+        return self._known(AWS_CLUSTERS)
+
+    def _known(self, resource: Resource) -> Sequence[Json] | None:
+        """A watch that fails must not read as: there is none. Without a CRD there is none."""
+        follower = self._controller().follower(resource)
+        return list(follower.objects.values()) if follower.state in (State.SYNCED, State.ABSENT) else None
 
     def grants(self) -> Sequence[Json] | None:
-        """A watch that fails must not read as: there is none."""
+        """Also where there is no CRD: nobody may have more rights by that."""
         follower = self._controller().follower(GRANTS)
         return list(follower.objects.values()) if follower.state is State.SYNCED else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -10,7 +11,7 @@ from typing import Final, Protocol
 from freehold.api import names
 from freehold.api.served import AWS_METADATA, CLOUD_METADATA, IBM_METADATA
 from freehold.kube import errors as kube
-from freehold.kube.resources import Json, Key, Resource
+from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.events import Severity
@@ -18,10 +19,11 @@ from freehold.operator.kinds import resource_of
 from freehold.operator.metadata.observer import Observer, nobody
 from freehold.operator.metadata.places import TagAccounts
 from freehold.operator.metadata.record import StoredRecord, TagRecord
+from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.work import TagWork
 from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
-from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, witnessed, writer_of
 from freehold.tagging import sync_period
 from freehold.tagging.configuration import Configuration
@@ -38,7 +40,16 @@ GRANTS_UNKNOWN: Final = Refused(
     "metadatagrants, cluster-wide",
 )
 
-CONFLICT_SECONDS, SOON_SECONDS, SLOW_SECONDS = 1.0, sync_period.SOON, 300.0
+OBJECTS_UNKNOWN: Final = Refused(
+    "ObjectsUnknown",
+    "which AWSCluster, AWSMetadata and IBMMetadata objects there are is not known, so no tag is changed: what they ask "
+    "for comes first. Grant the operator list and watch on them; its log says what is refused",
+)
+
+_MEETINGS: Final = 5
+"""Others who change an object at the same time."""
+
+CONFLICT_SECONDS, SOON_SECONDS, UNKNOWN_SECONDS, SLOW_SECONDS = 1.0, sync_period.SOON, 30.0, 300.0
 
 
 class Client(Protocol):
@@ -54,10 +65,12 @@ class Stored(Protocol):
 
     def clouds(self) -> Sequence[Json]: ...
 
-    def providers(self) -> Sequence[Provider]: ...
+    def providers(self) -> Sequence[Provider] | None:
+        """None where it is not known which there are."""
+        ...
 
-    def clusters(self) -> Sequence[Json]:
-        """The AWSClusters."""
+    def clusters(self) -> Sequence[Json] | None:
+        """The AWSClusters; None where it is not known which there are."""
         ...
 
     def grants(self) -> Sequence[Json] | None:
@@ -120,6 +133,7 @@ class Means:
     configuration: Configuration = field(default_factory=Configuration)
     observe: Observer = nobody
     """Told what each pass of a CloudMetadata came to."""
+    risks: Risks = field(default_factory=Risks)
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
     remembered: dict[str, _Remembered] = field(default_factory=dict)
     """By the uid of a CloudMetadata."""
@@ -174,7 +188,7 @@ class Means:
 
     def demands(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
         """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
-        known = {each.reference: each for each in self.stored.providers()} | {newest.reference: newest}
+        known = {each.reference: each for each in self.stored.providers() or ()} | {newest.reference: newest}
         for old in self.remembered.keys() - {each["metadata"]["uid"] for each in self.stored.clouds()}:
             del self.remembered[old]
         return [each for cloud in self.stored.clouds() for each in self._demands_of(cloud, known, ring, grants)]
@@ -198,11 +212,16 @@ class Means:
 
     async def load(self, provider: Provider, ring: KeyRing) -> StoredRecord:
         """The record of what was written. Raises RecordKeyMissing and KubeError."""
-        providers = [*self.stored.providers(), provider]
+        providers = [*(self.stored.providers() or ()), provider]
         return await self.record.load(ring, begun=begun_by_any(providers), witnessed=witnessed(providers, ring))
 
-    def work(self, provider: Provider, ring: KeyRing, approved: Mapping[str, str]) -> TagWork:
-        """``approved``: the annotations of the object on which a person approves."""
+    def work(self, provider: Provider, ring: KeyRing, grants: Grants, cloud: Json | None = None) -> TagWork:
+        """``grants``: by which it is allowed; ``cloud``: the CloudMetadata, None for the removal of the object.
+
+        A person approves on that one, else on the provider's object.
+        """
+        resource, raw = (CLOUD_METADATAS, cloud) if cloud else (PROVIDERS[provider.kind], dict_of(provider))
+        approved = str((raw["metadata"].get("annotations") or {}).get(names.APPROVE_TAGS_ANNOTATION, ""))
         return TagWork(
             store=self.record,
             ring=ring,
@@ -210,8 +229,38 @@ class Means:
             configuration=self.configuration,
             begin=lambda: self._begin(provider, ring),
             note=lambda count: self._note(provider, ring, count),
-            approved=str(approved.get(names.APPROVE_TAGS_ANNOTATION, "")),
+            may_go=lambda: self.grants() == grants,
+            beside=lambda resources: self._beside(provider, cloud, resources),
+            used=lambda digest: self._used(resource, raw, digest),
+            approved=approved,
         )
+
+    def _beside(self, provider: Provider, cloud: Json | None, resources: frozenset[str]) -> frozenset[str] | None:
+        if cloud is None:
+            return frozenset()
+        self.risks.tell(provider, cloud, resources)
+        if not resources:
+            return frozenset()
+        uid, reference = cloud["metadata"]["uid"], provider.reference
+        others = [
+            each for each in self.stored.clouds() if refers_to(each, reference) and each["metadata"]["uid"] != uid
+        ]
+        return self.risks.of_others(provider, [each for each in others if "deletionTimestamp" not in each["metadata"]])
+
+    async def _used(self, resource: Resource, raw: Json, digest: str) -> None:
+        """An approval is for what has been done: an equal plan, later, is another decision."""
+        for _ in range(_MEETINGS):
+            stored = await self.client.get(resource, key_of(raw))
+            metadata = stored["metadata"]
+            given = str((metadata.get("annotations") or {}).get(names.APPROVE_TAGS_ANNOTATION, ""))
+            left = [each for each in given.replace(" ", "").split(",") if each and each != digest]
+            annotations = {names.APPROVE_TAGS_ANNOTATION: ",".join(left) or None}
+            body = {"metadata": {"resourceVersion": metadata["resourceVersion"], "annotations": annotations}}
+            with contextlib.suppress(kube.Conflict):
+                done = await self.client.patch(resource, key_of(raw), body)
+                if metadata["resourceVersion"] == raw["metadata"]["resourceVersion"]:
+                    raw["metadata"] = done["metadata"]
+                return
 
     async def _begin(self, provider: Provider, ring: KeyRing) -> None:
         """Once for an object, before the first tag is written for it; the record is there by then."""

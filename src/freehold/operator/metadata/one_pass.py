@@ -115,7 +115,7 @@ class TagPass:
         self, plan: ResourcePlan, found: Mapping[str, tuple[Resource, TagPlace]], known: StoredRecord
     ) -> bool:
         ident = plan.resource.id
-        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident))
+        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident), self.demand.claim.wants)
 
     async def _look_for_released(
         self, asked: Sequence[TagPlace], found: Collection[str], known: StoredRecord

@@ -30,6 +30,7 @@ from freehold.operator.metadata.places import TagAccounts, TagPlace
 from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
+from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
@@ -194,6 +195,7 @@ class DryPass:
                 regions=means.regions,
                 configuration=means.configuration,
                 observe=self._observe,
+                risks=Risks(waits=False),
             )
         )
 

@@ -18,13 +18,16 @@ from freehold.operator.metadata.means import (
     CLOUD_METADATAS,
     CONFLICT_SECONDS,
     GRANTS_UNKNOWN,
+    OBJECTS_UNKNOWN,
     SLOW_SECONDS,
+    UNKNOWN_SECONDS,
     Means,
 )
 from freehold.operator.metadata.one_pass import PassMemory, TagPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
 from freehold.operator.metadata.telling import Part, tell
+from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted
@@ -42,6 +45,7 @@ class MetadataReconciler:
         self._memory: dict[tuple[Key, Reference], PassMemory] = {}
         self._periods: dict[Key, float] = {}
         self._accounts: dict[Place, frozenset[str]] = {}
+        self._trouble = Trouble()
 
     async def reconcile(self, key: Key) -> Result:
         """One pass. Raises KubeError, RingError and what is a defect."""
@@ -73,20 +77,26 @@ class MetadataReconciler:
 
     async def _permitted(self, cloud: Json, reference: Reference, provider: Provider | None) -> Outcome | Refused:
         """What the operator may not do in the API server is told: no tag is written without its record."""
+        subject = str(key_of(cloud))
         try:
-            return await self._work(cloud, reference, provider)
-        except kube.Forbidden as problem:
-            message = (
-                f"{problem}: the record of what is written cannot be kept, so no tag is written. Grant the operator "
-                "list, create and update on configmaps in its namespace, and patch on awsmetadatas and ibmmetadatas"
-            )
-            return Refused("Forbidden", message)
+            outcome = await self._work(cloud, reference, provider)
+        except (StaleObject, kube.KubeError) as problem:
+            told = self._trouble.told(subject, reference, problem)
+            if told is None:
+                raise
+            return told
+        self._trouble.over(subject, reference)
+        if isinstance(outcome, Refused) and provider is not None:
+            self._means.risks.tell(provider, cloud)
+        return outcome
 
     async def _work(self, cloud: Json, reference: Reference, provider: Provider | None) -> Outcome | Refused:
         means, ring = self._means, self._means.rings.ring
         grants = means.grants()
         if grants is None:
             return GRANTS_UNKNOWN
+        if means.stored.clusters() is None or means.stored.providers() is None:
+            return OBJECTS_UNKNOWN
         demand = means.demand(cloud, reference, provider, ring, grants)
         if isinstance(demand, Refused):
             return demand
@@ -108,13 +118,19 @@ class MetadataReconciler:
             return Refused(names.REASON_KEY_MISSING, str(problem))
         if writer_of(provider, ring).begun is Begun.NOT_YET and known.written_for(demand.claim.claimant.uid):
             await means.sign(provider, ring)  # somebody took the annotation off
+        if means.stored.providers() is None:
+            return OBJECTS_UNKNOWN
+        others = await self._others(demand, ring, grants, provider)
+        clusters = means.stored.clusters()
+        if clusters is None:
+            return OBJECTS_UNKNOWN
         work = TagPass(
             demand=demand,
-            others=await self._others(demand, ring, grants, provider),
-            clusters=cluster_keys(means.stored.clusters()),
+            others=others,
+            clusters=cluster_keys(clusters),
             granted=allowed.allows_key,
             memory=self._memory.setdefault((key_of(cloud), reference), PassMemory()),
-            work=means.work(provider, ring, cloud["metadata"].get("annotations") or {}),
+            work=means.work(provider, ring, grants, cloud),
         )
         return replace(await work.run(places, known), granted=allowed.message)
 
@@ -152,6 +168,8 @@ class MetadataReconciler:
     def _next(self, key: Key, part: Part) -> RequeueAfter:
         """Soon where something is to be tried again; each time twice as late while no pass comes to anything."""
         outcome = part.outcome
+        if outcome is OBJECTS_UNKNOWN:
+            return RequeueAfter(UNKNOWN_SECONDS, at_rest=True)  # no object wakes it when the watch works again
         if isinstance(outcome, Refused):
             return RequeueAfter(SLOW_SECONDS, at_rest=True)  # what it refers to wakes it sooner
         period = with_jitter(self._periods[key], self._means.fraction())

@@ -6,13 +6,13 @@ key ring and written by compare-and-set.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
@@ -20,12 +20,16 @@ from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key, Resource
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing, ObjectKeys
 from freehold.lifecycle.ownership import Owner
+from freehold.operator.metadata.record_head import Head, head_of, head_text, merged
 from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.stored_record import SHARDS, DamagedRecord, Knowledge, Shard, by_shard, dumps, loads, shard_of
 
 NAME: Final = "freehold-tags"
 LABEL: Final = "freehold.dev/record"
 TEXT, KEY, SIGNATURE = "record", "key", "signature"
+
+_MEETINGS: Final = 20
+"""Writers of other resources whom one write can meet; more is something that changes the object all the time."""
 
 RECORD_UUID: Final = "6f2c1f0a-5a1e-4c52-9d0b-0f6f1b0e7a37"
 """Of the record, for the key ring. It never changes."""
@@ -49,24 +53,14 @@ class Client(Protocol):
 
 @dataclass(frozen=True)
 class StoredShard:
-    """``version`` is the resourceVersion, empty where there is no object; ``key`` the digest that signed it."""
+    """``version`` is the resourceVersion, empty where there is no object; ``key`` the digest that signed it.
+
+    ``key`` is empty where it must be written again: nobody signed it, or it lost its label.
+    """
 
     shard: Shard = field(default_factory=Shard)
     version: str = ""
     key: str = ""
-
-
-@dataclass(frozen=True)
-class Head:
-    """Names the shards that were begun, and what each of them has counted (Shard.count).
-
-    ``base`` is added to all counts: what a record had counted that was put back from before then.
-    """
-
-    version: str = ""
-    key: str = ""
-    counts: Mapping[int, int] = field(default_factory=dict)
-    base: int = 0
 
 
 @dataclass(frozen=True)
@@ -147,10 +141,13 @@ class TagRecord:
         """
         rows = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=f"{LABEL}={self._name}")).items
         found = {row["metadata"]["name"]: row for row in rows}
-        present = frozenset(number for number in range(SHARDS) if self._shard_name(number) in found)
+        if self._name not in found and (found or begun):
+            found |= await self._by_name([self._name])
         head, named = self._head(found.get(self._name), ring)
         if named is None:
-            named = frozenset(range(SHARDS)) if begun or head.version else present
+            named = frozenset(range(SHARDS)) if begun or head.version else frozenset()
+        found |= await self._by_name([each for each in map(self._shard_name, sorted(named)) if each not in found])
+        present = frozenset(number for number in range(SHARDS) if self._shard_name(number) in found)
         shards = {
             number: self._shard(number, found, named, ring, head.counts.get(number, 0)) for number in range(SHARDS)
         }
@@ -214,7 +211,7 @@ class TagRecord:
         begun = frozenset(number for number, stored in shards.items() if stored.version)
         head = replace(known.head, counts=_counts(shards, known.head), base=known.head.base + known.behind)
         try:
-            version = await self._put(self._name, _head_text(begun, head), known.head.version, ring)
+            version = await self._put(self._name, head_text(begun, head), known.head.version, ring)
         except (kube.Conflict, kube.AlreadyExists) as problem:
             raise StaleObject(f"ConfigMap {self._name} changed meanwhile") from problem
         return StoredRecord(shards, begun, replace(head, version=version, key=ring.writing), known.witnessed)
@@ -227,6 +224,14 @@ class TagRecord:
             raise StaleObject(f"ConfigMap {self._shard_name(number)} changed meanwhile") from problem
         return StoredShard(shard, stored, ring.writing)
 
+    async def _by_name(self, names: Iterable[str]) -> dict[str, Json]:
+        """Those that exist. A list shows nothing that lost its label; what is read so is written again, with it."""
+        found: dict[str, Json] = {}
+        for name in names:
+            with contextlib.suppress(kube.NotFound):
+                found[name] = await self._client.get(CONFIG_MAPS, Key(self._namespace, name))
+        return found
+
     def _shard_name(self, number: int) -> str:
         return f"{self._name}-{number:02d}"
 
@@ -237,10 +242,7 @@ class TagRecord:
         text, stored = _opened(self._name, row, ring)
         if text is None:
             return Head(stored.version, stored.key), None
-        said = json.loads(text)
-        counts = {int(number): int(count) for number, count in said.get("counts", {}).items()}
-        head = Head(stored.version, stored.key, counts, int(said.get("base", 0)))
-        return head, frozenset(int(number) for number in said["begun"])
+        return head_of(text, stored.version, stored.key)
 
     def _shard(
         self, number: int, found: Mapping[str, Json], begun: frozenset[int], ring: KeyRing, least: int
@@ -273,7 +275,7 @@ class TagRecord:
     ) -> StoredShard:
         """Onto what somebody else has stored meanwhile, if that is about other resources."""
         base = known.shards[number]
-        while True:
+        for _ in range(_MEETINGS):
             shard = base.shard.with_records(
                 records, {each: at for each, at in (places or {}).items() if each in records}
             )
@@ -282,19 +284,23 @@ class TagRecord:
                 return StoredShard(shard, version, ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
                 base = await self._read_again(number, ring, known.head.counts.get(number, 0))
+                if not base.key:  # no list shows it: who begins again must find it
+                    base = await self._replace_shard(number, base.shard, base.version, ring)
             if any(base.shard.of(resource) != known.of(resource) for resource in records):
-                raise StaleObject(f"ConfigMap {self._namespace}/{self._shard_name(number)} changed since it was read")
+                break
+        raise StaleObject(f"ConfigMap {self._namespace}/{self._shard_name(number)} changed since it was read")
 
     async def _write_head(self, head: Head, begun: frozenset[int], ring: KeyRing) -> Head:
-        while True:
+        for _ in range(_MEETINGS):
             try:
-                version = await self._put(self._name, _head_text(begun, head), head.version, ring)
+                version = await self._put(self._name, head_text(begun, head), head.version, ring)
                 return replace(head, version=version, key=ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
                 row = await self._client.get(CONFIG_MAPS, Key(self._namespace, self._name))
                 stored, named = self._head(row, ring)
                 begun |= named or frozenset()
-                head = Head(stored.version, stored.key, _highest(head, stored), max(head.base, stored.base))
+                head = merged(head, stored)
+        raise StaleObject(f"ConfigMap {self._namespace}/{self._name} changes all the time")
 
     async def _put(self, name: str, text: str, version: str, ring: KeyRing) -> str:
         """Create it, or replace it at ``version``; the new resourceVersion."""
@@ -327,20 +333,6 @@ def _counts(shards: Mapping[int, StoredShard], head: Head) -> dict[int, int]:
     return {number: count for number, count in counts.items() if count}
 
 
-def _highest(one: Head, other: Head) -> dict[int, int]:
-    numbers = one.counts.keys() | other.counts.keys()
-    return {number: max(one.counts.get(number, 0), other.counts.get(number, 0)) for number in numbers}
-
-
-def _head_text(begun: frozenset[int], head: Head) -> str:
-    said: dict[str, Any] = {"begun": sorted(begun)}
-    if head.counts:
-        said["counts"] = {str(number): count for number, count in sorted(head.counts.items())}
-    if head.base:
-        said["base"] = head.base
-    return json.dumps(said, separators=(",", ":"))
-
-
 def _of_unknown_age(record: StoredRecord) -> StoredRecord:
     """It was put back from before something was forgotten: no shard says more than that it exists."""
     shards = {
@@ -365,7 +357,9 @@ def _opened(name: str, row: Json | None, ring: KeyRing) -> tuple[str | None, Sto
         return None, StoredShard()
     data: Mapping[str, str] = row.get("data") or {}
     digest, text = str(data.get(KEY, "")), str(data.get(TEXT, ""))
-    stored = StoredShard(version=str(row["metadata"]["resourceVersion"]), key=digest)
+    label = str((row["metadata"].get("labels") or {}).get(LABEL, ""))
+    shown = digest if label and name.startswith(label) else ""
+    stored = StoredShard(version=str(row["metadata"]["resourceVersion"]), key=shown)
     if not digest or not text:
         return None, stored
     if _is_missing(ring, [digest]):

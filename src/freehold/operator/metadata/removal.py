@@ -5,7 +5,7 @@ It needs no ``CloudMetadata``: what was written for it is on record (docs/refere
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from freehold.api import names
@@ -14,11 +14,20 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.journal import StaleObject
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.metadata.means import CONFLICT_SECONDS, GRANTS_UNKNOWN, SLOW_SECONDS, SOON_SECONDS, Means
+from freehold.operator.metadata.means import (
+    CONFLICT_SECONDS,
+    GRANTS_UNKNOWN,
+    OBJECTS_UNKNOWN,
+    SLOW_SECONDS,
+    SOON_SECONDS,
+    UNKNOWN_SECONDS,
+    Means,
+)
 from freehold.operator.metadata.one_pass import RemovalPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
 from freehold.operator.metadata.telling import tell_provider
+from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion_of, place_of
 from freehold.reconcilers.metadata.granting import removal_granted
@@ -47,6 +56,7 @@ class TagRemoval:
     def __init__(self, means: Means, kind: str) -> None:
         self._means = means
         self._kind = kind
+        self._trouble = Trouble()
         self._since: dict[Reference, float] = {}
         """When a deletion was first looked at."""
 
@@ -62,9 +72,19 @@ class TagRemoval:
                     await self._means.hold(provider)  # with or without a CloudMetadata
                 if not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
                     return Done()
-                return await self._remove(provider)
-            except (StaleObject, kube.Conflict):
-                return RequeueAfter(CONFLICT_SECONDS)
+                result = await self._remove(provider)
+            except (StaleObject, kube.KubeError) as problem:
+                return await self._troubled(provider, problem)
+            self._trouble.over("", reference)
+            return result
+
+    async def _troubled(self, provider: Provider, problem: StaleObject | kube.KubeError) -> Result:
+        if told := self._trouble.told("", provider.reference, problem):
+            await tell_provider(self._means, provider, replace(told, message=f"{told.message}; {_ADVICE}"))
+            return RequeueAfter(SLOW_SECONDS, at_rest=True)
+        if isinstance(problem, StaleObject | kube.Conflict):
+            return RequeueAfter(CONFLICT_SECONDS)
+        raise problem
 
     async def _remove(self, provider: Provider) -> Result:
         writer = writer_of(provider, self._means.rings.ring)
@@ -79,7 +99,7 @@ class TagRemoval:
             return await self._let_go(provider)
         await tell_provider(self._means, provider, outcome)
         if isinstance(outcome, Refused):
-            return RequeueAfter(SLOW_SECONDS, at_rest=True)
+            return RequeueAfter(UNKNOWN_SECONDS if outcome is OBJECTS_UNKNOWN else SLOW_SECONDS, at_rest=True)
         return RequeueAfter(max(outcome.wait or 0.0, SOON_SECONDS) if outcome.later else SLOW_SECONDS)
 
     async def _work(self, provider: Provider, writer: str) -> Outcome | Refused | Late:
@@ -111,13 +131,16 @@ class TagRemoval:
         late = self._since.setdefault(provider.reference, now) + LATE_SECONDS - now
         if late > 0 and known.is_open_for(writer):
             return Late(late)
+        clusters = means.stored.clusters()
+        if clusters is None or means.stored.providers() is None:
+            return OBJECTS_UNKNOWN
         work = RemovalPass(
             going=Claim(claimant_of(provider, writer), {}),
             place=place,
             others=means.demands(ring, grants, provider),
-            clusters=cluster_keys(means.stored.clusters()),
+            clusters=cluster_keys(clusters),
             granted=allowed.allows_key,
-            work=means.work(provider, ring, provider.annotations),
+            work=means.work(provider, ring, grants),
         )
         return await work.run(places, known)
 

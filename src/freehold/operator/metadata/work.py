@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, Denied, NotFound, NotReady
+from freehold.lifecycle.errors import CloudError, Denied, NeedsPerson, NotFound, NotReady
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.writes import Written, carry_out
 from freehold.reconcilers.metadata.fleet import recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
-from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
+from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Proof, Record, RecordLost
@@ -39,10 +40,18 @@ class Planned:
     turn: int = 0
 
 
+class NotCounted(Enum):
+    """How many resources would lose something is not known."""
+
+    YET = "a region was not asked, a resource was not read, or another object has not looked"
+
+
 @dataclass(frozen=True)
 class TagWork:
     """What it takes for one object. ``begin`` notes on it that something is written for it, ``note`` what
-    the record has counted since (StoredRecord.witnessed).
+    the record has counted since (StoredRecord.witnessed). ``may_go``: asked before each call.
+    ``beside`` is told the resources that lose something, and has those that others have for the same object (Risks).
+    ``used`` takes an approval back: it was for what has been done.
 
     ``approved``: the digests that a person approved, or empty.
     """
@@ -53,17 +62,23 @@ class TagWork:
     configuration: Configuration
     begin: Callable[[], Awaitable[None]]
     note: Callable[[int], Awaitable[None]]
+    may_go: Callable[[], bool]
+    beside: Callable[[frozenset[str]], frozenset[str] | None]
+    used: Callable[[str], Awaitable[None]]
     approved: str
 
     async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
         """``outcome``: what is known by now. Raises StaleObject and KubeError."""
         plans = planned.plans
         changing = [plan for plan in plans.values() if plan.verdict is Verdict.CHANGES]
-        answer = approval(changing, self.configuration.approve_above, self.approved)
+        risky = frozenset(plan.resource.id for plan in changing if risk(plan) is not Risk.NONE)
+        answer = self._asked(changing, risky, outcome)
         waiting = answer if isinstance(answer, ApprovalNeeded) else None
-        todo = [plan for plan in changing if waiting is None or risk(plan) is Risk.NONE]
+        held = risky if isinstance(answer, ApprovalNeeded | NotCounted) else frozenset[str]()
+        todo = [plan for plan in changing if plan.resource.id not in held]
         notes = tuple(note for plan in plans.values() for note in plan.notes)
-        outcome = replace(outcome, notes=notes, approval=waiting)
+        later = risky if answer is NotCounted.YET else frozenset[str]()
+        outcome = replace(outcome, notes=notes, approval=waiting, later=later)
         settled = [plan for plan in plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
         earlier = {plan.resource.id: known.of(plan.resource.id) for plan in todo}
         before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
@@ -78,8 +93,24 @@ class TagWork:
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             sent = turned(batches(some), planned.turn)
-            written |= await _confirmed(await carry_out(sent, place.send, place.named_in), place)
-        return await self._after(outcome, todo, written, known, earlier)
+            written |= await _confirmed(await carry_out(sent, place.send, place.named_in, self.may_go), place)
+        outcome = await self._after(outcome, todo, written, known, earlier)
+        if isinstance(answer, Approved) and risky - written.stopped:
+            await self.used(answer.digest)
+        return outcome
+
+    def _asked(
+        self, changing: Sequence[ResourcePlan], risky: frozenset[str], outcome: Outcome
+    ) -> NotNeeded | Approved | ApprovalNeeded | NotCounted:
+        """What could not be read may be overwritten or removed in the next pass: it counts, or is waited for."""
+        beside = self.beside(risky)
+        if not risky:
+            return NotNeeded(0)
+        if beside is None or outcome.unasked:
+            return NotCounted.YET
+        answer = approval(changing, self.configuration.approve_above, self.approved, {*beside, *outcome.failed})
+        passing = any(not isinstance(error, NeedsPerson) for error in outcome.failed.values())
+        return NotCounted.YET if passing and isinstance(answer, ApprovalNeeded) else answer
 
     async def _witness(self, known: StoredRecord) -> None:
         if known.total > known.witnessed:
@@ -103,7 +134,7 @@ class TagWork:
             selected=outcome.selected - len(written.vanished),
             changed=len(done),
             failed={**outcome.failed, **{ident: _lasting(each, known.of(ident)) for ident, each in failed.items()}},
-            later=frozenset(written.later | written.unsure),
+            later=outcome.later | written.later | written.unsure,
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
         )

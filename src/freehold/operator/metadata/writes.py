@@ -88,14 +88,22 @@ class Written:
         return [target for target in targets if not any(target in each for each in ended)]
 
 
-async def carry_out(batches: Sequence[Batch], send: Send, named_in: NamedIn) -> Written:
-    """In their order. A resource of which one call did not succeed gets no other one in this pass."""
+async def carry_out(
+    batches: Sequence[Batch], send: Send, named_in: NamedIn, may_go: Callable[[], bool] = lambda: True
+) -> Written:
+    """In their order. A resource of which one call did not succeed gets no other one in this pass.
+
+    ``may_go`` is asked before each call: what was allowed when the pass began may be withdrawn by now.
+    """
     done, waiting = Written(), deque(batches)
     ways: defaultdict[tuple[str, str, str], _Way] = defaultdict(_Way)
     while waiting:
         batch = waiting.popleft()
         left = done.going_on(batch.targets)
         if not left:
+            continue
+        if not may_go():
+            done.later |= set(left)
             continue
         batch = batch.only(left)
         way = ways[batch.verb, batch.account, batch.region]

@@ -13,6 +13,7 @@ from freehold.reconcilers.metadata.clusters import ClusterKeys, asked_for_on
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim, Claimant
+from freehold.tagging.operations import Opcode, Wants
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Terms, Verdict, plan_on, terms
 from freehold.tagging.protected import IgnoreList
@@ -191,20 +192,24 @@ class ReadCost(StrEnum):
 
     SHARED = "Shared"
     OWN = "Own"
+    IMPOSSIBLE = "Impossible"
 
 
-def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost) -> bool:
+def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost, wants: Wants) -> bool:
     """Before a value is overwritten or removed, before the record forgets a key, and before a call whose reply was
-    lost is sent again.
+    lost is sent again. ``wants``: of the object that acts.
 
     What adds keys that we never wrote is read too where many resources share a call. Elsewhere each would cost a call,
-    and what may be there unseen is a value that is younger than the index.
+    and what may be there unseen is a value that is younger than the index: ``update`` would take that over anyway, and
+    ``add`` reads first.
     """
     if plan.verdict is Verdict.NOTHING_TO_DO:
         return plan.record_after != record
     if cost is ReadCost.SHARED or isinstance(record, RecordLost):
         return True
-    return bool(plan.delta.removals) or any(each.seen or each.key in record for each in plan.delta.upserts)
+    if plan.delta.removals or any(each.seen or each.key in record for each in plan.delta.upserts):
+        return True
+    return cost is ReadCost.OWN and any(wants[each.key].opcode is Opcode.ADD for each in plan.delta.upserts)
 
 
 def recorded_by(settled: Iterable[ResourcePlan]) -> dict[str, Record]:

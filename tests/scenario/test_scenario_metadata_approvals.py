@@ -1,0 +1,148 @@
+"""More than the limit is not overwritten or removed without a person, in whatever parts it comes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from freehold.api import names
+from freehold.operator.controller import RequeueAfter
+from freehold_sim.faults import Effect, Fault
+from harness.metadata import CLASSIFIER, Lab
+from harness.simulated_aws import tagged
+
+APPROVE = names.APPROVE_TAGS_ANNOTATION
+
+
+def _approve(lab: Lab, name: str = "metadata") -> str:
+    found = re.search(r"\b[0-9a-f]{16}\b", lab.condition("Approved", name=name)[2])
+    assert found is not None
+    lab.object("CloudMetadata", name)["metadata"].setdefault("annotations", {})[APPROVE] = found[0]
+    return found[0]
+
+
+def _values(lab: Lab, arns: list[str]) -> set[str]:
+    return {lab.tags_on(arn)["env"] for arn in arns}
+
+
+def _theirs(lab: Lab, count: int, **tags: str) -> list[str]:
+    """Resources with a value of somebody else."""
+    name = "-".join(["group", *tags.values()])
+    return [lab.group(f"{name}-{n}", **{CLASSIFIER: "owned"}, env="theirs", **tags) for n in range(count)]
+
+
+@pytest.mark.parametrize("effect", [Effect.ERROR_BEFORE, Effect.DENIED], ids=["for a moment", "until somebody acts"])
+async def test_a_region_that_cannot_be_asked_is_waited_for(effect: Effect) -> None:
+    """What is there counts, too: six would be overwritten as three and three."""
+    lab = Lab(approve_above=3)
+    east = _theirs(lab, 3)
+    fresh = lab.group("fresh", **{CLASSIFIER: "owned"})
+    spec = {"CidrBlock": "10.0.0.0/16", "TagSpecifications": tagged("vpc", **{CLASSIFIER: "owned", "env": "theirs"})}
+    west = [str(lab.account.cloud.strangers.create("ec2", "CreateVpc", spec, region="eu-west-1")["arn"])]
+    west += [str(lab.account.cloud.strangers.create("ec2", "CreateVpc", spec, region="eu-west-1")["arn"])]
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"}, regions=["us-east-1", "eu-west-1"])
+    await lab.cloud("metadata", "tags")
+    lab.account.cloud.faults.add(Fault(effect, "resourcegroupstaggingapi.GetResources", nth=2))
+    await lab.work()
+    assert _values(lab, east + west) == {"theirs"}
+    assert lab.tags_on(fresh)["env"] == "test", "what only adds waits for nobody"
+    lab.wait(5.0)
+    await lab.settle()
+    assert _values(lab, east + west) == {"theirs"}
+    assert "5 resources, more than 3" in lab.condition("Approved")[2]
+    _approve(lab)
+    await lab.settle()
+    assert _values(lab, east + west) == {"test"}
+
+
+async def test_a_resource_that_could_not_be_read_counts() -> None:
+    lab = Lab(approve_above=1)
+    (group,) = _theirs(lab, 1)
+    (secret,) = lab.secrets(1)
+    lab.somebody_sets(secret, env="theirs")
+    lab.wait()
+    await lab.tags("tags", {"env": "test"})
+    await lab.cloud("metadata", "tags")
+    lab.account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "secretsmanager.DescribeSecret"))
+    assert await lab.work() == RequeueAfter(5.0)
+    assert _values(lab, [group, secret]) == {"theirs"}
+    lab.wait(5.0)
+    await lab.settle()
+    assert _values(lab, [group, secret]) == {"theirs"}
+    assert "2 resources, more than 1" in lab.condition("Approved")[2]
+
+
+async def test_several_cloud_metadata_of_one_provider_object_are_counted_together() -> None:
+    """Else whoever splits the classifiers needs no approval."""
+    lab = Lab(approve_above=3)
+    arns = [each for part in "abc" for each in _theirs(lab, 3, part=part)]
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    for part in "abc":
+        await lab.cloud(part, "tags", matchAll={"part": part})
+    await lab.settle(*"abc")
+    assert _values(lab, arns) == {"theirs"}
+    assert "9 resources, more than 3" in lab.condition("Approved", name="a")[2]
+
+
+async def test_several_cloud_metadata_within_the_limit_wait_for_nobody() -> None:
+    lab = Lab(approve_above=3)
+    arns = [each for part in "ab" for each in _theirs(lab, 1, part=part)]
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    for part in "ab":
+        await lab.cloud(part, "tags", matchAll={"part": part})
+    await lab.settle("a", "b")
+    assert _values(lab, arns) == {"test"}
+
+
+async def test_one_that_is_refused_keeps_nobody_waiting() -> None:
+    lab = Lab(approve_above=3)
+    arns = _theirs(lab, 1)
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    await lab.cloud("metadata", "tags")
+    await lab.cloud("wrong", "tags", controllerconfig={"syncevery": "nonsense"})
+    await lab.work()
+    await lab.work("wrong")
+    await lab.settle()
+    assert _values(lab, arns) == {"test"}
+
+
+async def test_an_approval_is_used_once() -> None:
+    """People who set their values back have decided something else since."""
+    lab = Lab(approve_above=1)
+    arns = _theirs(lab, 2)
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    _approve(lab)
+    lab.object("CloudMetadata", "metadata")["metadata"]["annotations"][APPROVE] += ",0123456789abcdef"
+    await lab.settle()
+    assert _values(lab, arns) == {"test"}
+    left = lab.object("CloudMetadata", "metadata")["metadata"]["annotations"][APPROVE]
+    assert left == "0123456789abcdef", "that of another plan stays"
+    for arn in arns:
+        lab.somebody_sets(arn, env="theirs")
+    lab.wait()
+    await lab.settle()
+    assert _values(lab, arns) == {"theirs"}
+    assert lab.condition("Approved")[1] == "ApprovalNeeded"
+
+
+async def test_an_approval_of_which_nothing_was_done_stays() -> None:
+    lab = Lab(approve_above=1)
+    arns = _theirs(lab, 2)
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    _approve(lab)
+    lab.account.cloud.faults.add(Fault(Effect.THROTTLE, "ec2.CreateTags"))
+    await lab.work()
+    lab.wait(5.0)
+    await lab.settle()
+    assert _values(lab, arns) == {"test"}
