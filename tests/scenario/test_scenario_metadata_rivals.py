@@ -78,3 +78,20 @@ async def test_a24_a_classifier_of_a_younger_object_does_not_stop_a_removal(lab:
     await lab.remove("plat")
     assert lab.tags_on(arn) == {CLASSIFIER: "owned"}
     assert ("AWSMetadata", Key(NAMESPACE, "plat")) not in lab.objects.objects
+
+
+async def test_a2_a_stranger_without_a_grant_does_not_speak_for_our_tags(lab: Lab) -> None:
+    """Its object is older, refers to our AWSMetadata from another namespace, and is refused."""
+    ref = {"cloudprovider": {"awsref": {"name": "awstags", "namespace": NAMESPACE}}, "classifiers": {"a": "b"}}
+    stranger = {"kind": "CloudMetadata", "metadata": {"name": "evil", "namespace": "evil"}, "spec": ref}
+    await lab.apply(stranger)
+    lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.process.reconcile(Key("evil", "evil"))
+    told = lab.status("AWSMetadata", "awstags")
+    assert (told["status"], told["resourcetags"]) == ("True", WANTED)
+    lab.wait()
+    await lab.settle()
+    assert lab.status("AWSMetadata", "awstags") == told
+    assert lab.objects.objects["CloudMetadata", Key("evil", "evil")]["status"]["reason"] == "ReferenceNotGranted"

@@ -164,8 +164,8 @@ MUTANTS = (
     ),
     _telling(
         "_speaks_for",
-        "return not any(_age(each) < _age(cloud) for each in rivals)",
-        "return True",
+        "and not any(_age(each) < _age(cloud) for each in speaking)",
+        "",
         "two that refer to one object write its status in turns, for ever",
     ),
     _plan(
@@ -287,5 +287,11 @@ MUTANTS = (
         "turned(batches(some), planned.turn)",
         "batches(some)",
         "what is allowed behind what is denied is never tagged",
+    ),
+    _telling(
+        "_speaks_for",
+        "if refusal_of_reference(grants, key_of(each).namespace, reference) is None",
+        "",
+        "a stranger's namespace writes the status of our tags",
     ),
 )
