@@ -294,4 +294,10 @@ MUTANTS = (
         "",
         "a stranger's namespace writes the status of our tags",
     ),
+    _writer(
+        "_said",
+        'if found else ("", "", "")',
+        'if found else ("u", "", "s")',
+        "whoever may annotate one object marks the record of everybody as lost",
+    ),
 )

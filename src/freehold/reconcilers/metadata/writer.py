@@ -6,14 +6,21 @@ The annotation is signed for the object's kind, namespace and name: copied to an
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.metadata.references import Provider
+
+_FORM: Final = re.compile(r"([A-Za-z0-9-]{1,64}) ([a-z2-7]{10}) ([a-z2-7]{16})")
+"""A uid, the digest of a key and a signature (lifecycle.keys). Whoever may edit an object writes annotations: any other
+text is not ours, names no key, and must reach neither a sentence nor a command.
+"""
 
 
 class Begun(Enum):
@@ -52,9 +59,8 @@ def annotation(provider: Provider, uid: str, ring: KeyRing) -> str:
 
 
 def _said(provider: Provider) -> tuple[str, str, str]:
-    text = str(provider.annotations.get(TAGS_WRITER_ANNOTATION, ""))
-    words = text.split(" ")
-    return (words[0], words[1], words[2]) if len(words) == 3 else ("", "", "")
+    found = _FORM.fullmatch(str(provider.annotations.get(TAGS_WRITER_ANNOTATION, "")))
+    return (found[1], found[2], found[3]) if found else ("", "", "")
 
 
 def _signature(provider: Provider, uid: str, digest: str, ring: KeyRing) -> str:
