@@ -300,4 +300,10 @@ MUTANTS = (
         'if found else ("u", "", "s")',
         "whoever may annotate one object marks the record of everybody as lost",
     ),
+    _accounts(
+        "SharedFinds._settled",
+        "if now - self._absent.setdefault(arn, now) >= ABSENT_SECONDS:",
+        "if True:",
+        "what an index that lags does not show counts as gone: its tags stay for ever",
+    ),
 )
