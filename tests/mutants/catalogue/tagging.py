@@ -101,4 +101,10 @@ MUTANTS = (
         "for claim in claims:",
         "which of two objects wins hangs on the order in which they are listed",
     ),
+    _protected(
+        "access",
+        "lowered = key.strip().lower()",
+        "lowered = key.lower()",
+        "a space before a key lets a mark of ours be written on IBM Cloud, which takes it off",
+    ),
 )
