@@ -306,4 +306,10 @@ MUTANTS = (
         "if True:",
         "what an index that lags does not show counts as gone: its tags stay for ever",
     ),
+    _status(
+        "_status",
+        '"message": api_conditions.cut(flat.message),',
+        '"message": flat.message,',
+        "a status of megabytes is stored by no API server: nothing is told at all",
+    ),
 )
