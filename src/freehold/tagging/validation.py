@@ -86,7 +86,7 @@ def _ibm(key: str, value: str) -> Iterator[str]:
     yield from (
         f"the {word} {_shown(text)} begins or ends with a space, which IBM Cloud takes off: take it off here"
         for word, text in (("key", key), ("value", value))
-        if text != text.strip() and text.strip()
+        if text != text.strip()
     )
     name = ibm_tag_name(key, value)
     if len(name) > LONGEST_IBM_TAG:

@@ -55,8 +55,8 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.lower()",
-        "lowered = key",
+        "lowered = key.strip().lower()",
+        "lowered = key.strip()",
         "another spelling of a protected key slips through",
     ),
     _classifiers(
