@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from freehold.clouds.aws import native_tags
+from freehold.kube.resources import Key
 from freehold.lifecycle.port import Call
-from harness.metadata import CLASSIFIER, WANTED, Lab
+from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 
 
 @pytest.fixture
@@ -58,3 +60,43 @@ async def test_a12_a_resource_that_is_there_is_not_forgotten_by_a_word(lab: Lab,
     lab.wait()
     await lab.settle()
     assert lab.tags_on(arn) == {CLASSIFIER: "owned", "centre": "eng"}
+
+
+@pytest.fixture
+def unknown_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets Manager stands for a service of which only the index is known here, as of queues and functions."""
+    known = native_tags.keeper_of
+    monkeypatch.setattr(native_tags, "keeper_of", lambda arn: None if arn.service == "secretsmanager" else known(arn))
+
+
+@pytest.mark.usefixtures("unknown_service")
+async def test_a24_what_only_the_index_shows_is_changed_and_removed_by_it(lab: Lab) -> None:
+    (arn,) = lab.secrets(1)
+    await lab.tags("awstags", WANTED, deletionPolicy="Remove")
+    await lab.cloud("metadata", "awstags")
+    await lab.settle()
+    lab.wait()
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": "prod", "centre": None}})
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "prod"}
+    lab.wait()
+    await lab.remove("awstags")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned"}
+    assert ("AWSMetadata", Key(NAMESPACE, "awstags")) not in lab.objects.objects
+
+
+@pytest.mark.usefixtures("unknown_service")
+async def test_a24_what_is_deleted_does_not_hold_the_removal_for_ever(lab: Lab) -> None:
+    """The index does not show it: once is a hint, and again a minute later it is gone."""
+    (arn,) = lab.secrets(1)
+    await lab.tags("awstags", WANTED, deletionPolicy="Remove")
+    await lab.cloud("metadata", "awstags")
+    await lab.settle()
+    lab.account.cloud.strangers.delete(arn)
+    lab.wait(86400)
+    await lab.remove("awstags", passes=1)
+    assert ("AWSMetadata", Key(NAMESPACE, "awstags")) in lab.objects.objects, "the index may lag"
+    assert "Retain" in lab.condition("Request", "AWSMetadata", "awstags")[2]
+    lab.wait(60)
+    await lab.let_go("awstags")
+    assert ("AWSMetadata", Key(NAMESPACE, "awstags")) not in lab.objects.objects

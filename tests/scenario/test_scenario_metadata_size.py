@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import cProfile
+import json
 import pstats
+from datetime import UTC, datetime
 from pathlib import Path
 
 import freehold
+from freehold.reconcilers.metadata.references import Refused
+from freehold.reconcilers.metadata.status import of_provider
 from freehold.tagging.stored_record import SHARDS
 from freehold_sim.aws.settings import Settings
 from harness.metadata import Lab
@@ -92,3 +96,28 @@ async def test_a_change_of_one_resource_writes_one_shard() -> None:
     await lab.settle()
     assert lab.tags_on(fresh)["env"] == "test"
     assert len([each for each in lab.objects.written if "freehold-tags" in each]) == 2
+
+
+async def test_a_status_has_a_bound_whatever_the_specs_say() -> None:
+    """An API server stores no object of megabytes: the status would never be written at all."""
+    lab = Lab()
+    lab.groups(1)
+    for number in range(6):
+        operations = [
+            {"resourcetags": {f"kubernetes.io/{number}/{part}/{key}".ljust(128, "x"): "v" for key in range(50)}}
+            for part in range(16)
+        ]
+        await lab.tags(f"t{number}", {}, operations=operations)
+    refs = [{"kind": "AWSMetadata", "name": f"t{number}"} for number in range(6)]
+    await lab.cloud("metadata", "t0", cloudprovider={"refs": refs})
+    await lab.work()
+    assert lab.condition("Ready")[:2] == ("False", "InvalidTags")
+    assert "and 796 more" in lab.status("AWSMetadata", "t0")["message"]
+    assert len(json.dumps(lab.status())) < 60_000
+    assert len(json.dumps(lab.status("AWSMetadata", "t0"))) < 60_000
+
+
+def test_the_flat_message_has_the_bound_of_a_condition() -> None:
+    now = datetime(2026, 11, 23, tzinfo=UTC)
+    told = of_provider({"metadata": {"generation": 1}}, Refused("InvalidSpec", "x" * 1_000_000), now)
+    assert len(json.dumps(told)) < 40_000

@@ -165,11 +165,12 @@ def _written(before: Condition | None, observed: Observation, generation: int, n
         "reason": observed.reason,
     }
     if observed.message:
-        written["message"] = _cut(observed.message)
+        written["message"] = cut(observed.message)
     return written
 
 
-def _cut(message: str) -> str:
+def cut(message: str) -> str:
+    """To what a condition may hold."""
     return message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
 
 

@@ -75,7 +75,18 @@ IBM_RULES: Final = (
         lambda spec: all(_is_ibm_tag(key, value) for key, value in (spec.resourcetags or {}).items()),
         field=".resourcetags",
     ),
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^ | $')"
+        " && !self.resourcetags[key].matches('^ | $'))",
+        "no key and no value begins or ends with a space, which IBM Cloud takes off",
+        lambda spec: not any(_has_outer_space(each) for pair in (spec.resourcetags or {}).items() for each in pair),
+        field=".resourcetags",
+    ),
 )
+
+
+def _has_outer_space(text: str) -> bool:
+    return text.startswith(" ") or text.endswith(" ")
 
 
 def _is_ibm_tag(key: str, value: str) -> bool:

@@ -155,6 +155,13 @@ async def _account(key: str) -> str:
 
 def _read_key(filename: str) -> str:
     """From a file, standard input (``-``), or a prompt that shows nothing: a command line is seen by others."""
+    try:
+        return _given_key(filename)
+    except UnicodeDecodeError:
+        raise CliError(f"--api-key-file {filename}: it is no text, so no API key is in it") from None
+
+
+def _given_key(filename: str) -> str:
     if filename == "-":
         key = sys.stdin.readline()
     elif filename:
@@ -173,9 +180,12 @@ def _read_key(filename: str) -> str:
         import json
 
         try:
-            key = str(json.loads(key)["apikey"])
+            found = json.loads(key)["apikey"]
         except (ValueError, KeyError) as problem:
             raise CliError(f"--api-key-file {filename}: no apikey is in it") from problem
+        if not isinstance(found, str):
+            raise CliError(f"--api-key-file {filename}: its apikey is no text")
+        key = found
     if not key:
         raise CliError("the API key is empty: nothing was stored")
     return key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,10 @@ from freehold.operator.keyring import (
 from freehold.reconcilers import identity
 
 _SHOWN = 5
+_DIGEST = re.compile(r"[a-z2-7]{10}")
+"""As keys.digest_of makes them."""
+_LONGEST = 40
+"""Characters of a text that is no digest."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,12 @@ def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
     damaged = [each for each in needed if each.damaged]
     naming = [each for each in needed if each.digests]
     if naming:
-        digests = listed(frozenset[str]().union(*(each.digests for each in naming)))
+        named = frozenset[str]().union(*(each.digests for each in naming))
+        digests, known = listed(map(_shown, named)), sorted(filter(_DIGEST.fullmatch, named))
+        lost = f" (lost for ever: freehold keys accept {known[0]})" if known else ""
         raise MissingRing(
             f"there is no key ring in {where}, and {objects(naming)} {_names(naming)} key {digests}: nothing is "
-            "served until the ring is back; put it back from a backup, or: freehold keys add FILE "
-            f"(lost for ever: freehold keys accept {digests.partition(',')[0]})"
+            f"served until the ring is back; put it back from a backup, or: freehold keys add FILE{lost}"
         )
     if damaged:
         raise MissingRing(
@@ -135,6 +141,11 @@ def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
             f"of one; put ring or journal back from a backup, or: freehold keys add FILE"
         )
     return RingDocument.fresh(now, unkeyed=(each.uuid for each in needed if each.unkeyed))
+
+
+def _shown(digest: str) -> str:
+    """What names no key is anybody's text: quoted, escaped, and not to be copied into a command."""
+    return digest if _DIGEST.fullmatch(digest) else ascii(digest[:_LONGEST])
 
 
 def objects(needed: Sequence[Need]) -> str:

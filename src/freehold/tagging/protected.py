@@ -62,7 +62,7 @@ def is_reserved(key: str) -> Access:
 @lru_cache(maxsize=4096)
 def access(cloud: Cloud, key: str, ignored: IgnoreList) -> Access:
     """Protection is compared without case, so that no other spelling of a key slips through."""
-    lowered = key.lower()
+    lowered = key.strip().lower()
     if lowered.startswith(_RESERVED) or lowered in _KEYS or _OF_DOMAIN.search(lowered):
         return Access.PROTECTED
     spelled = canonical(cloud, key)

@@ -30,8 +30,8 @@ class Resource:
 
 
 def canonical(cloud: Cloud, text: str) -> str:
-    """One spelling for all that the cloud takes for the same: IBM Cloud knows no case in tags."""
-    return text.lower() if cloud is Cloud.IBM else text
+    """One spelling for all that the cloud takes for the same: in tags IBM Cloud knows neither case nor outer spaces."""
+    return text.strip().lower() if cloud is Cloud.IBM else text
 
 
 def aws_tags(tags: Mapping[str, str]) -> Tags:

@@ -83,6 +83,11 @@ def _ibm(key: str, value: str) -> Iterator[str]:
         yield "a key is empty: give it a name"
     if ":" in key:
         yield f"the key {_shown(key)} has ':' in it, which on IBM Cloud ends the key: use another character"
+    yield from (
+        f"the {word} {_shown(text)} begins or ends with a space, which IBM Cloud takes off: take it off here"
+        for word, text in (("key", key), ("value", value))
+        if text != text.strip()
+    )
     name = ibm_tag_name(key, value)
     if len(name) > LONGEST_IBM_TAG:
         yield f"the tag {_shown(name)} has {len(name)} characters, IBM Cloud allows {LONGEST_IBM_TAG}: shorten it"

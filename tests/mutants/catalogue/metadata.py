@@ -250,8 +250,8 @@ MUTANTS = (
     ),
     _telling(
         "_speaks_for",
-        "return not any(_age(each) < _age(cloud) for each in rivals)",
-        "return True",
+        "and not any(_age(each) < _age(cloud) for each in speaking)",
+        "",
         "two that refer to one object write its status in turns, for ever",
     ),
     _plan(
@@ -441,5 +441,29 @@ MUTANTS = (
         "if given and opcode is not Opcode.DELETE:",
         "if False:",
         "what is listed for deletion is ignored without a word where the opcode is another",
+    ),
+    _telling(
+        "_speaks_for",
+        "if refusal_of_reference(grants, key_of(each).namespace, reference) is None",
+        "",
+        "a stranger's namespace writes the status of our tags",
+    ),
+    _writer(
+        "_said",
+        'if found else ("", "", "", 0)',
+        'if found else ("u", "", "s", 0)',
+        "whoever may annotate one object marks the record of everybody as lost",
+    ),
+    _accounts(
+        "SharedFinds._settled",
+        "if now - self._absent.setdefault(arn, now) >= ABSENT_SECONDS:",
+        "if True:",
+        "what an index that lags does not show counts as gone: its tags stay for ever",
+    ),
+    _status(
+        "_status",
+        '"message": api_conditions.cut(flat.message),',
+        '"message": flat.message,',
+        "a status of megabytes is stored by no API server: nothing is told at all",
     ),
 )

@@ -55,8 +55,8 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.lower()",
-        "lowered = key",
+        "lowered = key.strip().lower()",
+        "lowered = key.strip()",
         "another spelling of a protected key slips through",
     ),
     _classifiers(
@@ -100,5 +100,11 @@ MUTANTS = (
         "for claim in sorted(claims, key=lambda each: each.claimant):",
         "for claim in claims:",
         "which of two objects wins hangs on the order in which they are listed",
+    ),
+    _protected(
+        "access",
+        "lowered = key.strip().lower()",
+        "lowered = key.lower()",
+        "a space before a key lets a mark of ours be written on IBM Cloud, which takes it off",
     ),
 )

@@ -121,6 +121,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "AWSMetadata", {"identityRef": {"kind": "Secret", "name": "a"}}, "spec.identityRef.kind", "",
     ),
     "a slash on IBM Cloud": ("IBMMetadata", {"resourcetags": {"a/b": ""}}, "spec.resourcetags", "letters, digits"),
+    "a space before a key on IBM Cloud": ("IBMMetadata", {"resourcetags": {" a": ""}}, "spec.resourcetags", "a space"),
+    "a space after an IBM value": ("IBMMetadata", {"resourcetags": {"a": "b "}}, "spec.resourcetags", "a space"),
     "a long tag on IBM Cloud": ("IBMMetadata", {"resourcetags": {"k" * 64: "v" * 64}}, "spec.resourcetags", "128"),
 }  # fmt: skip
 

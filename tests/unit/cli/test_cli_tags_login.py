@@ -91,6 +91,19 @@ def test_the_key_is_read_from_standard_input(state: StateDirectory, monkeypatch:
     assert state.api_key.read_text() == KEY
 
 
+@pytest.mark.parametrize(
+    "given", [b"\xff\xfe\x00key", b'{"apikey": {"a": 1}}', b'{"apikey": 1}', b"{", b"{}"], ids=repr
+)
+def test_a_file_without_a_key_is_refused_and_nothing_is_stored(
+    state: StateDirectory, tmp_path: Path, given: bytes
+) -> None:
+    path = tmp_path / "key"
+    path.write_bytes(given)
+    with pytest.raises(CliError, match="--api-key-file"):
+        login(state, "ibm", api_key_file=str(path))
+    assert not state.api_key.exists()
+
+
 def test_without_a_terminal_it_says_how_to_give_the_key(state: StateDirectory) -> None:
     with pytest.raises(CliError, match="--api-key-file FILE"):
         login(state, "ibm")

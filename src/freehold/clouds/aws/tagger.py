@@ -111,6 +111,10 @@ class AwsTagger(StandInTagger[SourceTagger]):
         known = [arn for arn in arns if arn not in unknown]
         return {**unknown, **await self._native.tags_of_each(known)}
 
+    async def by_arn(self, arns: Collection[str]) -> TagsByArn:
+        """What the index shows of resources whose own service is not known here."""
+        return await self._index.by_arn(arns)
+
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         """One call of the metadata controller's; what failed, by ARN. Raises CloudError where the whole call did."""
         tags = {key: value or "" for key, value in batch.tags}
@@ -129,7 +133,7 @@ class AwsTagger(StandInTagger[SourceTagger]):
 def _unreadable(arn: str) -> CloudError:
     return NotOffered(
         f"the tags of {arn} cannot be read from its service, so none of them is overwritten or removed: remove it from "
-        "the classifiers, or change its tags there",
+        "the classifiers, or change its tags there; with spec.deletionPolicy: Retain they stay",
         code="NotReadable",
     )
 

@@ -46,6 +46,13 @@ class TaggingApi:
             found |= await self._listed(", ".join(arns), ResourceARNList=arns)
         return found
 
+    async def by_arn(self, arns: Collection[str]) -> TagsByArn:
+        """What the index has of these resources; one that it does not show is missing, or has no tags."""
+        found: TagsByArn = {}
+        for some in chunks(sorted(arns), ARNS_LISTED):
+            found |= await self._listed(several(some), ResourceARNList=some)
+        return found
+
     async def attach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
         failed: dict[str, CloudError] = {}
         for tags, targets in grouped(changes):

@@ -13,7 +13,7 @@ from freehold.clouds.aws.tagged import named_in, resource_of
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, Unavailable
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference
 from freehold.operator.metadata.places import Region, TagPlace
@@ -27,6 +27,8 @@ from freehold.tagging.resources import Resource
 SHARED_SECONDS: Final = 5.0
 """Of domain time for which objects with equal classifiers share one read of the index; it lags more than that."""
 
+ABSENT_SECONDS: Final = 60.0
+"""Of domain time that lie between two looks at the index that do not show a resource, until it counts as gone."""
 _COSTS: Final = {
     Reading.TOGETHER: ReadCost.SHARED,
     Reading.ALONE: ReadCost.OWN,
@@ -50,6 +52,8 @@ class SharedFinds:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._asked: dict[Query, tuple[float, TagsByArn]] = {}
+        self._absent: dict[str, float] = {}
+        """When the index was first asked for a resource and did not show it."""
 
     async def find(self, query: Query, tagger: AwsTagger) -> TagsByArn:
         now = self._clock.monotonic()
@@ -58,6 +62,28 @@ class SharedFinds:
         if query not in self._asked:
             self._asked[query] = (now, await tagger.find(query))
         return self._asked[query][1]
+
+    async def read(self, arns: Collection[str], tagger: AwsTagger) -> Mapping[str, Tags | CloudError]:
+        """Instead of a service that is not known here: the index, which lags, asked twice."""
+        try:
+            first, second = await tagger.by_arn(arns), await tagger.by_arn(arns)
+        except CloudError as error:
+            return dict.fromkeys(arns, error)
+        return {arn: self._settled(arn, first.get(arn), second.get(arn)) for arn in arns}
+
+    def _settled(self, arn: str, first: Tags | None, second: Tags | None) -> Tags | CloudError:
+        if first != second:
+            return Unavailable(f"the index shows other tags of {arn} from one moment to the next. It is asked again")
+        if second is not None:
+            self._absent.pop(arn, None)
+            return second
+        now = self._clock.monotonic()
+        if now - self._absent.setdefault(arn, now) >= ABSENT_SECONDS:
+            return {}
+        return Unavailable(
+            f"the index does not show {arn} now, and its service cannot be asked. It counts as gone "
+            "if it is not there in a minute either; with spec.deletionPolicy: Retain its tags stay"
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +99,9 @@ class AwsPlace:
         return [self._resource(arn, tags) for arn, tags in (await self.finds.find(query, self.tagger)).items()]
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
-        found = await self.tagger.read(ids)
+        indexed = [arn for arn in ids if reading_of(arn) is Reading.NEVER and Arn.parse(arn)]
+        found = dict(await self.tagger.read([arn for arn in ids if arn not in indexed]))
+        found |= await self.finds.read(indexed, self.tagger) if indexed else {}
         return {arn: tags if isinstance(tags, CloudError) else self._resource(arn, tags) for arn, tags in found.items()}
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:

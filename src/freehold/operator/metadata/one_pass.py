@@ -21,6 +21,7 @@ from freehold.tagging.conflicts import Claim
 from freehold.tagging.contested import Standing, Turns, is_over, set_back, standing
 from freehold.tagging.ownership import Record
 from freehold.tagging.plan import ResourcePlan
+from freehold.tagging.protected import Access, access
 from freehold.tagging.resources import Resource
 
 
@@ -78,7 +79,7 @@ class TagPass:
         forgotten = await self._look_for_released(asked, found, known)
         outcome = Outcome(
             selected=len(fleet.plans),
-            applied=self.demand.applied,
+            applied=self._applied(),
             yielded=tuple(fleet.yielded.values()),
             failed=failed,
             unasked=unasked,
@@ -131,6 +132,15 @@ class TagPass:
             released(recorded, [each for each in now.values() if each.tags], self.demand.classifiers)
         )
         return {ident: {} for ident, resource in now.items() if not resource.tags}
+
+    def _applied(self) -> Mapping[str, str]:
+        """What is to be there, without the keys that the operator is told to leave alone."""
+        cloud, ignored = self.demand.place.cloud, self.work.configuration.ignored
+        return {
+            key: value
+            for key, value in self.demand.applied.items()
+            if access(cloud, key, ignored) is not Access.IGNORED
+        }
 
     # -- planning -----------------------------------------------------------------------------------------------
 

@@ -124,7 +124,7 @@ class TagRemoval:
         if isinstance(places, Refused):
             return Refused(places.reason, f"{places.message}; {_ADVICE}")
         accounts = [each.account for each in places if not isinstance(each, Region)]
-        allowed = removal_granted(grants, provider.reference.namespace, accounts)
+        allowed = removal_granted(grants, provider.reference.namespace, accounts, provider.cloud)
         if isinstance(allowed, Refused):
             return Refused(allowed.reason, f"{allowed.message}; {_ADVICE}")
         now = means.clock.monotonic()

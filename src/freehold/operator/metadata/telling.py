@@ -13,6 +13,7 @@ from freehold.kube.resources import Json, Resource, key_of
 from freehold.operator.events import Severity
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
 from freehold.reconcilers.metadata import status
+from freehold.reconcilers.metadata.granting import Grants, refusal_of_reference
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to
 
@@ -58,9 +59,14 @@ async def patch_status(means: Means, resource: Resource, raw: Mapping[str, Any],
 
 
 def _speaks_for(means: Means, cloud: Json, reference: Reference) -> bool:
-    """The oldest of those that refer to it: two writers of one status would answer each other for ever."""
-    rivals = [each for each in means.stored.clouds() if refers_to(each, reference)]
-    return not any(_age(each) < _age(cloud) for each in rivals)
+    """The oldest of those that may refer to it: two writers of one status would answer each other for ever.
+
+    One of another namespace that no grant lets refer to it has no say in what others are told.
+    """
+    grants = means.grants() or Grants()
+    clouds = [cloud, *(each for each in means.stored.clouds() if refers_to(each, reference))]
+    speaking = [each for each in clouds if refusal_of_reference(grants, key_of(each).namespace, reference) is None]
+    return cloud in speaking and not any(_age(each) < _age(cloud) for each in speaking)
 
 
 def _events(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from freehold.api.metadata import CloudMetadataSpec
 from freehold.api.metadata_providers import AWSMetadataSpec, IBMMetadataSpec
@@ -21,6 +22,9 @@ from freehold.tagging.resources import Cloud
 from freehold.tagging.validation import problems
 
 ProviderSpec = AWSMetadataSpec | IBMMetadataSpec
+
+MOST_TOLD: Final = 5
+"""Problems of a spec that its status names; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,8 @@ def _demand(
         raise NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
     classifiers, operations = _classifiers(spec), tuple(_operations(tags, reference))
     if wrong := problems(provider.cloud, operations, classifiers, f"{reference} spec"):
-        told = "; ".join(f"{each.path}: {each.message}" for each in wrong)
+        told = "; ".join(f"{each.path}: {each.message}" for each in wrong[:MOST_TOLD])
+        told += f"; and {len(wrong) - MOST_TOLD} more" if len(wrong) > MOST_TOLD else ""
         raise NotValid("InvalidTags", told, reference)
     wants = merge(provider.cloud, operations)
     assert not isinstance(wants, Contradictions), "problems() has told them"

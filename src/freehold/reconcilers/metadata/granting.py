@@ -15,6 +15,7 @@ from freehold.api.parse import InvalidObject, parse
 from freehold.reconcilers.metadata.demand import Demand
 from freehold.reconcilers.metadata.references import Reference, Refused
 from freehold.tagging.classifiers import Condition
+from freehold.tagging.resources import Cloud, canonical
 
 ADVICE = "ask who may make MetadataGrant objects for one that names it"
 
@@ -27,6 +28,11 @@ class Grant:
     def allows_classifier(self, condition: Condition) -> bool:
         listed = self.spec.classifiers
         return not listed or any(each.key == condition.key and each.value in (None, condition.value) for each in listed)
+
+    def spelled(self, cloud: Cloud) -> Grant:
+        """With its keys as the cloud spells them: IBM Cloud knows no case in tags."""
+        keys = tuple(canonical(cloud, each) for each in self.spec.keys)
+        return Grant(self.name, self.spec.model_copy(update={"keys": keys}))
 
     def allows_key(self, key: str) -> bool:
         return not self.spec.keys or any(_fits(each, key) for each in self.spec.keys)
@@ -98,7 +104,7 @@ def granted(grants: Grants, namespace: str, demand: Demand, accounts: Collection
     """In each account, one grant allows each classifier with each key. ``accounts``: those that are known by now."""
     if grants.are_none:
         return GrantedTo()
-    mine = tuple(grants.of(namespace))
+    mine = tuple(each.spelled(demand.place.cloud) for each in grants.of(namespace))
     if not mine:
         return Refused("NotGranted", f"no MetadataGrant names the namespace {namespace}: {ADVICE}")
     for account in sorted(accounts) or [demand.place.account]:
@@ -110,11 +116,11 @@ def granted(grants: Grants, namespace: str, demand: Demand, accounts: Collection
     return GrantedTo(tuple(each for each in mine if all(map(each.allows_account, accounts))) or mine)
 
 
-def removal_granted(grants: Grants, namespace: str, accounts: Collection[str]) -> GrantedTo | Refused:
+def removal_granted(grants: Grants, namespace: str, accounts: Collection[str], cloud: Cloud) -> GrantedTo | Refused:
     """Whether what was written for an object of ``namespace`` may go with it: by keys, whatever the classifiers."""
     if grants.are_none:
         return GrantedTo()
-    mine = [each for each in grants.of(namespace) if all(map(each.allows_account, accounts))]
+    mine = [each.spelled(cloud) for each in grants.of(namespace) if all(map(each.allows_account, accounts))]
     if mine:
         return GrantedTo(tuple(mine))
     return Refused("NotGranted", f"no MetadataGrant allows the namespace {namespace} to remove these tags: {ADVICE}")

@@ -98,7 +98,7 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
         "status": flat.status,
         "lastTransitionTime": summed["lastTransitionTime"],
         "reason": "none" if flat.status == "True" else flat.reason,
-        "message": flat.message,
+        "message": api_conditions.cut(flat.message),
         "observedGeneration": generation,
     }
 

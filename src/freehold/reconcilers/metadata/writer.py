@@ -6,6 +6,7 @@ The annotation is signed for the object's kind, namespace and name: copied to an
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +17,10 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.metadata.references import Provider
 
-_DIGITS: Final = 15
+_FORM: Final = re.compile(r"([A-Za-z0-9-]{1,64}) ([a-z2-7]{10}) ([a-z2-7]{16})(?: ([0-9]{1,15}))?")
+"""A uid, the digest of a key, a signature (lifecycle.keys) and a count. Whoever may edit an object writes annotations:
+any other text is not ours, names no key, and must reach neither a sentence nor a command.
+"""
 
 
 class Begun(Enum):
@@ -65,11 +69,8 @@ def annotation(provider: Provider, uid: str, ring: KeyRing, count: int = 0) -> s
 
 
 def _said(provider: Provider) -> tuple[str, str, str, int]:
-    text = str(provider.annotations.get(TAGS_WRITER_ANNOTATION, ""))
-    words = text.split(" ")
-    if len(words) not in (3, 4) or not (count := [*words, "0"][3]).isdecimal() or len(count) > _DIGITS:
-        return "", "", "", 0
-    return words[0], words[1], words[2], int(count)
+    found = _FORM.fullmatch(str(provider.annotations.get(TAGS_WRITER_ANNOTATION, "")))
+    return (found[1], found[2], found[3], int(found[4] or 0)) if found else ("", "", "", 0)
 
 
 def _signature(provider: Provider, uid: str, digest: str, count: int, ring: KeyRing) -> str:
