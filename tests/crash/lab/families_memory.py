@@ -116,7 +116,7 @@ NAMED: Mapping[str, Named] = {
     "journal rolled back one write": Named(3, 24),
     "journal rolled back, object deleted": Named(3, 26),
     "journal rolled back, create in flight": Named(2, 16),
-    "journal rolled back far": Named(38, 114),
+    "journal rolled back far": Named(38, 136),
     "an outage when a restored process comes back": Named(2, 22),
     "journal restored while the process lives": Named(6, 94),
     "journal restored while the process lives, object deleted": Named(6, 94),
