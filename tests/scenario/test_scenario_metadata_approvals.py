@@ -74,27 +74,27 @@ async def test_a_resource_that_could_not_be_read_counts() -> None:
     assert "2 resources, more than 1" in lab.condition("Approved")[2]
 
 
-async def test_several_cloud_metadata_of_one_provider_object_are_counted_together() -> None:
-    """Else whoever splits the classifiers needs no approval."""
+async def _split(parts: str, number: int) -> tuple[Lab, list[str]]:
+    """A CloudMetadata for each part of a fleet, all of one AWSMetadata; ``number`` resources in each."""
     lab = Lab(approve_above=3)
-    arns = [each for part in "abc" for each in _theirs(lab, 3, part=part)]
+    arns = [each for part in parts for each in _theirs(lab, number, part=part)]
     lab.wait(60)
     await lab.tags("tags", {"env": "test"})
-    for part in "abc":
+    for part in parts:
         await lab.cloud(part, "tags", matchAll={"part": part})
-    await lab.settle(*"abc")
+    await lab.settle(*parts)
+    return lab, arns
+
+
+async def test_several_cloud_metadata_of_one_provider_object_are_counted_together() -> None:
+    """Else whoever splits the classifiers needs no approval."""
+    lab, arns = await _split("abc", 3)
     assert _values(lab, arns) == {"theirs"}
     assert "9 resources, more than 3" in lab.condition("Approved", name="a")[2]
 
 
 async def test_several_cloud_metadata_within_the_limit_wait_for_nobody() -> None:
-    lab = Lab(approve_above=3)
-    arns = [each for part in "ab" for each in _theirs(lab, 1, part=part)]
-    lab.wait(60)
-    await lab.tags("tags", {"env": "test"})
-    for part in "ab":
-        await lab.cloud(part, "tags", matchAll={"part": part})
-    await lab.settle("a", "b")
+    lab, arns = await _split("ab", 1)
     assert _values(lab, arns) == {"test"}
 
 

@@ -27,7 +27,7 @@ def _answers(lab: Lab, arn: str, code: str, text: str) -> None:
         lab.port.calls.append(call)
         return {"FailedResourcesMap": {arn: {"StatusCode": 400, "ErrorCode": code, "ErrorMessage": text}}}
 
-    lab.port.send = send  # type: ignore[method-assign]
+    lab.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
 
 
 async def _recorded(lab: Lab, arn: str) -> set[str]:
@@ -55,7 +55,7 @@ async def test_a12_a_resource_that_is_there_is_not_forgotten_by_a_word(lab: Lab,
     await lab.work()
     assert lab.condition("Applied")[0] == "False"
     assert await _recorded(lab, arn) == set(WANTED)
-    lab.port.send = send  # type: ignore[method-assign]
+    lab.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
     await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": None}})
     lab.wait()
     await lab.settle()

@@ -89,7 +89,7 @@ async def test_a_right_that_is_lost_on_ibm_cloud_is_told_at_once() -> None:
         words = "You are not authorized to tag this resource"
         return {"results": [{"resource_id": crn, "is_error": True, "message": words} for crn in crns]}
 
-    both.port.send = send  # type: ignore[method-assign]
+    both.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
     both.wait()
     both.sent()
     assert await _for(both, 3600.0) <= 7
@@ -137,7 +137,7 @@ async def test_what_is_allowed_beside_what_is_denied_is_tagged(lab: Lab, denied:
             raise Denied("not allowed", code="UnauthorizedOperation")
         return await sent(call)
 
-    lab.port.send = send  # type: ignore[method-assign]
+    lab.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
     await lab.apply_examples()
     for _ in range(passes):
         await lab.work()
@@ -163,6 +163,6 @@ async def test_what_no_resource_takes_is_not_tried_on_each_of_them(lab: Lab) -> 
         lab.port.calls.append(call)
         raise Invalid("not by the tag policy", code="TagPolicyViolation")
 
-    lab.port.send = send  # type: ignore[method-assign]
+    lab.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
     await lab.work()
     assert lab.writes().count("ec2.create_tags") <= 20

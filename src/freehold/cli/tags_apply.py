@@ -155,7 +155,7 @@ class _Now:
 
     ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
     the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
-    ``left``: resources on which something stands against what is asked for, and what that is.
+    ``left``: resources that are not as asked for and that no pass will change, and why.
     """
 
     failed: Mapping[str, Json]
@@ -246,7 +246,7 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
         more = [f"{each.object}: add --approve {each.digest} to this command" for each in plans if each.digest]
         raise CliError(f"not all is as it was asked for ({said}): what waits is applied once it is approved", more)
     if now.left:
-        raise CliError(f"not all is as it was asked for ({said}): change what is asked for, or what stands against it")
+        raise CliError(f"not all is as it was asked for ({said}): change what is asked for, or what prevents it")
     tell(said or "nothing was to be done: all tags are as they were asked for")
 
 

@@ -132,7 +132,7 @@ async def _wished(
 
 
 def _typed(path: Path, text: str, wrong: Sequence[str]) -> str:
-    """What the editor leaves of ``text``, above which stands what is ``wrong`` with it. Raises CliError."""
+    """What the editor leaves of ``text``, below the sentence that says what is ``wrong`` with it. Raises CliError."""
     told = "".join(f"# {line}\n" for each in wrong for line in _lines(each))
     path.write_text(f"{_HELP}{told}{text}")
     path.chmod(0o600)

@@ -51,7 +51,7 @@ def run(
 
 
 def refuse_unclear(plans: Sequence[TagPlan]) -> None:
-    """Raises CliError where something stands against what is asked for, or could not be asked."""
+    """Raises CliError where something prevents what is asked for, or could not be asked."""
     if problems := [f"{each.object}: {problem}" for each in plans for problem in each.problems]:
         raise CliError("not all tags can be made as they are asked for", problems)
     if unanswered := [f"{each.object}: {question}" for each in plans for question in each.unanswered]:

@@ -31,14 +31,14 @@ _DRIFT = ("Stripped", "Drifted")
 
 
 class Standing(StrEnum):
-    """How a resource, or one of its tags, stands to what is asked for. The order is that of urgency."""
+    """How a resource, or one of its tags, compares with what is asked for. The order is that of urgency."""
 
     DRIFTED = "drifted"
     """Somebody changed what we wrote."""
     DIFFERS = "differs"
     """It is not written yet, or the spec has changed."""
     REFUSED = "left"
-    """Something stands against it: a limit, a conflict, somebody else's value."""
+    """Something prevents it: a limit, a conflict, somebody else's value."""
     AS_WANTED = "as wanted"
 
 

@@ -24,7 +24,7 @@ _MEANING: Final = {
     Standing.AS_WANTED: "nothing to do",
     Standing.DIFFERS: "not written yet",
     Standing.DRIFTED: "somebody changed what Freehold wrote",
-    Standing.REFUSED: "something stands against it",
+    Standing.REFUSED: "something prevents it",
 }
 
 _STYLE: Final = """

@@ -202,7 +202,7 @@ def _policy(outcome: Outcome) -> Observation:
             return Observation(POLICY, "True", reason.value, _told(notes) + advice)
         if reason is Reason.RECORD_LOST and outcome.lost:  # of resources that were written since, part is known again
             return Observation(POLICY, "True", reason.value, _LOST + _ON_LOSS)
-    return Observation(POLICY, "True", "AsAsked", "nothing stands against what is asked for")
+    return Observation(POLICY, "True", "AsAsked", "nothing prevents what is asked for")
 
 
 def _request(outcome: Outcome) -> Observation:
