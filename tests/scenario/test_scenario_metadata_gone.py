@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -31,7 +32,9 @@ def _answers(lab: Lab, arn: str, code: str, text: str) -> None:
 
 
 async def _recorded(lab: Lab, arn: str) -> set[str]:
-    return set((await lab.means.record.load(lab.rings.ring, begun=True)).of(arn) or ())  # type: ignore[arg-type]
+    record = (await lab.means.record.load(lab.rings.ring, begun=True)).of(arn)
+    assert isinstance(record, Mapping), "the record is lost"
+    return set(record)
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,8 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
     unapproved = [plan for plan in plans if plan.object not in digests]
     held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
     told = await _told(session, keys, since)
-    stands = {**told.left, **{where: why for plan in plans for where, why in plan.left.items()}}
-    return replace(told, undone=frozenset(left - held), held=frozenset(held), left=stands)
+    prevented = {**told.left, **{where: why for plan in plans for where, why in plan.left.items()}}
+    return replace(told, undone=frozenset(left - held), held=frozenset(held), left=prevented)
 
 
 async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:

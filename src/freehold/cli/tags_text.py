@@ -96,7 +96,7 @@ def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
 
 
 def beside(resource: ResourceChanges, sentence: str) -> str:
-    """Without the resource that it stands beside, so that equal sentences are equal."""
+    """Without the resource, whose name is shown beside it, so that equal sentences are equal."""
     return sentence.replace(f" on {resource.resource}", "")
 
 
@@ -109,7 +109,7 @@ def _alike(resources: Iterable[ResourceChanges]) -> list[tuple[tuple[tuple[str, 
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Of several resources, which; empty for one, which stands above."""
+    """Which resources, where there are several; empty for one, which is named above."""
     if len(names) == 1:
         return ""
     more = len(names) - _NAMED
