@@ -74,6 +74,7 @@ POWERVS = Ground(
     step=8,
     first_creates=range(8, 20),
     settle=120.0,
+    taken=(Reason.NAME_TAKEN, Reason.UNFIT),  # a VPC that the spec uses by its name, and that lets nobody in
     fails=("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway"),
 )
 

@@ -22,6 +22,12 @@ MUTANTS = (
         "a route that somebody leads elsewhere is never led back: a shared list goes on showing the old one",
     ),
     _drift(
+        "_change",
+        "return refusal",
+        "raise",
+        "a VPC whose name somebody else has keeps the port of the API server closed, and the object is written for ever",
+    ),
+    _drift(
         "_bring",
         "parts=() if shared else entry.parts",
         "parts=entry.parts",

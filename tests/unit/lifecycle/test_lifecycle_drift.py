@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from freehold.lifecycle import errors
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey, Part
-from freehold.lifecycle.outcomes import Category, Ready
+from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason
 from freehold.lifecycle.phases import drift
 from freehold.lifecycle.port import step
 from lab.cloud import Resource
 from lab.faults import Crash
 from lab.life import Handle, Life
-from lab.outage import once_after
+from lab.outage import once_after, outage
 from lab.world import MemoryWorld, node
 
 NET = NodeKey("net", "main")
@@ -53,6 +54,19 @@ def test_a_part_that_the_spec_drops_is_removed_unless_it_is_retained() -> None:
     _wants(life, world)
     life.create()
     assert set(wall.parts) == {("note", "stays")}
+
+
+def test_a_resource_whose_change_is_refused_gets_its_parts() -> None:
+    """Somebody else has the name of the VPC: no reason to leave the port of the API server closed in it. When the parts
+    are there, the object is written no more: only the change is tried again."""
+    world, life, wall = _walled()
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", parts=[OURS], notes="other")]
+    life.invalidate()
+    with outage(life, "update_wall", errors.NameTaken("other is not unique")):
+        outcome = life.create()["wall/edge"]
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.NAME_TAKEN
+        assert set(wall.parts) == {("note", "ours")}
+        assert life.watch() == []
 
 
 def test_a_dropped_part_is_removed_although_the_process_that_added_it_died() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, Ref, Request
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
@@ -66,12 +66,15 @@ def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Bl
 
 
 async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
-    """``inside``: the parts that are there, or why they could not be read; None where they are not looked at."""
+    """``inside``: the parts that are there, or why they could not be read; None where they are not looked at.
+
+    A change that only a person can make possible, like a name that somebody else has, does not hold up the parts.
+    """
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
     observed, wanted = ctx.node(key).observed, node.request(ctx.ready_nodes)
     changes = _changes(ctx, key, observed, wanted)
-    if changes:
-        await kind.driver.update(Ref(entry.id, entry.target), changes)
+    refused = await _change(kind, Ref(entry.id, entry.target), changes) if changes else None
+    if changes and not refused:
         observed = replace(
             observed,
             name=str(changes.get("name", observed.name)),
@@ -82,6 +85,8 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
         raise inside
     drifted = _drift(ctx, key, observed, wanted)
     inner = [] if inside is None else await parts.sync(ctx, key, inside)
+    if refused:
+        raise refused
     if not drifted and not inner and parts.are_as_wanted(ctx, key):
         ctx.as_wanted.add(key)
     differences = [*drifted.values(), *inner]
@@ -89,6 +94,15 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     fixed = sorted(drifted.keys() - kind.changeable)
     note = f"{', '.join(differences)}: it is not changed in place; {_mend(kind, fixed)}" if differences else ""
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
+
+
+async def _change(kind: Kind, ref: Ref, changes: Request) -> NeedsPerson | None:
+    """Why nothing of it was changed."""
+    try:
+        await kind.driver.update(ref, changes)
+    except NeedsPerson as refusal:
+        return refusal
+    return None
 
 
 def _changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, Any]:
