@@ -25,7 +25,7 @@ MUTANTS = (
         "_change",
         "return refusal",
         "raise",
-        "a VPC whose name somebody else has keeps the port of the API server closed, and the object is written for ever",
+        "a VPC whose name somebody else has keeps the port of the API server closed",
     ),
     _drift(
         "_bring",
