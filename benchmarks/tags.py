@@ -149,7 +149,7 @@ def _trouble(name: str, fleet: Fleet) -> Iterator[Row]:
         assert took.right, trouble
         how = f"one write in three, from the first one on; {took.writes} writes"
         if trouble is Trouble.REPLY_LOST:
-            how = f"{how}; each lost reply is waited for for 10 s, one after the other, and then read"
+            how = f"{how}; each lost reply is waited for for 10 s, eight calls at once, and then read"
         peer = f"{PEER_TROUBLE[trouble]} (c7n)" if native else ""
         most = MOST_SECONDS if native else None
         yield Row(f"tags.{name}.{trouble.value}", round(took.seconds, 1), "s until right", most, peer, how)

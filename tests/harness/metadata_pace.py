@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from freehold.clouds.aws.session import READ
 from freehold.kube.resources import Key
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort
+from freehold.operator.ports import PacedPort, together
 from freehold_sim.faults import Effect as Trouble
 from freehold_sim.faults import Fault
 from harness.loop_port import LATENCY
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 from harness.virtual_loop import LoopTime, VirtualLoop
 
+T = TypeVar("T")
 LONGEST = 3600.0
 WRITES = ("ec2.CreateTags", "resourcegroupstaggingapi.TagResources")
 OF_LOST = 0
@@ -33,6 +34,9 @@ class TimedPort(InlinePort):
         self._loop = loop
         self._seen = loop.time()
         self.writes = 0
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await together(work)
 
     async def send(self, call: Call) -> Any:
         if call.effect is Effect.STORE:

@@ -22,6 +22,17 @@ def test_a_thousand_volumes_are_right_in_half_a_minute_with_trouble_in_one_write
     assert took.writes <= (5 if trouble in (Effect.REPLY_LOST,) else 8)
 
 
+def test_replies_that_are_lost_are_waited_for_together() -> None:
+    """A thousand secrets are fifty calls, of which seventeen have no answer: one after the other is three minutes.
+
+    What is unsure is then read from each secret, ten a second.
+    """
+    took = until_ready(lambda lab: lab.secrets(1_000), Effect.REPLY_LOST)
+    assert took.right
+    assert took.seconds < 90.0
+    assert took.writes <= 60
+
+
 def test_without_trouble_it_takes_as_long_as_its_calls() -> None:
     took = until_ready(_volumes)
     assert took.right

@@ -129,8 +129,20 @@ MUTANTS = (
         "a digest that was approved once approves an equal plan for ever",
     ),
     _writes(
-        "carry_out",
-        "if not may_go():",
+        "_Sending._free",
+        "before.update(batch.targets)",
+        "pass",
+        "a tag is added before another one is removed: a resource with as many tags as are allowed refuses it",
+    ),
+    _writes(
+        "_Sending._free",
+        "before = set(self.busy)",
+        "before = set()",
+        "two calls change one resource at once",
+    ),
+    _writes(
+        "_Sending._try",
+        "if not self.may_go():",
         "if False:",
         "a grant that is withdrawn while tags are written stops nothing",
     ),
@@ -243,7 +255,7 @@ MUTANTS = (
         "a refused write makes a lost record read as: nothing was ever written",
     ),
     _writes(
-        "carry_out",
+        "_Sending._try",
         "if isinstance(error, NeedsPerson) and way.is_hopeless:",
         "if False:",
         "without a permission each pass costs two calls for each resource",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from freehold.clouds.aws import errors
 from freehold.clouds.aws.permissions import BOUND_DELETES
@@ -14,6 +14,7 @@ from freehold.lifecycle.port import Call, Effect, Port
 from freehold.lifecycle.secret_values import SecretValue, values_in
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 TAGGING = frozenset({"create_tags", "tag_resources", "tag_resource", "add_tags", "tag_role", "tag_instance_profile"})
 PARTS = frozenset({"create_route", "create_load_balancer_listeners"})
@@ -101,6 +102,10 @@ class ApiClient:
             failure, effect=Effect.WRITE, what=f"{verb} ({subject})",
             origin=self.session.identity.origin, scrub=self.session.scrub,
         )  # fmt: skip
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        return await self._port.all(work)
 
     async def account(self) -> str:
         """The account of the credentials."""

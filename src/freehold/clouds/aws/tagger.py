@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 from freehold.clouds.aws import tagging_api
 from freehold.clouds.aws.calls import ApiClient
@@ -19,6 +20,8 @@ from freehold.lifecycle.tag_stand_in import StandInTagger
 from freehold.lifecycle.tag_text import texts
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.classifiers import Query
+
+T = TypeVar("T")
 
 
 class SourceTagger:
@@ -79,6 +82,7 @@ class AwsTagger(StandInTagger[SourceTagger]):
     ) -> None:
         native, carries = NativeTags(client), bool(carried)
         services = SourceTagger(ServiceTags(client), native, carries=carries)
+        self._client = client
         self._index = TaggingApi(client)
         super().__init__(SourceTagger(self._index, native, carries=carries), services, clock, refused_at)
         self._resources = services
@@ -114,6 +118,10 @@ class AwsTagger(StandInTagger[SourceTagger]):
     async def by_arn(self, arns: Collection[str]) -> TagsByArn:
         """What the index shows of resources whose own service is not known here."""
         return await self._index.by_arn(arns)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        return await self._client.all(work)
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         """One call of the metadata controller's; what failed, by ARN. Raises CloudError where the whole call did."""

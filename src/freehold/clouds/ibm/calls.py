@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from freehold.clouds.ibm import errors
@@ -13,6 +13,7 @@ from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.port import Call, Effect, Port
 
 Json = dict[str, Any]
+T = TypeVar("T")
 PAGE = 100
 """The largest page of VPC, Transit Gateway and Resource Controller (docs/reference/ibm-cloud.md)."""
 
@@ -93,6 +94,10 @@ class ApiClient:
             if start is None:
                 return
         raise errors.endless(operation, subject)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        return await self._port.all(work)
 
     async def account(self) -> str:
         """The account of the API key."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from freehold.clouds.ibm.calls import ApiClient, Json, rows
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
@@ -17,6 +18,7 @@ from freehold.lifecycle.inventory import TagChange, TagsByTarget, one_by_one
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
 
+T = TypeVar("T")
 PREFIX = "powervs.cluster.x-k8s.io."
 LONGEST = 128
 _UUID = 36
@@ -205,6 +207,10 @@ class IbmTagger:
     async def tagged(self, names: Sequence[str]) -> TagsByTarget:
         """What the search shows with one of these tags."""
         return await self._search(" OR ".join(f"tags:{_quoted(name)}" for name in names), ", ".join(names))
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        return await self._client.all(work)
 
     async def send(
         self, operation: str, names: Sequence[str], targets: Sequence[str], *, update: bool

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.identities import AssumedRole, Identity
@@ -29,6 +29,9 @@ SHARED_SECONDS: Final = 5.0
 
 ABSENT_SECONDS: Final = 60.0
 """Of domain time that lie between two looks at the index that do not show a resource, until it counts as gone."""
+
+FORGOTTEN_SECONDS: Final = 3600.0
+"""Of domain time after which such a first look is forgotten: the next one begins anew."""
 _COSTS: Final = {
     Reading.TOGETHER: ReadCost.SHARED,
     Reading.ALONE: ReadCost.OWN,
@@ -36,6 +39,7 @@ _COSTS: Final = {
 }
 
 TagsByArn = Mapping[str, Tags]
+T = TypeVar("T")
 
 
 class Identities(Protocol):
@@ -69,6 +73,9 @@ class SharedFinds:
             first, second = await tagger.by_arn(arns), await tagger.by_arn(arns)
         except CloudError as error:
             return dict.fromkeys(arns, error)
+        now = self._clock.monotonic()
+        for old in [arn for arn, since in self._absent.items() if now - since >= FORGOTTEN_SECONDS]:
+            del self._absent[old]
         return {arn: self._settled(arn, first.get(arn), second.get(arn)) for arn in arns}
 
     def _settled(self, arn: str, first: Tags | None, second: Tags | None) -> Tags | CloudError:
@@ -106,6 +113,9 @@ class AwsPlace:
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         return await self.tagger.send(batch)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self.tagger.all(work)
 
     def cost(self, resource: str) -> ReadCost:
         return _COSTS[reading_of(resource)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from freehold.clouds.ibm.tagged import kind_of, region_of
 from freehold.clouds.ibm.tags import IbmTagger
@@ -17,6 +18,7 @@ from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Cloud, Resource, ibm_tag_name, ibm_tags
 
+T = TypeVar("T")
 _OPERATIONS: Mapping[Verb, tuple[str, bool]] = {
     Verb.ATTACH: ("attach_tag", False),
     Verb.ATTACH_UPDATE: ("attach_tag", True),
@@ -46,6 +48,9 @@ class IbmPlace:
         operation, update = _OPERATIONS[batch.verb]
         names = [ibm_tag_name(key, value or "") for key, value in batch.tags]
         return await self.tagger.send(operation, names, batch.targets, update=update)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self.tagger.all(work)
 
     def cost(self, resource: str) -> ReadCost:
         return ReadCost.OWN

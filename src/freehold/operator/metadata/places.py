@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from freehold.lifecycle.errors import CloudError
 from freehold.reconcilers.metadata.demand import Place
@@ -13,6 +13,8 @@ from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Resource
+
+T = TypeVar("T")
 
 
 class TagPlace(Protocol):
@@ -36,6 +38,10 @@ class TagPlace(Protocol):
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         """One call; what failed, by resource. Raises CloudError where the whole call did."""
+        ...
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where its port can; a failure is a result."""
         ...
 
     def cost(self, resource: str) -> ReadCost: ...

@@ -93,7 +93,8 @@ class TagWork:
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             sent = turned(batches(some), planned.turn)
-            written |= await _confirmed(await carry_out(sent, place.send, place.named_in, self.may_go), place)
+            done = await carry_out(sent, place.send, place.named_in, self.may_go, place.all)
+            written |= await _confirmed(done, place)
         outcome = await self._after(outcome, todo, written, known, earlier)
         if isinstance(answer, Approved) and risky - written.stopped:
             await self.used(answer.digest)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
@@ -12,6 +13,8 @@ from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Resource
+
+T = TypeVar("T")
 
 
 class WrappedPlace:
@@ -36,6 +39,9 @@ class WrappedPlace:
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         return await self._inner.send(batch)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
 
     def cost(self, resource: str) -> ReadCost:
         return self._inner.cost(resource)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.tagging.batches import Batch
@@ -14,6 +16,11 @@ from freehold.tagging.part_done import Done
 
 Send = Callable[[Batch], Awaitable[Mapping[str, CloudError]]]
 NamedIn = Callable[[CloudError, Collection[str]], frozenset[str]]
+Together = Callable[[Sequence[Coroutine[Any, Any, None]]], Awaitable[Sequence[Exception | None]]]
+
+AT_ONCE = 8
+"""Calls in flight for one object in one region: a reply that is lost is waited for for ten seconds, and half of the
+threads of an account are left to others."""
 
 MOST_REFUSALS = 8
 """Of one call in a row, while none has succeeded: as many as it takes to find one bad resource of 200 by halving."""
@@ -89,42 +96,92 @@ class Written:
 
 
 async def carry_out(
-    batches: Sequence[Batch], send: Send, named_in: NamedIn, may_go: Callable[[], bool] = lambda: True
+    batches: Sequence[Batch],
+    send: Send,
+    named_in: NamedIn,
+    may_go: Callable[[], bool],
+    together: Together,
 ) -> Written:
-    """In their order. A resource of which one call did not succeed gets no other one in this pass.
+    """The calls of one resource go in their order, those of different resources ``together``.
 
-    ``may_go`` is asked before each call: what was allowed when the pass began may be withdrawn by now.
+    A resource of which one call did not succeed gets no other one in this pass. ``may_go`` is asked before each call:
+    what was allowed when the pass began may be withdrawn by now.
     """
-    done, waiting = Written(), deque(batches)
-    ways: defaultdict[tuple[str, str, str], _Way] = defaultdict(_Way)
-    while waiting:
-        batch = waiting.popleft()
-        left = done.going_on(batch.targets)
+    sending = _Sending(deque(batches), send, named_in, may_go)
+    for ended in await together([sending.run() for _ in range(AT_ONCE)]):
+        if isinstance(ended, Exception):
+            raise ended
+    return sending.done
+
+
+@dataclass
+class _Sending:
+    """``waiting``: the calls that are left. ``busy``: resources of calls that are not answered yet."""
+
+    waiting: deque[Batch]
+    send: Send
+    named_in: NamedIn
+    may_go: Callable[[], bool]
+    done: Written = field(default_factory=Written)
+    ways: defaultdict[tuple[str, str, str], _Way] = field(default_factory=lambda: defaultdict(_Way))
+    busy: set[str] = field(default_factory=set)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def run(self) -> None:
+        """Send one call after the other until none is left, and none is in flight of which a part may be left."""
+        while (batch := await self._next()) is not None:
+            try:
+                await self._try(batch)
+            finally:
+                self.busy.difference_update(batch.targets)
+                async with self.changed:
+                    self.changed.notify_all()
+
+    async def _next(self) -> Batch | None:
+        while self.waiting or self.busy:
+            if (batch := self._free()) is not None:
+                self.busy.update(batch.targets)
+                return batch
+            async with self.changed:
+                await self.changed.wait()
+        return None
+
+    def _free(self) -> Batch | None:
+        """The first one of whose resources none has a call in flight, or an earlier one that waits."""
+        before = set(self.busy)
+        for place, batch in enumerate(self.waiting):
+            if before.isdisjoint(batch.targets):
+                del self.waiting[place]
+                return batch
+            before.update(batch.targets)
+        return None
+
+    async def _try(self, batch: Batch) -> None:
+        done, left = self.done, self.done.going_on(batch.targets)
         if not left:
-            continue
-        if not may_go():
+            return
+        if not self.may_go():
             done.later |= set(left)
-            continue
+            return
         batch = batch.only(left)
-        way = ways[batch.verb, batch.account, batch.region]
+        way = self.ways[batch.verb, batch.account, batch.region]
         done.calls += 1
         try:
-            errors = await send(batch)
+            errors = await self.send(batch)
         except CloudError as error:
-            named = named_in(error, batch.targets)
+            named = self.named_in(error, batch.targets)
             way.refused(named)
             if isinstance(error, NeedsPerson) and way.is_hopeless:
                 done.failed |= dict.fromkeys(batch.targets, error)
-                continue
+                return
             steps = after_refused(batch, error, named)
-            waiting.extendleft(reversed(_again(steps, batch)))
+            self.waiting.extendleft(reversed(_again(steps, batch)))
             _note(done, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
         else:
             way.succeeded = True
             if good := set(batch.targets) - errors.keys():
                 done.succeeded.append(batch.only(good) if errors else batch)
             _note(done, after_partial_failure(batch, errors))
-    return done
 
 
 def _again(steps: Sequence[Step], batch: Batch) -> list[Batch]:
