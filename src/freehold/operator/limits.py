@@ -12,7 +12,7 @@ from typing import Protocol
 SLOWEST = 0.1
 """Calls a second below which a bucket is never throttled: somebody has to find out when it is over."""
 
-LOOK_SHARE = 10
+LOOK_SHARE = 20
 """While others wait, one token in so many is for looks at what is at rest, so that these go on."""
 
 READ_SHARE = 2
@@ -60,7 +60,7 @@ class Bucket:
     ) -> None:
         self._top, self._rate, self._burst = rate, rate, float(burst)
         self._tokens, self._seen = float(burst), now()
-        self._closed_until = float("-inf")
+        self._closed_until = self._halved_at = float("-inf")
         self._now, self._pause = now, pause
         self._waiting: list[_Turn] = []
         self._numbers = itertools.count(1)
@@ -75,12 +75,12 @@ class Bucket:
 
     async def take(
         self, sender: str = "", *, write: bool = False, look: bool = False, until: float = float("inf")
-    ) -> None:
-        """Wait for a token. Raises Expired when the turn comes after ``until``."""
+    ) -> float:
+        """Wait for a token; when it came. Raises Expired when the turn comes after ``until``."""
         turn = _Turn(sender, write, look and not write, until, next(self._numbers))
         self._waiting.append(turn)
         try:
-            await self._wait_for(turn)
+            return await self._wait_for(turn)
         finally:
             self._waiting.remove(turn)
             if self._waiting:
@@ -88,7 +88,7 @@ class Bucket:
             else:
                 self._served.clear()  # nobody has a turn to be compared with
 
-    async def _wait_for(self, turn: _Turn) -> None:
+    async def _wait_for(self, turn: _Turn) -> float:
         while True:
             if self._next() is not turn:
                 turn.called = asyncio.get_running_loop().create_future()
@@ -99,7 +99,7 @@ class Bucket:
                 await self._pause(max(left, SHORTEST_PAUSE))
             else:
                 self._spend(turn)
-                return
+                return self._now()
 
     def _spend(self, turn: _Turn) -> None:
         self._tokens = max(0.0, self._tokens - 1.0)
@@ -130,10 +130,16 @@ class Bucket:
         missing = (1.0 - self._tokens) / self._rate if self._tokens < 1.0 else 0.0
         return max(missing, self._closed_until - self._now())
 
-    def throttled(self, retry_after: float | None = None) -> None:
-        """The cloud refused for rate: halve, start empty, and send nothing for as long as it asks."""
+    def throttled(self, retry_after: float | None = None, *, sent: float = float("inf")) -> None:
+        """The cloud refused for rate: halve, start empty, and send nothing for as long as it asks.
+
+        Calls that were in flight together and are all refused tell one thing: what was ``sent`` before the last halving
+        halves no more.
+        """
         self._refill()
-        self._rate = max(SLOWEST, self._rate / 2)
+        if sent > self._halved_at:
+            self._rate = max(SLOWEST, self._rate / 2)
+            self._halved_at = self._now()
         self._tokens = 0.0
         if retry_after is not None:
             self._closed_until = max(self._closed_until, self._now() + retry_after)

@@ -79,12 +79,12 @@ class PacedPort:
         bucket = self._limits.bucket(call.api)
         while True:
             try:
-                await bucket.take(call.sender, write=write, look=call.look, until=until)
+                sent = await bucket.take(call.sender, write=write, look=call.look, until=until)
                 reply = await self._inner.send(timely)
             except Expired as expired:
                 raise too_late(call) from expired
             except Throttled as refused:
-                bucket.throttled(refused.retry_after)
+                bucket.throttled(refused.retry_after, sent=sent)
                 if self._now() + bucket.wait() > last:
                     raise
             else:

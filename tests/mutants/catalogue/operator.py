@@ -351,8 +351,8 @@ PORTS = (
     ),
     _ports(
         "PacedPort.send",
-        "bucket.throttled(refused.retry_after)",
-        "bucket.throttled()",
+        "bucket.throttled(refused.retry_after, sent=sent)",
+        "bucket.throttled(sent=sent)",
         "the wait that the cloud asks for is ignored",
     ),
     _ports(
@@ -364,7 +364,7 @@ PORTS = (
     _ports(
         "PacedPort.send",
         "await bucket.take(call.sender, write=write, look=call.look, until=until)",
-        "pass",
+        "decided",
         "the rate has no limit",
     ),
     _ports(
@@ -390,6 +390,12 @@ PORTS = (
         "except BaseException as error:",
         "except Exception as error:",
         "the audit log lacks the result of a cancelled change",
+    ),
+    _limits(
+        "Bucket.throttled",
+        "if sent > self._halved_at:",
+        "if True:",
+        "eight calls that are refused together slow an API down to a call in ten seconds",
     ),
     _limits(
         "Bucket._rank",

@@ -144,6 +144,19 @@ async def test_a_bucket_slows_down_to_a_floor_and_recovers() -> None:
     assert bucket.rate == 10.0
 
 
+async def test_calls_that_were_in_flight_together_and_are_refused_together_halve_the_rate_once() -> None:
+    """They tell one thing. Else eight at once slow an API down to a call in ten seconds."""
+    wall = Wall()
+    bucket = wall.limits(10.0).bucket("tagging")
+    wall.now = 5.0
+    for _ in range(8):
+        bucket.throttled(sent=4.9)
+    assert bucket.rate == 5.0
+    wall.now = 6.0
+    bucket.throttled(sent=5.5)
+    assert bucket.rate == 2.5
+
+
 async def test_a_rate_limit_error_empties_the_bucket() -> None:
     """A burst right after it would be refused as a whole."""
     bucket = Wall().limits().bucket("vpc")
