@@ -70,6 +70,14 @@ async def test_what_is_removed_from_a_resource_goes_before_what_is_added() -> No
     assert not [targets for _, targets in cloud.done if "arn-1" in targets]
 
 
+async def test_a_call_does_not_overtake_one_that_waits_for_another_resource() -> None:
+    cloud = Cloud()
+    first, both = _batch(Verb.UNTAG_RESOURCES, "arn-1"), _batch(Verb.UNTAG_RESOURCES, "arn-1", "arn-2")
+    addition = _batch(Verb.TAG_RESOURCES, "arn-2")
+    await carry_out([first, both, addition], cloud.send, _none_named, lambda: True, together)
+    assert [verb for verb, _ in cloud.done] == [Verb.UNTAG_RESOURCES, Verb.UNTAG_RESOURCES, Verb.TAG_RESOURCES]
+
+
 async def test_what_is_withdrawn_meanwhile_is_sent_no_more() -> None:
     cloud = Cloud()
     batches = [_batch(Verb.TAG_RESOURCES, f"arn-{number}") for number in range(5 * AT_ONCE)]
