@@ -27,6 +27,8 @@ AWS_VARIABLES = (
 )
 ROLE_VARIABLE = "FREEHOLD_AWS_ROLE"
 """The ARN of a role that the operator's own credentials assume."""
+PROFILE_VARIABLE = "FREEHOLD_IBM_PROFILE"
+"""The id of a trusted profile of IBM Cloud that the identity of the API key assumes."""
 AWS_FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
 """Where the SDK looks (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)."""
 
@@ -71,6 +73,7 @@ def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAcces
         mine: Identity = OwnCredentials()
         if role := env.get(ROLE_VARIABLE):
             mine = AssumedRole(role, mine)
-        return CloudAccess(api_key_of(env), aws_own=mine, aws_regions=(region,) if region else ())
+        regions = (region,) if region else ()
+        return CloudAccess(api_key_of(env), env.get(PROFILE_VARIABLE, "").strip(), aws_own=mine, aws_regions=regions)
     own = StaticKeys(ACCESS_KEY, SECRET_KEY, origin="the simulated account")
-    return CloudAccess(API_KEY, simulator, f"{simulator}/aws", own, (SIMULATED_REGION,))
+    return CloudAccess(API_KEY, "", simulator, f"{simulator}/aws", own, (SIMULATED_REGION,))

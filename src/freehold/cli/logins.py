@@ -1,4 +1,5 @@
-"""Which credentials a state directory uses, where no variable says so: a profile and a role of AWS, a key of IBM Cloud.
+"""Which credentials a state directory uses, where no variable says so: a profile and a role of AWS, a key and a trusted
+profile of IBM Cloud.
 
 A profile is a name, and its secrets stay where AWS keeps them. The API key is in the system's keyring, where the
 ``keyring`` package is installed and has one, else in a file of mode 0600.
@@ -12,7 +13,7 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from freehold.cli.credentials import AWS_VARIABLES, ROLE_VARIABLE, api_key_of
+from freehold.cli.credentials import AWS_VARIABLES, PROFILE_VARIABLE, ROLE_VARIABLE, api_key_of
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import CloudChoice, StateDirectory, write_whole
 from freehold.cli.terminal import API_KEY_VARIABLE
@@ -29,6 +30,7 @@ class Login:
     role: str = ""
     region: str = ""
     key_in: str = ""
+    trusted_profile: str = ""
 
 
 def read(state: StateDirectory) -> Login:
@@ -58,6 +60,8 @@ def use(state: StateDirectory, env: MutableMapping[str, str] = os.environ) -> No
         env["AWS_REGION"] = login.region
     if login.key_in and not api_key_of(env):
         env[API_KEY_VARIABLE] = _key(state, login)
+        if login.trusted_profile and not env.get(PROFILE_VARIABLE):
+            env[PROFILE_VARIABLE] = login.trusted_profile
 
 
 def without_secrets(env: Mapping[str, str]) -> dict[str, str]:

@@ -156,6 +156,13 @@ def tags_edit(**given: Any) -> None:
     callback=options.filled,
     help="IBM Cloud: the API key is in this file, - for standard input [default: asked for, unseen].",
 )
+@click.option(
+    "--trusted-profile",
+    default="",
+    metavar="ID",
+    callback=options.filled,
+    help="IBM Cloud: a trusted profile that the identity of the key assumes, like Profile-1a2b….",
+)
 @click.option("--no-check", is_flag=True, help="Do not ask the cloud whose credentials they are.")
 @click.option("--forget", is_flag=True, help="Use what the environment says again; a stored key is removed.")
 @options.state

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def run(
-    cloud: str | None, profile: str, role: str, region: str, api_key_file: str, no_check: bool, forget: bool,
-    state: Path | None,
+    cloud: str | None, profile: str, role: str, region: str, api_key_file: str, trusted_profile: str, no_check: bool,
+    forget: bool, state: Path | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     directory = StateDirectory.open(state or default_path())
     if cloud is None:
-        if profile or role or region or api_key_file or no_check or forget:
+        if profile or role or region or api_key_file or trusted_profile or no_check or forget:
             raise CliError("say which cloud: --cloud aws, or --cloud ibm", code=MISUSED)
         _show(directory)
         return
@@ -37,8 +37,8 @@ def run(
         raise CliError(f"{directory.path} holds simulated clouds, which need no login; choose another --state DIR")
     before = logins.read(directory)
     if cloud == "aws":
-        if api_key_file:
-            raise CliError("--api-key-file is for --cloud ibm", code=MISUSED)
+        if api_key_file or trusted_profile:
+            raise CliError("--api-key-file and --trusted-profile are for --cloud ibm", code=MISUSED)
         login = replace(before, profile=profile, role=role, region=region)
         if not forget:
             _check_profile(profile)
@@ -47,7 +47,8 @@ def run(
     else:
         if profile or role or region:
             raise CliError("--profile, --role and --region are for --cloud aws", code=MISUSED)
-        _ibm(directory, before, api_key_file, forget=forget, check=not no_check)
+        after = replace(before, trusted_profile=trusted_profile)
+        _ibm(directory, after, api_key_file, forget=forget, check=not no_check)
     _show(directory)
 
 
@@ -62,7 +63,8 @@ def _show(directory: StateDirectory) -> None:
     aws += f", region {login.region}" if login.region else ""
     places = {logins.KEYRING: "the API key in the system's keyring", logins.FILE: f"the API key in {directory.api_key}"}
     say(f"AWS: {aws if login.profile or login.role or login.region else 'what the environment says'}")
-    say(f"IBM Cloud: {places.get(login.key_in, f'what {API_KEY_VARIABLE} says')}")
+    ibm = places.get(login.key_in, f"what {API_KEY_VARIABLE} says")
+    say(f"IBM Cloud: {ibm}{f', trusted profile {login.trusted_profile}' if login.trusted_profile else ''}")
 
 
 # -- AWS -----------------------------------------------------------------------------------------------------------
@@ -129,28 +131,30 @@ def _sso(profile: str, problem: CloudError) -> str:
 # -- IBM Cloud -----------------------------------------------------------------------------------------------------
 
 
-def _ibm(directory: StateDirectory, before: Login, api_key_file: str, *, forget: bool, check: bool) -> None:
+def _ibm(directory: StateDirectory, login: Login, api_key_file: str, *, forget: bool, check: bool) -> None:
     if forget:
-        logins.forget_key(directory, before)
-        logins.write(directory, replace(before, key_in=""))
+        logins.forget_key(directory, login)
+        logins.write(directory, replace(login, key_in="", trusted_profile=""))
         return
     key = _read_key(api_key_file)
     if check:
         os.environ[API_KEY_VARIABLE] = key  # from here on no message shows it
-        tell(f"this is a key of account {run_to_end(_account(key))}")
-    logins.write(directory, replace(before, key_in=logins.store_key(directory, key)))
+        tell(run_to_end(_account(key, login.trusted_profile)))
+    logins.write(directory, replace(login, key_in=logins.store_key(directory, key)))
 
 
-async def _account(key: str) -> str:
+async def _account(key: str, profile: str) -> str:
+    """Whose key it is, and which profile it assumes. Raises CliError."""
     from freehold.lifecycle.clock import SystemClock
     from freehold.lifecycle.errors import CloudError
     from freehold.operator.ibm import IbmAccount
 
     try:
-        with IbmAccount(key, None, SystemClock()) as account:
-            return await account.account()
+        with IbmAccount(key, None, SystemClock(), profile=profile) as account:
+            number = await account.account()
     except CloudError as problem:
         raise CliError(f"IBM Cloud does not accept the key: {problem.message}") from problem
+    return f"this is a key of account {number}" + (f", as trusted profile {profile}" if profile else "")
 
 
 def _read_key(filename: str) -> str:

@@ -222,7 +222,14 @@ def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit
     if access.ibm_key:
         limits = settings.new_limits()
         ibm = IbmAccount(
-            access.ibm_key, access.ibm_url, clock, audit, intervals, limits=limits, wrap=settings.onlookers.port
+            access.ibm_key,
+            access.ibm_url,
+            clock,
+            audit,
+            intervals,
+            limits=limits,
+            profile=access.ibm_profile,
+            wrap=settings.onlookers.port,
         )
         stack.enter_context(ibm)
 

@@ -11,10 +11,12 @@ from freehold.clouds.aws.identities import Identity, OwnCredentials
 class CloudAccess:
     """``ibm_key`` is empty where there is none. The URLs are those of simulated clouds, None for the real ones.
 
-    ``aws_own`` is what an object that names no identity is served with.
+    ``ibm_profile`` is the id of a trusted profile that is assumed with the key, empty for none. ``aws_own`` is what
+    an object that names no identity is served with.
     """
 
     ibm_key: str = field(default="", repr=False)
+    ibm_profile: str = ""
     ibm_url: str | None = None
     aws_url: str | None = None
     aws_own: Identity = field(default_factory=OwnCredentials)

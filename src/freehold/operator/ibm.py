@@ -41,7 +41,8 @@ class IbmAccount(ServedAccount):
     """Shared by all objects: one token, one inventory, one bucket an API. A context manager: ends its threads.
 
     ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own
-    transport and port under it; ``wrap`` goes around what sends each request.
+    transport and port under it; ``wrap`` goes around what sends each request. ``profile``: the id of a trusted profile
+    that the identity of the API key assumes.
     """
 
     def __init__(
@@ -55,9 +56,10 @@ class IbmAccount(ServedAccount):
         mount: Mount | None = None,
         port: Port | None = None,
         limits: Limits | None = None,
+        profile: str = "",
         wrap: Callable[[Port], Port] = lambda port: port,
     ) -> None:
-        self._session = IbmSession(Credentials(api_key), Endpoints.at(url) if url else None, mount)
+        self._session = IbmSession(Credentials(api_key, profile), Endpoints.at(url) if url else None, mount)
         self._legacy_secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         paced = port or PacedPort(wrap(ThreadPort(self._require_pool())), limits or Limits(), clock)

@@ -18,6 +18,7 @@ from freehold_sim.ibm.settings import Settings
 STRANGER = "IBMid-0STRANGER0"
 """The IAM id of all other users of the account."""
 _GRANT = "urn:ibm:params:oauth:grant-type:apikey"
+_ASSUME = "urn:ibm:params:oauth:grant-type:assume"
 
 
 def _encode(raw: bytes) -> str:
@@ -36,14 +37,18 @@ def _signature(key: str, signed: str) -> str:
     return _encode(hmac.new(key.encode(), signed.encode(), hashlib.sha256).digest())
 
 
-def issue(settings: Settings, serial: int, wall: float) -> str:
-    """Return an access token: HS256, because Go clients fail on `alg: none` (docs/reference/ibm-cloud.md#iam)."""
+def issue(settings: Settings, serial: int, wall: float, profile: str = "") -> str:
+    """Return an access token: HS256, because Go clients fail on `alg: none` (docs/reference/ibm-cloud.md#iam).
+
+    With ``profile`` it is one of this trusted profile, which has an IAM id of its own.
+    """
+    iam_id, realm, grant = (f"iam-{profile}", "iam", _ASSUME) if profile else (settings.iam_id, "IBMid", _GRANT)
     claims = {
-        "iam_id": settings.iam_id, "id": settings.iam_id, "realmid": "IBMid", "jti": f"sim-{serial}",
+        "iam_id": iam_id, "id": iam_id, "realmid": realm, "jti": f"sim-{serial}",
         "email": settings.email, "sub": settings.email,
         "account": {"valid": True, "bss": settings.account_id, "frozen": True},
         "iat": int(wall), "exp": int(wall) + settings.token_seconds,
-        "iss": "https://iam.cloud.ibm.com/identity", "grant_type": _GRANT, "scope": "ibm openid",
+        "iss": "https://iam.cloud.ibm.com/identity", "grant_type": grant, "scope": "ibm openid",
         "client_id": "default",
     }  # fmt: skip
     header = {"kid": "sim", "alg": "HS256", "typ": "JWT"}
@@ -81,16 +86,31 @@ def rejects(settings: Settings, authorization: str, wall: float) -> str:
     return "The authorization token has expired" if expiry <= wall else ""
 
 
+def _asked_for(call: Call, form: dict[str, list[str]]) -> str:
+    """Return the trusted profile that a token is asked for, "" for one of the API key's owner."""
+    grant = form.get("grant_type")
+    if grant == [_GRANT]:
+        if form.get("apikey") != [call.settings.api_key]:
+            raise errors.iam(400, "BXNIM0415E", "Provided API key could not be found.")
+        return ""
+    if grant != [_ASSUME]:
+        raise errors.iam(400, "BXNIM0400E", "Property missing or not valid: grant_type")
+    [bearer], [profile] = form.get("access_token", [""]), form.get("profile_id", [""])
+    if not bearer or rejects(call.settings, f"Bearer {bearer}", call.wall):
+        raise errors.iam(400, "BXNIM0400E", "Property missing or not valid: access_token")
+    if profile not in call.settings.trusted_profiles:
+        # https://github.com/confidential-containers/cloud-api-adaptor/pull/991
+        raise errors.iam(400, "BXNIM0398E", "Selected trusted profile not eligible.")
+    return profile
+
+
 def token(call: Call) -> Reply:
     form = parse_qs(call.request.body.decode())
-    if form.get("grant_type") != [_GRANT]:
-        raise errors.iam(400, "BXNIM0400E", "Property missing or not valid: grant_type")
-    if form.get("apikey") != [call.settings.api_key]:
-        raise errors.iam(400, "BXNIM0415E", "Provided API key could not be found.")
+    profile = _asked_for(call, form)
     call.world.data["tokens"] += 1
     seconds = call.settings.token_seconds
     body = {
-        "access_token": issue(call.settings, call.world.data["tokens"], call.wall),
+        "access_token": issue(call.settings, call.world.data["tokens"], call.wall, profile),
         "refresh_token": "not_supported",
         "token_type": "Bearer",
         "expires_in": seconds,

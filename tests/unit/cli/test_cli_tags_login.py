@@ -17,6 +17,7 @@ from freehold.cli.state_directory import StateDirectory
 from freehold.clouds.aws.identities import AssumedRole
 
 KEY = "a-secret-api-key-of-somebody"
+PROFILE = "Profile-94497d0d-2ac3-41bf-a993-a49d1b14627c"
 ROLE = "arn:aws:iam::111122223333:role/tagger"
 
 
@@ -34,7 +35,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirectory:
 
 def login(state: StateDirectory, cloud: str | None = None, **given: str | bool) -> None:
     options: dict[str, str | bool] = {
-        "profile": "", "role": "", "region": "", "api_key_file": "", "no_check": True, "forget": False, **given,
+        "profile": "", "role": "", "region": "", "api_key_file": "", "trusted_profile": "", "no_check": True,
+        "forget": False, **given,
     }  # fmt: skip
     if cloud is None:
         options["no_check"] = False
@@ -83,6 +85,27 @@ def test_the_key_is_in_a_file_that_nobody_else_may_read(
     with pytest.raises(CliError, match="others may read") as refused:
         logins.use(state, {})
     assert KEY not in refused.value.sentence
+
+
+def test_a_trusted_profile_is_assumed_with_the_key_that_is_stored(
+    state: StateDirectory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not with another key: who sets a variable for one command may not be trusted by the profile."""
+    (tmp_path / "key").write_text(KEY)
+    login(state, "ibm", api_key_file=str(tmp_path / "key"), trusted_profile=PROFILE)
+    assert f"trusted profile {PROFILE}" in capsys.readouterr().out
+    env: dict[str, str] = {}
+    logins.use(state, env)
+    assert access_of("", env).ibm_profile == PROFILE
+    logins.use(state, env := {"IBMCLOUD_API_KEY": "mine"})
+    assert access_of("", env).ibm_profile == ""
+    login(state, "ibm", forget=True)
+    assert PROFILE not in state.login.read_text()
+
+
+def test_a_trusted_profile_is_of_ibm_cloud(state: StateDirectory) -> None:
+    with pytest.raises(CliError, match="--trusted-profile are for --cloud ibm"):
+        login(state, "aws", trusted_profile=PROFILE)
 
 
 def test_the_key_is_read_from_standard_input(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:

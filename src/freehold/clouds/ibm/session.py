@@ -32,9 +32,13 @@ _REGION = re.compile(r"[a-z][a-z0-9]{1,15}(-[a-z0-9]{1,15}){0,3}")
 
 @dataclass(frozen=True)
 class Credentials:
-    """An API key, and the environment variable that it came from, for messages. The key is never shown."""
+    """An API key, and the environment variable that it came from, for messages. The key is never shown.
+
+    ``profile``: the id of a trusted profile that its identity assumes; empty for none.
+    """
 
     api_key: str = field(repr=False)
+    profile: str = ""
     variable: str = "IBMCLOUD_API_KEY"
 
 
@@ -157,7 +161,9 @@ class IbmSession:
         self._http.mount("http://", pool)
         if mount is not None:
             mount.http(self._http)
-        manager = SessionTokenManager(credentials.api_key, self._endpoints.iam, self._http, timeout)
+        manager = SessionTokenManager(
+            credentials.api_key, self._endpoints.iam, self._http, timeout, profile=credentials.profile
+        )
         self._authenticator = SessionAuthenticator(manager)
 
     @property
@@ -180,8 +186,8 @@ class IbmSession:
         return self.tokens.iam_id
 
     def scrub(self, text: str) -> str:
-        """``text`` without the API key and the access token, should a vendor ever echo one."""
-        for secret in (self._secret, self.tokens.access_token):
+        """``text`` without the API key and the access tokens, should a vendor ever echo one."""
+        for secret in (self._secret, self.tokens.access_token, self.tokens.exchanged):
             text = text.replace(secret, "***") if secret else text
         return text
 

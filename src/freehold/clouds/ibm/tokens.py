@@ -18,6 +18,7 @@ from ibm_cloud_sdk_core import ApiException
 from ibm_cloud_sdk_core.authenticators import IAMAuthenticator
 from ibm_cloud_sdk_core.token_managers.iam_token_manager import IAMTokenManager
 
+ASSUME = "urn:ibm:params:oauth:grant-type:assume"
 REFRESH_AT = 0.8
 """The part of its life after which a token is replaced: the SDK's own rule."""
 
@@ -30,7 +31,10 @@ def claims(token: str) -> dict[str, Any]:
 
 
 class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK ships no type information
-    """Keeps the token; asks IAM through ``session``."""
+    """Keeps the token; asks IAM through ``session``.
+
+    ``profile``: the id of a trusted profile, which the identity of the API key assumes; empty for none.
+    """
 
     def __init__(
         self,
@@ -39,11 +43,16 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         session: requests.Session,
         timeout: tuple[float, float],
         wall: Callable[[], float] = time.time,
+        *,
+        profile: str = "",
     ) -> None:
         super().__init__(api_key, url=url)
         self._session = session
         self._timeout = timeout
         self._wall = wall
+        self._profile = profile
+        self.exchanged = ""
+        """The token of the API key's own identity, for which the profile's was given."""
         self._gate = Lock()
         self._replace_at = 0.0
         self._claims: dict[str, Any] = {}
@@ -60,7 +69,7 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
 
     @property
     def iam_id(self) -> str:
-        """The identity that the API key speaks for; empty before the first token."""
+        """The identity that requests are made under: the API key's, or the profile; empty before the first token."""
         return str(self._claims.get("iam_id", ""))
 
     def forget(self, refused: str) -> None:
@@ -78,6 +87,16 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
                 issued, expires = float(self._claims["iat"]), float(self._claims["exp"])
                 self._replace_at = issued + (expires - issued) * REFRESH_AT
             return str(self.access_token)
+
+    def request_token(self) -> dict[str, Any]:
+        """A token of the API key's identity, exchanged for one of the profile where one is assumed."""
+        own: dict[str, Any] = super().request_token()
+        if not self._profile:
+            return own
+        self.exchanged = str(own["access_token"])
+        form = {"grant_type": ASSUME, "access_token": self.exchanged, "profile_id": self._profile}
+        assumed: dict[str, Any] = self._request("POST", f"{self.url}/identity/token", data=form)
+        return assumed
 
     def _request(self, method: str, url: str, **parts: Any) -> Any:
         auth = parts.pop("auth_tuple", None)
