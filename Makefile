@@ -41,8 +41,8 @@ format: $(STAMP) ## rewrite to the house format
 bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
 	@$(BIN)/python -m benchmarks
 
-crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds)
-	@$(BIN)/python -m pytest -n $(WORKERS) -m slow $(CRASH)
+crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds); goes on where it was stopped
+	@$(BIN)/python -m pytest -n $(WORKERS) --maxschedchunk 1 -m slow --continue $(CRASH)
 
 edits: $(STAMP) ## every edit of a spec after every pass of a creation
 	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/scenario

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
+from harness.source_state import ROOT
 from mutants import reach
 from mutants.catalogue import MUTANTS
 from mutants.rows import Edit, Moved, Mutant, edit
@@ -34,7 +35,7 @@ def main() -> int:
     asked = parser.parse_args()
     rows = [row for row in MUTANTS if re.search(asked.only, str(row))]
     try:
-        edits = {row: edit(row, reach.ROOT / "src" / "freehold") for row in rows}
+        edits = {row: edit(row, ROOT / "src" / "freehold") for row in rows}
     except Moved as moved:
         print(moved, file=sys.stderr)
         return 2
@@ -58,7 +59,7 @@ def _try_all(
     killers = _killers()
 
     def work() -> None:
-        with Copy(reach.ROOT) as copy:
+        with Copy(ROOT) as copy:
             while True:
                 try:
                     row = waiting.get_nowait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -16,9 +15,9 @@ from typing import Any
 
 import coverage
 
+from harness.source_state import ROOT, digest_of
 from mutants import recording
 
-ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".cache" / "mutants"
 NOT_ASKED = ("tests/mutants/", "tests/unit/freehold_sim/", "tests/meta/")
 """Tests of the mutants themselves, of the simulator and of the repository's texts: none tests a safety line."""
@@ -51,7 +50,7 @@ def of_this_state(workers: int, among: str = "") -> Reach:
     """
     state = _state()
     kept = _read(KEPT / f"{state}.json")
-    files = {path.relative_to(ROOT).as_posix(): _digest([path]) for path in _test_files()}
+    files = {path.relative_to(ROOT).as_posix(): digest_of([path]) for path in _test_files()}
     kept = {file: part for file, part in kept.items() if files.get(file) == part["digest"]}
     asked = {file for file in files if re.search(among, file)}
     stale = sorted(asked - kept.keys())
@@ -135,14 +134,7 @@ def _state() -> str:
     """A digest of the sources and of what the tests share. A change of one test file does not change it."""
     shared = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
     own = ROOT / "tests" / "mutants"
-    return _digest([*(ROOT / "src").rglob("*.py"), *(path for path in shared if not path.is_relative_to(own))])
-
-
-def _digest(paths: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return digest_of([*(ROOT / "src").rglob("*.py"), *(path for path in shared if not path.is_relative_to(own))])
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.source_state import ROOT
 from mutants.catalogue import MUTANTS
-from mutants.reach import ROOT, Reach
+from mutants.reach import Reach
 from mutants.rows import Edit, Moved, Mutant, edit
 from mutants.trying import Copy, Verdict
 

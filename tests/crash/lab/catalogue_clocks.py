@@ -70,7 +70,8 @@ def strangers(on: Ground) -> Iterator[Case]:
         world = partial(_skewed, on.world, ahead)
         acts = catalogue.meddling(world, "namesake", on.kinds, crash, on.moments, (*on.taken, Reason.NOT_OWNED))
         bad = ahead > 120.0  # then our own resources look too old as well
-        yield from _labelled(ahead, (replace(case, excuse=ANYBODYS) if bad else case for case in acts))
+        anybodys = replace(ANYBODYS, reasons=ANYBODYS.reasons | set(on.taken))
+        yield from _labelled(ahead, (replace(case, excuse=anybodys) if bad else case for case in acts))
 
 
 def restored(on: Ground) -> Iterator[Case]:

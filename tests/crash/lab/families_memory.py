@@ -130,7 +130,7 @@ NAMED: Mapping[str, Named] = {
     "the token of another request": Named(6, 816),
     "the token of another request, refused at first": Named(1, 223),
     "a new writing key, journal rolled back": Named(13, 62),
-    "forged seals beside a restored journal": Named(10, 50),
+    "forged seals beside a restored journal": Named(10, 62),
     "forged ids of unmarkable kinds": Named(4, 46),
     "every family in a lagging cloud": Named(1, 245),
     "journal rolled back one write, tags are a map": Named(0, 12),

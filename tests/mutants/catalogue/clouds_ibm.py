@@ -594,9 +594,15 @@ ADDRESSES = (
     ),
     _session(
         "IbmSession.scrub",
-        "(self._secret, self.tokens.access_token)",
-        "(self._secret,)",
+        "(self._secret, self.tokens.access_token, self.tokens.exchanged)",
+        "(self._secret, self.tokens.exchanged)",
         "an access token in a vendor's error gets into a status",
+    ),
+    _session(
+        "IbmSession.scrub",
+        "(self._secret, self.tokens.access_token, self.tokens.exchanged)",
+        "(self._secret, self.tokens.access_token)",
+        "the token of the key that assumes a profile, in a vendor's error, gets into a status",
     ),
     _session(
         "IbmSession._client",

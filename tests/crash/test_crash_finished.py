@@ -1,0 +1,66 @@
+"""``make crash-pairs`` goes on where it was stopped, and forgets what has passed when a source changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.source_state import ROOT
+from lab import finished
+from lab.finished import Finished, of_this_state
+
+TESTS = """
+def test_good():
+    print({"family": "crashes", "runs": 268})
+
+def test_bad(request):
+    assert request.config.rootpath.joinpath("mended").exists()
+"""
+
+
+def _run(folder: Path, kept: Path, ends: pytest.ExitCode = pytest.ExitCode.OK) -> list[str]:
+    """The tests that ran."""
+    ran: list[str] = []
+
+    class Ran:
+        def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+            if report.when == "call":
+                ran.append(report.nodeid.partition("::")[2])
+
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-p",
+        "no:xdist",
+        "--rootdir",
+        str(folder),
+        "-c",
+        "/dev/null",
+    ]
+    assert ends == pytest.main([*options, str(folder / "test_some.py")], plugins=[Finished(kept, notes=True), Ran()])
+    return ran
+
+
+def test_what_has_passed_is_left_out_and_what_has_failed_runs_again(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS)
+    kept = tmp_path / "kept" / "state.jsonl"
+    assert _run(tmp_path, kept, pytest.ExitCode.TESTS_FAILED) == ["test_good", "test_bad"]
+    assert list(Finished(kept, notes=True).rows().values()) == [{"family": "crashes", "runs": 268}]
+    assert _run(tmp_path, kept, pytest.ExitCode.TESTS_FAILED) == ["test_bad"]
+    (tmp_path / "mended").touch()
+    assert _run(tmp_path, kept) == ["test_bad"]
+    assert _run(tmp_path, kept) == []
+
+
+def test_the_results_of_other_sources_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A family that passed with another engine says nothing about this one."""
+    monkeypatch.setattr(finished, "KEPT", tmp_path)
+    (tmp_path / "0123456789abcdef.jsonl").write_text("")
+    kept = of_this_state()
+    assert kept.parent == tmp_path and not list(tmp_path.iterdir())
+    assert kept == of_this_state()
+    assert ROOT not in tmp_path.parents
