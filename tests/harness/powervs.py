@@ -7,7 +7,6 @@ Used by scenario tests, by the crash families and by the benchmarks.
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -82,7 +81,7 @@ class StoredObject:
     """One object in the API server: versions, generation, separate status, finalizers."""
 
     def __init__(self, manifest: Mapping[str, Any], now: Callable[[], float], uid: str = UID) -> None:
-        self._versions = itertools.count(1)
+        self._version = 0
         self._now = now
         self.raw: dict[str, Any] = copy.deepcopy(dict(manifest))
         self.raw["metadata"] |= {"uid": uid, "generation": 1}
@@ -92,7 +91,8 @@ class StoredObject:
         self._bump()
 
     def _bump(self) -> None:
-        self.raw["metadata"]["resourceVersion"] = str(next(self._versions))
+        self._version += 1
+        self.raw["metadata"]["resourceVersion"] = str(self._version)
         metadata = self.raw["metadata"]
         if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
             self.gone = True
