@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from freehold.cli.terminal import say, shortened, tell, width
 
 _METADATA = ("CloudMetadata", "AWSMetadata", "IBMMetadata")
 _ENDS = ("done", "refused", "unknown")
+_SEVERAL = re.compile(r", | and \d+ more")
+"""How the line of a call goes on after its first resource."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +64,26 @@ def _wanted(change: Change, resource: str, key: str) -> bool:
 
 
 def changes(rows: Iterator[dict[str, Any]]) -> list[Change]:
-    """In the order of their times. A call's outcome is that of the lines that follow it."""
+    """In the order of their times. A call's outcome is that of the lines that follow it and name its first resource.
+
+    Calls for different resources are in flight together; a resource has one at a time.
+    """
     found: list[Change] = []
-    open_: dict[str, list[int]] = {}
+    of_last_call: dict[tuple[str, str], list[int]] = {}
     for row in rows:
         subject, outcome = str(row.get("object", "")), str(row.get("outcome", ""))
         if not subject.startswith(_METADATA):
             continue
         if outcome == CHANGES:
             made = list(_of_line(row, subject))
-            open_[subject] = list(range(len(found), len(found) + len(made)))
+            places = list(range(len(found), len(found) + len(made)))
+            of_last_call |= {(subject, each.resource): places for each in made}
             found += made
         elif row.get("by"):
             found.append(_of_person(row, subject))
         elif outcome in _ENDS:
-            _end(found, open_.get(subject, []), row, outcome)
+            first = _SEVERAL.split(str(row.get("resource", "")))[0]
+            _end(found, of_last_call.get((subject, first), []), row, outcome)
     return sorted(found, key=lambda each: each.time)
 
 

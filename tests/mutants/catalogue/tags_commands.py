@@ -15,6 +15,12 @@ _audit = partial(Mutant, "cli/tags_audit.py")
 _logins = partial(Mutant, "cli/logins.py")
 
 MUTANTS = (
+    _audit(
+        "changes",
+        "of_last_call.get((subject, first), [])",
+        "[places for (whose, _), places in of_last_call.items() if whose == subject][-1]",
+        "a tag that was written is told as refused, because another call was",
+    ),
     _planning(
         "_Recording.send",
         "self._sent.append(batch)",

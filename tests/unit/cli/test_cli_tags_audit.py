@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.cli import tags_audit
+from freehold.cli.audit_log import documents
 from freehold.cli.errors import CliError
 from freehold.cli.people import decided
 from freehold.cli.state_directory import StateDirectory
@@ -23,7 +24,7 @@ SUBJECT = "CloudMetadata team/tags"
 
 def written(path: Path, *, ends: bool = True) -> None:
     """One call on two resources, of which the service refuses one."""
-    call = Call("ec2", "create_tags", Effect.WRITE, lambda: None, "a and 1 more")
+    call = Call("ec2", "create_tags", Effect.WRITE, lambda: None, "arn-a and 1 more")
     with FileAudit(path, ManualClock(1_790_000_000.0)) as audit:
         audit.changes(SUBJECT, {"arn-a": {"env": ("prod", "test")}, "arn-b": {"env": (None, "test")}})
         audit.sent(SUBJECT, call)
@@ -51,6 +52,22 @@ def test_a_call_that_was_cut_off_is_no_success(tmp_path: Path, capsys: pytest.Ca
     tags_audit.run((), False, "", "env", "table", tmp_path)
     lines = capsys.readouterr().out.splitlines()[1:]
     assert len(lines) == 2 and all("not known" in line and "done" not in line for line in lines)
+
+
+@pytest.mark.parametrize("several", [" and 1 more", ", arn-b"], ids=["as AWS is called", "as IBM Cloud is called"])
+def test_calls_that_are_in_flight_together_have_each_its_own_outcome(tmp_path: Path, several: str) -> None:
+    """The first one that was sent is answered last."""
+    first = Call("ec2", "create_tags", Effect.WRITE, lambda: None, f"arn-a{several}")
+    second = Call("resourcegroupstaggingapi", "tag_resources", Effect.WRITE, lambda: None, "arn-c")
+    with FileAudit(tmp_path / "audit.jsonl", ManualClock(1_790_000_000.0)) as audit:
+        audit.changes(SUBJECT, {each: {"env": (None, "test")} for each in ("arn-a", "arn-b")})
+        audit.sent(SUBJECT, first)
+        audit.changes(SUBJECT, {"arn-c": {"env": (None, "test")}})
+        audit.sent(SUBJECT, second)
+        audit.done(SUBJECT, second, Denied("not allowed", code="AccessDenied"))
+        audit.done(SUBJECT, first, None)
+    rows = tags_audit.changes(documents(tmp_path / "audit.jsonl"))
+    assert {each.resource: each.outcome for each in rows} == {"arn-a": "done", "arn-b": "done", "arn-c": "refused"}
 
 
 class At:
