@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,10 @@ class AuditLines(NoAudit):
 
 
 class KillingPort(RecordingPort):
-    """Ends the process before or after the n-th call, reads and writes alike; never where ``at`` is None."""
+    """Ends the process before or after the n-th call, reads and writes alike; never where ``at`` is None.
+
+    ``instead``: what a call runs in place of its request, for answers that the simulated cloud has no fault for.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,6 +95,7 @@ class KillingPort(RecordingPort):
         self.after = False
         self.before_each: Callable[[Call], None] = lambda call: None
         self.between: Callable[[str], Awaitable[None]] = _nobody
+        self.instead: Callable[[Call], Callable[[], Any] | None] = lambda call: None
 
     async def send(self, call: Call) -> Any:
         await self.between(call.operation)
@@ -99,7 +104,8 @@ class KillingPort(RecordingPort):
         if mine and not self.after:
             self.calls.append(call)
             raise Killed
-        reply = await super().send(call)
+        run = self.instead(call)
+        reply = await super().send(replace(call, run=run) if run else call)
         if mine:
             raise Killed
         return reply

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from freehold.lifecycle.errors import Denied, Invalid
+from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.port import Call
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
@@ -80,16 +81,9 @@ async def test_a_right_that_is_lost_on_ibm_cloud_is_told_at_once() -> None:
     await both.settle()
     for crn in crns:
         both.cloud_of_ibm.strangers.detach(crn, "env:test")
-    sent = both.port.send
-
-    async def send(call: Call) -> Any:
-        if call.operation != "attach_tag":
-            return await sent(call)
-        both.port.calls.append(call)
-        words = "You are not authorized to tag this resource"
-        return {"results": [{"resource_id": crn, "is_error": True, "message": words} for crn in crns]}
-
-    both.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
+    words = "You are not authorized to tag this resource"
+    answer = {"results": [{"resource_id": crn, "is_error": True, "message": words} for crn in crns]}
+    both.port.instead = lambda call: (lambda: answer) if call.operation == "attach_tag" else None
     both.wait()
     both.sent()
     assert await _for(both, 3600.0) <= 7
@@ -129,15 +123,12 @@ async def test_a_key_that_is_set_back_at_our_own_cadence_is_found_too(lab: Lab) 
 async def test_what_is_allowed_beside_what_is_denied_is_tagged(lab: Lab, denied: set[int], passes: int) -> None:
     """A refusal of EC2 for a missing right names no resource, and is of the whole call."""
     arns = sorted(lab.groups(60))
-    sent = lab.port.send
 
-    async def send(call: Call) -> Any:
-        if call.operation == "create_tags" and any(_names(call, arns[number]) for number in denied):
-            lab.port.calls.append(call)
-            raise Denied("not allowed", code="UnauthorizedOperation")
-        return await sent(call)
+    def instead(call: Call) -> Callable[[], Any] | None:
+        is_denied = call.operation == "create_tags" and any(_names(call, arns[number]) for number in denied)
+        return _raises(Denied("not allowed", code="UnauthorizedOperation")) if is_denied else None
 
-    lab.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
+    lab.port.instead = instead
     await lab.apply_examples()
     for _ in range(passes):
         await lab.work()
@@ -145,6 +136,13 @@ async def test_what_is_allowed_beside_what_is_denied_is_tagged(lab: Lab, denied:
         lab.wait()
     assert {number for number in range(60) if "env" not in lab.tags_on(arns[number])} == denied
     assert lab.condition("Ready")[:2] == ("False", "UnauthorizedOperation")
+
+
+def _raises(error: CloudError) -> Callable[[], Any]:
+    def run() -> Any:
+        raise error
+
+    return run
 
 
 def _names(call: Call, arn: str) -> bool:
@@ -155,14 +153,7 @@ async def test_what_no_resource_takes_is_not_tried_on_each_of_them(lab: Lab) -> 
     """A tag policy, say: halving 200 refused resources down to one would cost 400 calls in each pass."""
     lab.groups(200)
     await lab.apply_examples()
-    sent = lab.port.send
-
-    async def send(call: Call) -> Any:
-        if call.operation != "create_tags":
-            return await sent(call)
-        lab.port.calls.append(call)
-        raise Invalid("not by the tag policy", code="TagPolicyViolation")
-
-    lab.port.send = send  # type: ignore[method-assign]  # this cloud answers as the test says
+    refusal = Invalid("not by the tag policy", code="TagPolicyViolation")
+    lab.port.instead = lambda call: _raises(refusal) if call.operation == "create_tags" else None
     await lab.work()
     assert lab.writes().count("ec2.create_tags") <= 20

@@ -38,7 +38,7 @@ class Cloud:
         self.in_flight.append(batch)
         self.most = max(self.most, len(self.in_flight))
         for _ in range(len(batch.targets)):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # the others get their turn; no time passes
         self.in_flight.remove(batch)
         if self.bad & set(batch.targets):
             raise Invalid("one of these cannot be tagged")
