@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import coverage
 import pytest
 
 from harness.source_state import ROOT
+from mutants import recording
 from mutants.catalogue import MUTANTS
 from mutants.reach import Reach
 from mutants.rows import Edit, Moved, Mutant, edit
@@ -130,6 +135,31 @@ def test_the_files_own_unit_tests_are_tried_first_and_of_each_the_quickest() -> 
     assert reach.tests("clouds/ibm/kinds/vpc.py", [7, 8, 9]) == [own, slow, other, story]
     assert reach.tests("clouds/ibm/kinds/vpc.py", [8]) == [other]
     assert reach.tests("clouds/ibm/tags.py", [7]) == []
+
+
+def test_a_line_is_recorded_for_every_test_that_reaches_it(tmp_path: Path) -> None:
+    """Else the second test that reaches a line is never asked, and a mutant survives that it would kill."""
+    code = tmp_path / "measured" / "code.py"
+    code.parent.mkdir()
+    code.write_text("def add(a, b):\n    return a + b\n\n\ndef unused():\n    return 0\n")
+    (tmp_path / "test_a.py").write_text(
+        "from code_of import add\ndef test_one(): assert add(1, 1) == 2\ndef test_two(): assert add(1, 2) == 3\n"
+    )
+    (tmp_path / "code_of.py").write_text(f"exec(compile(open({str(code)!r}).read(), {str(code)!r}, 'exec'))\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutants.recording", "test_a.py"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(tmp_path))),
+        recording.FOLDER: str(tmp_path),
+        recording.MEASURED: str(code.parent),
+    }
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    (found,) = tmp_path.glob("lines.*")
+    data = coverage.CoverageData(str(found))
+    data.read()
+    reached = {line: {test for test in tests if test} for line, tests in data.contexts_by_lineno(str(code)).items()}
+    assert reached[2] == {"test_a.py::test_one", "test_a.py::test_two"}
+    assert not reached.get(6)
 
 
 @pytest.fixture(scope="module")
