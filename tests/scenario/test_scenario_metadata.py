@@ -66,6 +66,27 @@ async def test_a_classifier_that_nothing_has_is_told(lab: Lab) -> None:
     assert lab.condition("Ready")[:2] == ("True", "Applied")
 
 
+async def test_a_kind_that_nothing_is_of_is_told_with_the_kinds_that_there_are(lab: Lab) -> None:
+    """Else a misspelled kind reads as: applied. Whether a kind exists only the cloud knows."""
+    lab.groups(2)
+    await lab.tags("awstags", WANTED)
+    await lab.cloud("metadata", "awstags", kinds=["ec2:security-groups"])
+    await lab.settle()
+    status, reason, message = lab.condition("Ready")
+    assert (status, reason) == ("True", "NothingFound")
+    told = "no ec2:security-groups has the classifiers; what has them is ec2:security-group"
+    assert message.endswith(f"spec.kinds: {told}")
+    await lab.edit("CloudMetadata", "metadata", {"kinds": ["ec2:security-groups", "ec2:security-group"]})
+    await lab.settle()
+    assert lab.condition("Ready")[1] == "Applied"
+    assert lab.condition("Applied")[2] == (
+        "the tags are as wanted on 2 resources; spec.kinds: no ec2:security-groups has the classifiers"
+    )
+    await lab.edit("CloudMetadata", "metadata", {"kinds": ["ec2:security-group"]})
+    await lab.settle()
+    assert lab.condition("Applied")[2] == "the tags are as wanted on 2 resources"
+
+
 @pytest.mark.parametrize("page_size", [None, 1])
 async def test_a27_a_second_pass_writes_nothing(page_size: int | None) -> None:
     """Nothing to the cloud and nothing to the API server, from another process too."""

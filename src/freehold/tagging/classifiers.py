@@ -104,12 +104,12 @@ def _refusals(wanted: Classifiers, resource: Resource) -> Iterator[Selection]:
         yield Selection.NOT_ALL_MATCH
     if any(_has(resource, each) for each in wanted.none_of):
         yield Selection.EXCLUDED
-    if resource.kind not in (wanted.kinds or {resource.kind} - ONLY_WHEN_NAMED):
-        yield Selection.OTHER_KIND
     if wanted.regions and resource.region not in wanted.regions:
         yield Selection.OTHER_REGION
     if wanted.accounts and resource.account not in wanted.accounts:
         yield Selection.OTHER_ACCOUNT
+    if resource.kind not in (wanted.kinds or {resource.kind} - ONLY_WHEN_NAMED):
+        yield Selection.OTHER_KIND
     if exemption(resource) is Exemption.EXEMPT:
         yield Selection.EXEMPT
 

@@ -85,6 +85,8 @@ class TagPass:
             unasked=unasked,
             released=len(self.memory.released),
             exempt=fleet.exempt,
+            missing_kinds=self.demand.classifiers.kinds - {each.resource.kind for each in fleet.plans.values()},
+            other_kinds=fleet.other_kinds,
             lost=known.lost,
             plans=fleet.plans,
             period=self.demand.period,

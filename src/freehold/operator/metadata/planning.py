@@ -35,7 +35,7 @@ from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Refused
-from freehold.reconcilers.metadata.status import left_of
+from freehold.reconcilers.metadata.status import kinds_unmatched, left_of
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
 from freehold.tagging.configuration import Configuration
@@ -249,6 +249,8 @@ def _notes(outcome: Outcome) -> Iterator[str]:
         yield f"{_resources(outcome.released)} lost the classifier: what was written stays"
     if outcome.exempt:
         yield f"{_resources(outcome.exempt)} exempt by tag: left as it is"
+    if unmatched := kinds_unmatched(outcome):
+        yield unmatched
 
 
 def _resources(count: int) -> str:

@@ -39,18 +39,25 @@ class Yielded:
 class Fleet:
     """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected.
 
-    ``exempt``: how many of these are so only because of the tag that exempts them.
+    ``exempt``: how many of these are so only because of the tag that exempts them. ``other_kinds``: the kinds of those
+    that only their kind excludes.
     """
 
     plans: Mapping[str, ResourcePlan]
     yielded: Mapping[str, Yielded]
     exempt: int = 0
+    other_kinds: frozenset[str] = frozenset()
 
     def planned_anew(self, outdated: Collection[str], anew: Fleet) -> Fleet:
         """``anew`` instead of what was planned for ``outdated``: an equal resource has an equal plan."""
         plans = {ident: plan for ident, plan in self.plans.items() if ident not in outdated}
         yielded = {ident: each for ident, each in self.yielded.items() if ident not in outdated}
-        return Fleet({**plans, **anew.plans}, {**yielded, **anew.yielded}, self.exempt + anew.exempt)
+        return Fleet(
+            {**plans, **anew.plans},
+            {**yielded, **anew.yielded},
+            self.exempt + anew.exempt,
+            self.other_kinds | anew.other_kinds,
+        )
 
 
 @dataclass(frozen=True)
@@ -90,11 +97,14 @@ def plan_fleet(
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
     own = dict.fromkeys(acting.classifiers.keys, acting.selector.name)
-    rivals, terms_of, exempt = Rivals(others), _TermsOf(acting.claim, acting.selector, own, common), 0
+    rivals, terms_of = Rivals(others), _TermsOf(acting.claim, acting.selector, own, common)
+    exempt, other_kinds = 0, set[str]()
     for resource in resources:
         selection = select(acting.classifiers, resource)
         if selection is not Selection.SELECTED:
             exempt += selection is Selection.EXEMPT
+            if selection is Selection.OTHER_KIND:
+                other_kinds.add(resource.kind)
             continue
         met = rivals.on(resource, acting.place)
         elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
@@ -103,7 +113,7 @@ def plan_fleet(
             continue
         record, uid = record_of(resource.id), acting.claim.claimant.uid
         plans[resource.id] = plan_on(resource, terms_of.on(resource, met), record, uid)
-    return Fleet(plans, yielded, exempt)
+    return Fleet(plans, yielded, exempt, frozenset(other_kinds))
 
 
 def plan_removal(

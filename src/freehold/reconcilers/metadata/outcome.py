@@ -53,6 +53,10 @@ class Outcome:
     released: int = 0
     exempt: int = 0
     """Resources that are left alone because of the tag that exempts them."""
+    missing_kinds: frozenset[str] = frozenset()
+    """Kinds that the object names, of which no resource was selected."""
+    other_kinds: frozenset[str] = frozenset()
+    """Kinds of what was found and is left alone because the object does not name its kind."""
     plans: Mapping[str, ResourcePlan] = field(default_factory=dict)
     """Of every resource that was selected, by its id, as they were before anything was written."""
     problem: str = ""

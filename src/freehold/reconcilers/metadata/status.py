@@ -15,6 +15,7 @@ from freehold.api.conditions import Observation
 from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused
+from freehold.tagging.classifiers import ONLY_WHEN_NAMED
 from freehold.tagging.plan import Note
 from freehold.tagging.wanted_keys import Reason
 
@@ -226,10 +227,23 @@ def _applied(outcome: Outcome) -> Observation:
         counted += f"; {_resources(outcome.exempt)} exempt by tag and left alone"
     if outcome.released:
         counted += f"; {_resources(outcome.released)} lost the classifier and keep what was written"
+    if unmatched := kinds_unmatched(outcome):
+        counted += f"; {unmatched}"
     if outcome.repairs:
         told = _listed(each.message for each in outcome.repairs)
         return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
     return Observation(APPLIED, "True", "Applied" if found else _NOTHING_FOUND, counted)
+
+
+def kinds_unmatched(outcome: Outcome) -> str:
+    """What ``spec.kinds`` names and nothing is of: a misspelled kind would read as applied otherwise."""
+    if outcome.missing_kinds and not outcome.errors:
+        missing, others = sorted(outcome.missing_kinds), sorted(outcome.other_kinds)
+        told = f"; what has them is {_named(others, '')}" if others else ""
+        return f"spec.kinds: no {_named(missing, '')} has the classifiers{told}"
+    if unnamed := sorted(outcome.other_kinds & ONLY_WHEN_NAMED):
+        return f"{_named(unnamed, '')} left alone: tagged only where spec.kinds names it"
+    return ""
 
 
 def left_of(outcome: Outcome) -> dict[str, str]:
@@ -264,7 +278,7 @@ def _listed(sentences: Iterable[str]) -> str:
 
 def _named(resources: Sequence[str], what: str) -> str:
     more = len(resources) - SHOWN
-    return f"{', '.join(resources[:SHOWN])}{f' and {more} more' if more > 0 else ''} {what}"
+    return f"{', '.join(resources[:SHOWN])}{f' and {more} more' if more > 0 else ''} {what}".rstrip()
 
 
 def _resources(count: int) -> str:
