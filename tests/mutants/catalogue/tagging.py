@@ -13,6 +13,7 @@ _batches = partial(Mutant, "tagging/batches.py")
 _limits = partial(Mutant, "tagging/limits.py")
 _failures = partial(Mutant, "tagging/failures.py")
 _conflicts = partial(Mutant, "tagging/conflicts.py")
+_alike = partial(Mutant, "tagging/alike.py")
 
 MUTANTS = (
     _wanted(
@@ -106,5 +107,41 @@ MUTANTS = (
         "lowered = key.strip().lower()",
         "lowered = key.lower()",
         "a space before a key lets a mark of ours be written on IBM Cloud, which takes it off",
+    ),
+    _alike(
+        "_state",
+        "exemption(resource),",
+        "",
+        "an exempt resource is tagged by the plan of one that is not",
+    ),
+    _alike(
+        "_state",
+        "limit_of(resource) - slots_used(resource),",
+        "",
+        "a full resource is tagged by the plan of one with room, and the cloud refuses the whole batch",
+    ),
+    _alike(
+        "_state",
+        "tuple(map(tags.get, terms.named)),",
+        "",
+        "a foreign value is overwritten by the plan of a resource that has none",
+    ),
+    _alike(
+        "_state",
+        "(key, entry, tags.get(key))",
+        "(key, entry)",
+        "what somebody set since is removed by the plan of a resource that has our value",
+    ),
+    _alike(
+        "_state",
+        "(key, entry, tags.get(key))",
+        "(key, tags.get(key))",
+        "what another object wrote is removed by the plan of a resource where we wrote it",
+    ),
+    _alike(
+        "Plans.on",
+        "if not plan.notes:",
+        "if True:",
+        "a note names another resource",
     ),
 )

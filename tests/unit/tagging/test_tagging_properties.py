@@ -6,12 +6,13 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freehold.tagging.alike import Plans
 from freehold.tagging.batches import Verb, batches
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.limits import LimitPolicy, limit_of, slots_used
 from freehold.tagging.operations import Opcode, Want
 from freehold.tagging.ownership import Entry, ForeignValuePolicy, Proof, Record
-from freehold.tagging.plan import Delta, ResourcePlan, plan_resource
+from freehold.tagging.plan import Delta, ResourcePlan, plan_on, plan_resource, terms
 from freehold.tagging.resources import Cloud, Resource
 from freehold.tagging.rules import Rules
 from freehold.tagging.wanted_keys import Cause, Reason
@@ -97,6 +98,24 @@ def test_a_crash_between_any_two_calls_ends_the_same(
     resumed = planned(partly, objects, _after(whole.record_before))
     assert applied(resumed).tags == applied(whole).tags
     assert resumed.record_after == whole.record_after
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(resources(), RECORDS), min_size=1, max_size=4), claims(), st.data())
+def test_a_plan_that_was_worked_out_for_a_resource_that_is_alike_is_the_resources_own(
+    fleet: list[tuple[Resource, Record]], objects: list[Claim], data: st.DataObject
+) -> None:
+    """Each has a twin with one thing more or less, which may change its plan: a tag, an entry, or only its id."""
+    plans, agreed = Plans("uid-0"), terms(objects, RULES)
+    for resource, record in fleet:
+        tags, known = dict(resource.tags), dict(record)
+        if data.draw(st.booleans()):
+            tags[data.draw(KEYS)] = frozenset({data.draw(VALUES)})
+        if known and data.draw(st.booleans()):
+            del known[data.draw(st.sampled_from(sorted(known)))]
+        twin = replace(resource, id=f"{resource.id}-twin", tags=tags)
+        for each, its in ((resource, record), (twin, known), (replace(resource, id=f"{resource.id}-same"), record)):
+            assert plans.on(each, agreed, its) == plan_on(each, agreed, its, "uid-0")
 
 
 @given(resources(), claims(), RECORDS)

@@ -106,7 +106,7 @@ class AwsPlace:
         return [self._resource(arn, tags) for arn, tags in (await self.finds.find(query, self.tagger)).items()]
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
-        indexed = [arn for arn in ids if reading_of(arn) is Reading.NEVER and Arn.parse(arn)]
+        indexed = frozenset(arn for arn in ids if reading_of(arn) is Reading.NEVER and Arn.parse(arn))
         found = dict(await self.tagger.read([arn for arn in ids if arn not in indexed]))
         found |= await self.finds.read(indexed, self.tagger) if indexed else {}
         return {arn: tags if isinstance(tags, CloudError) else self._resource(arn, tags) for arn, tags in found.items()}

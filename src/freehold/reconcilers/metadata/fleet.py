@@ -11,11 +11,12 @@ from enum import StrEnum
 
 from freehold.reconcilers.metadata.clusters import ClusterKeys, asked_for_on
 from freehold.reconcilers.metadata.demand import Demand, Place
+from freehold.tagging.alike import Plans
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.operations import Opcode, Wants
 from freehold.tagging.ownership import Record, RecordLost
-from freehold.tagging.plan import ResourcePlan, Terms, Verdict, plan_on, terms
+from freehold.tagging.plan import ResourcePlan, Terms, Verdict, terms
 from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Cloud, Resource, canonical
 from freehold.tagging.rules import Rules
@@ -98,7 +99,7 @@ def plan_fleet(
     yielded: dict[str, Yielded] = {}
     own = dict.fromkeys(acting.classifiers.keys, acting.selector.name)
     rivals, terms_of = Rivals(others), _TermsOf(acting.claim, acting.selector, own, common)
-    exempt, other_kinds = 0, set[str]()
+    alike, exempt, other_kinds = Plans(acting.claim.claimant.uid), 0, set[str]()
     for resource in resources:
         selection = select(acting.classifiers, resource)
         if selection is not Selection.SELECTED:
@@ -111,8 +112,7 @@ def plan_fleet(
         if elder:
             yielded[resource.id] = Yielded(resource.id, min(elder).name)
             continue
-        record, uid = record_of(resource.id), acting.claim.claimant.uid
-        plans[resource.id] = plan_on(resource, terms_of.on(resource, met), record, uid)
+        plans[resource.id] = alike.on(resource, terms_of.on(resource, met), record_of(resource.id))
     return Fleet(plans, yielded, exempt, frozenset(other_kinds))
 
 
@@ -129,10 +129,10 @@ def plan_removal(
     ``going``: its claim, without wants. Source: docs/reference/metadata-compat.md A24.
     """
     plans: dict[str, ResourcePlan] = {}
-    rivals, terms_of = Rivals(others), _TermsOf(going, going.claimant, {}, common)
+    rivals, terms_of, alike = Rivals(others), _TermsOf(going, going.claimant, {}, common), Plans(going.claimant.uid)
     for resource in resources:
         there = terms_of.on(resource, rivals.on(resource, place))
-        plans[resource.id] = plan_on(resource, there, record_of(resource.id), going.claimant.uid)
+        plans[resource.id] = alike.on(resource, there, record_of(resource.id))
     return Fleet(plans, {})
 
 
