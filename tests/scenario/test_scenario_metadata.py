@@ -87,6 +87,14 @@ async def test_a_kind_that_nothing_is_of_is_told_with_the_kinds_that_there_are(l
     assert lab.condition("Applied")[2] == "the tags are as wanted on 2 resources"
 
 
+async def test_a_kind_of_which_all_are_exempt_is_not_told_as_missing(lab: Lab) -> None:
+    lab.groups(1, **{"freehold.dev/metadata": "ignore"})
+    await lab.tags("awstags", WANTED)
+    await lab.cloud("metadata", "awstags", kinds=["ec2:security-group"])
+    await lab.settle()
+    assert lab.condition("Applied")[2].endswith("1 resource exempt by tag and left alone")
+
+
 @pytest.mark.parametrize("page_size", [None, 1])
 async def test_a27_a_second_pass_writes_nothing(page_size: int | None) -> None:
     """Nothing to the cloud and nothing to the API server, from another process too."""

@@ -316,6 +316,19 @@ async def test_a13_add_leaves_a_value_that_is_younger_than_the_index() -> None:
     assert lab.condition("Policy")[1] == "TagExists"
 
 
+@pytest.mark.parametrize("policy", ["Fail", "Skip"])
+async def test_a_policy_that_leaves_foreign_values_leaves_one_that_is_younger_than_the_index(policy: str) -> None:
+    lab = Lab()
+    (arn,) = lab.secrets(1)
+    lab.wait()
+    await lab.tags("tags", {"env": "ours"})
+    await lab.cloud("metadata", "tags", controllerconfig={"foreignValues": policy})
+    lab.somebody_sets(arn, env="theirs")
+    await lab.work()
+    assert lab.tags_on(arn)["env"] == "theirs"
+    assert lab.condition("Policy")[1] == ("ForeignValue" if policy == "Fail" else "Skipped")
+
+
 async def test_add_passes_by_a_resource_whose_exemption_is_younger_than_the_index() -> None:
     lab = Lab()
     (arn,) = lab.secrets(1)

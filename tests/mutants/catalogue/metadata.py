@@ -40,8 +40,20 @@ MUTANTS = (
     ),
     _fleet(
         "must_be_read",
-        "return cost is ReadCost.OWN and any(wants[each.key].opcode is Opcode.ADD for each in plan.delta.upserts)",
+        "return cost is ReadCost.OWN and any(_minds(claim, each.key) for each in plan.delta.upserts)",
         "return False",
+        "add overwrites a value that is younger than the index",
+    ),
+    _fleet(
+        "_minds",
+        "claim.foreign is not ForeignValuePolicy.TAKE_OVER or ",
+        "",
+        "a foreign value that is younger than the index is overwritten though the policy is to leave it",
+    ),
+    _fleet(
+        "_minds",
+        "or claim.wants[key].opcode is Opcode.ADD",
+        "",
         "add overwrites a value that is younger than the index",
     ),
     _fleet(

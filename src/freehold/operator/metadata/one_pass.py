@@ -85,7 +85,7 @@ class TagPass:
             unasked=unasked,
             released=len(self.memory.released),
             exempt=fleet.exempt,
-            missing_kinds=self.demand.classifiers.kinds - {each.resource.kind for each in fleet.plans.values()},
+            missing_kinds=self.demand.classifiers.kinds - fleet.kinds,
             other_kinds=fleet.other_kinds,
             lost=known.lost,
             plans=fleet.plans,
@@ -118,7 +118,7 @@ class TagPass:
         self, plan: ResourcePlan, found: Mapping[str, tuple[Resource, TagPlace]], known: StoredRecord
     ) -> bool:
         ident = plan.resource.id
-        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident), self.demand.claim.wants)
+        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident), self.demand.claim)
 
     async def _look_for_released(
         self, asked: Sequence[TagPlace], found: Collection[str], known: StoredRecord

@@ -14,8 +14,8 @@ from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.tagging.alike import Plans
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim, Claimant
-from freehold.tagging.operations import Opcode, Wants
-from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.operations import Opcode
+from freehold.tagging.ownership import ForeignValuePolicy, Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Terms, Verdict, terms
 from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Cloud, Resource, canonical
@@ -40,13 +40,14 @@ class Yielded:
 class Fleet:
     """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected.
 
-    ``exempt``: how many of these are so only because of the tag that exempts them. ``other_kinds``: the kinds of those
-    that only their kind excludes.
+    ``exempt``: how many of these are so only because of the tag that exempts them. ``kinds``: of all that has the
+    classifiers; ``other_kinds``: of those that only their kind excludes.
     """
 
     plans: Mapping[str, ResourcePlan]
     yielded: Mapping[str, Yielded]
     exempt: int = 0
+    kinds: frozenset[str] = frozenset()
     other_kinds: frozenset[str] = frozenset()
 
     def planned_anew(self, outdated: Collection[str], anew: Fleet) -> Fleet:
@@ -57,6 +58,7 @@ class Fleet:
             {**plans, **anew.plans},
             {**yielded, **anew.yielded},
             self.exempt + anew.exempt,
+            self.kinds | anew.kinds,
             self.other_kinds | anew.other_kinds,
         )
 
@@ -99,13 +101,13 @@ def plan_fleet(
     yielded: dict[str, Yielded] = {}
     own = dict.fromkeys(acting.classifiers.keys, acting.selector.name)
     rivals, terms_of = Rivals(others), _TermsOf(acting.claim, acting.selector, own, common)
-    alike, exempt, other_kinds = Plans(acting.claim.claimant.uid), 0, set[str]()
+    alike, exempt = Plans(acting.claim.claimant.uid), 0
+    kinds: dict[Selection, set[str]] = {each: set() for each in Selection}
     for resource in resources:
         selection = select(acting.classifiers, resource)
+        kinds[selection].add(resource.kind)
         if selection is not Selection.SELECTED:
             exempt += selection is Selection.EXEMPT
-            if selection is Selection.OTHER_KIND:
-                other_kinds.add(resource.kind)
             continue
         met = rivals.on(resource, acting.place)
         elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
@@ -113,7 +115,8 @@ def plan_fleet(
             yielded[resource.id] = Yielded(resource.id, min(elder).name)
             continue
         plans[resource.id] = alike.on(resource, terms_of.on(resource, met), record_of(resource.id))
-    return Fleet(plans, yielded, exempt, frozenset(other_kinds))
+    fitting, excluded = kinds[Selection.SELECTED] | kinds[Selection.EXEMPT], kinds[Selection.OTHER_KIND]
+    return Fleet(plans, yielded, exempt, frozenset(fitting | excluded), frozenset(excluded))
 
 
 def plan_removal(
@@ -205,13 +208,12 @@ class ReadCost(StrEnum):
     IMPOSSIBLE = "Impossible"
 
 
-def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost, wants: Wants) -> bool:
+def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost, claim: Claim) -> bool:
     """Before a value is overwritten or removed, before the record forgets a key, and before a call whose reply was
-    lost is sent again. ``wants``: of the object that acts.
+    lost is sent again. ``claim``: of the object that acts.
 
     What adds keys that we never wrote is read too where many resources share a call. Elsewhere each would cost a call,
-    and what may be there unseen is a value that is younger than the index: ``update`` would take that over anyway, and
-    ``add`` reads first.
+    and what may be there unseen is a value that is younger than the index: it matters where it would not be taken over.
     """
     if plan.verdict is Verdict.NOTHING_TO_DO:
         return plan.record_after != record
@@ -219,7 +221,12 @@ def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost
         return True
     if plan.delta.removals or any(each.seen or each.key in record for each in plan.delta.upserts):
         return True
-    return cost is ReadCost.OWN and any(wants[each.key].opcode is Opcode.ADD for each in plan.delta.upserts)
+    return cost is ReadCost.OWN and any(_minds(claim, each.key) for each in plan.delta.upserts)
+
+
+def _minds(claim: Claim, key: str) -> bool:
+    """Whether a value of somebody else would not be taken over."""
+    return claim.foreign is not ForeignValuePolicy.TAKE_OVER or claim.wants[key].opcode is Opcode.ADD
 
 
 def recorded_by(settled: Iterable[ResourcePlan]) -> dict[str, Record]:

@@ -54,7 +54,7 @@ class Outcome:
     exempt: int = 0
     """Resources that are left alone because of the tag that exempts them."""
     missing_kinds: frozenset[str] = frozenset()
-    """Kinds that the object names, of which no resource was selected."""
+    """Kinds that the object names, of which no resource has the classifiers."""
     other_kinds: frozenset[str] = frozenset()
     """Kinds of what was found and is left alone because the object does not name its kind."""
     plans: Mapping[str, ResourcePlan] = field(default_factory=dict)
