@@ -245,6 +245,25 @@ async def test_a_key_that_somebody_sets_back_each_time_is_named_and_left_alone()
     assert lab.tags_on(arn)["env"] == "test", "for a sync period"
 
 
+async def test_a_key_to_be_deleted_that_somebody_sets_again_each_time_is_named_and_left_alone() -> None:
+    """Two controllers that disagree would write for ever, each with a line in the audit log."""
+    lab = Lab()
+    (arn,) = lab.groups(1, bad="x")
+    await lab.tags("tags", {"bad": ""}, opcode="delete")
+    await lab.cloud("metadata", "tags")
+    told = []
+    for _ in range(6):
+        lab.somebody_sets(arn, bad="x")
+        lab.wait(60)
+        await lab.work()
+        told.append("bad" in lab.tags_on(arn))
+    assert told == [False] * 4 + [True] * 2, "as removed for the first time, and set again three times"
+    assert lab.condition("Policy")[:2] == ("False", "Contested")
+    lab.wait(900)
+    await lab.settle()
+    assert "bad" not in lab.tags_on(arn), "for a sync period"
+
+
 async def test_a17_ready_does_not_flap_by_trouble_of_a_moment() -> None:
     """Who waits for it would start and stop with each refusal."""
     lab = Lab()

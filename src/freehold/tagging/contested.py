@@ -1,4 +1,4 @@
-"""Keys that somebody sets back each time we write them.
+"""Keys that somebody sets back each time we write or remove them.
 
 The AWS Load Balancer Controller, for one, removes tags that it does not know. After three turns in a row the key is
 named as contested, and the next pass at the object's own cadence leaves it alone.
@@ -32,6 +32,11 @@ class Turns:
 def set_back(turns: Turns | None, now: float, period: float) -> Turns:
     """What we wrote was found changed or gone. A pass that found it well ends the row, one that left it does not."""
     return Turns(1, now) if turns is None or is_over(turns, now, period) else Turns(turns.count + 1, now)
+
+
+def removed(turns: Turns | None, now: float, period: float) -> Turns:
+    """A key that is to be absent was there and is removed: for the first time, or because somebody put it on again."""
+    return Turns(0, now) if turns is None or is_over(turns, now, period) else Turns(turns.count + 1, now)
 
 
 def is_over(turns: Turns, now: float, period: float) -> bool:

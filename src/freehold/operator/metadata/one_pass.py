@@ -15,10 +15,10 @@ from freehold.operator.metadata.work import Planned, TagWork
 from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.fleet import Common, Fleet, must_be_read, plan_fleet, plan_removal
-from freehold.reconcilers.metadata.outcome import Outcome, Repair
+from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.tagging.classifiers import queries, released
 from freehold.tagging.conflicts import Claim
-from freehold.tagging.contested import Standing, Turns, is_over, set_back, standing
+from freehold.tagging.contested import Standing, Turns, is_over, removed, set_back, standing
 from freehold.tagging.ownership import Record
 from freehold.tagging.plan import ResourcePlan
 from freehold.tagging.protected import Access, access
@@ -38,10 +38,11 @@ class PassMemory:
     retries: int = 0
     """Passes in a row that ended with something to try again, and wrote nothing."""
 
-    def repaired(self, repairs: Iterable[Repair], now: float, period: float) -> None:
-        for each in repairs:
-            at = (each.resource, each.key)
+    def written(self, outcome: Outcome, now: float, period: float) -> None:
+        for at in ((each.resource, each.key) for each in outcome.repairs):
             self.turns[at] = set_back(self.turns.get(at), now, period)
+        for at in outcome.removed:
+            self.turns[at] = removed(self.turns.get(at), now, period)
         for at in [at for at, turns in self.turns.items() if is_over(turns, now, period)]:
             del self.turns[at]
 
@@ -94,7 +95,7 @@ class TagPass:
         routes = {ident: place for ident, (_, place) in found.items()}
         done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten, self.memory.turn), known, outcome)
         self.memory.turn = self.memory.turn + 1 if done.failed else 0
-        self.memory.repaired(done.repairs, self.work.clock.monotonic(), self.demand.period)
+        self.memory.written(done, self.work.clock.monotonic(), self.demand.period)
         return done
 
     # -- finding and reading ------------------------------------------------------------------------------------

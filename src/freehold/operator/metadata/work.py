@@ -16,7 +16,7 @@ from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.writes import Written, carry_out
 from freehold.reconcilers.metadata.fleet import recorded_by
-from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
+from freehold.reconcilers.metadata.outcome import Outcome, removed_by, repairs_of
 from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
@@ -138,6 +138,7 @@ class TagWork:
             later=outcome.later | written.later | written.unsure,
             wait=written.wait,
             repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
+            removed=tuple(each for plan in done for each in removed_by(plan)),
         )
 
 

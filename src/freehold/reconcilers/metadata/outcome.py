@@ -50,6 +50,8 @@ class Outcome:
     """Seconds that the cloud asked to wait for."""
     approval: ApprovalNeeded | None = None
     repairs: tuple[Repair, ...] = ()
+    removed: tuple[tuple[str, str], ...] = ()
+    """Resource and key of what was there and was to be absent."""
     released: int = 0
     exempt: int = 0
     """Resources that are left alone because of the tag that exempts them."""
@@ -91,3 +93,8 @@ def repairs_of(plan: ResourcePlan) -> tuple[Repair, ...]:
         for each in plan.delta.upserts
         if each.cause in _REPAIRS
     )
+
+
+def removed_by(plan: ResourcePlan) -> tuple[tuple[str, str], ...]:
+    """What an explicit ``delete`` removed: somebody may set it again each time."""
+    return tuple((plan.resource.id, each.key) for each in plan.delta.removals if each.cause is Cause.DELETED)
