@@ -103,6 +103,18 @@ class StoredObject:
         """Every version that was ever stored, oldest first."""
         return [json.loads(version) for version in self._history]
 
+    def restore(self, backup: Mapping[str, Any]) -> None:
+        """As a tool does that puts a backup over a living object."""
+        self.raw = {
+            **self.raw,
+            "spec": copy.deepcopy(backup["spec"]),
+            "status": copy.deepcopy(backup.get("status", {})),
+        }
+        annotations = copy.deepcopy(backup["metadata"].get("annotations", {}))
+        generation = self.raw["metadata"]["generation"] + 1
+        self.raw["metadata"] = {**self.raw["metadata"], "annotations": annotations, "generation": generation}
+        self._bump()
+
     def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
         """A merge patch by compare-and-set."""
         wanted = (patch.get("metadata") or {}).get("resourceVersion")

@@ -10,7 +10,7 @@ from functools import partial
 from lab import catalogue, faults
 from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
 from lab.families import Case
-from lab.faults import Script
+from lab.faults import Fault, Script
 from lab.life import Course
 from lab.seam import World
 
@@ -93,6 +93,32 @@ def _restored_and_refused(life: Course, *, back: int, refuse: Refuse) -> None:
 
 def refused_families(on: Ground, refuse: Refuse) -> Families:
     return {"journal rolled back, spec refused, object deleted": lambda: refused(on, refuse)}
+
+
+Edit = Callable[[Course], object]
+
+
+def before_an_edit(world: Fresh, edit: Edit, calls: int) -> Iterator[Case]:
+    """The object is restored from a backup that is older than an edit which adds resources, and then deleted.
+
+    Neither spec, record nor status knows of their kinds any more, and what was made and not marked is in no index.
+    """
+    for fault, number in itertools.product((faults.BEFORE, faults.AFTER, faults.late_crash(15)), range(calls)):
+        restored = partial(_edited_and_restored, edit=edit, number=number, fault=fault)
+        yield Case(f"{fault} {number} calls after the edit", world, after_create=restored, excuse=FORGOTTEN)
+
+
+def _edited_and_restored(life: Course, *, edit: Edit, number: int, fault: Fault) -> None:
+    restore = life.back_up()
+
+    def restored_and_deleted(life: Course) -> None:
+        restore()
+        life.deleting = True
+
+    life.on_crash = restored_and_deleted
+    life.port.script = Script({len(life.port.calls) + number: fault})
+    edit(life)
+    life.create()
 
 
 def failed_looks(on: Ground) -> Iterator[Case]:

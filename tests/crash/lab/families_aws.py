@@ -181,6 +181,7 @@ EVERY_OTHER_KIND = {
     "s3Bucket": BUCKET,
     "additionalTags": {"team": "red"},
 }
+_wants_more = _edit(bastion={"enabled": True, "ami": IMAGE}, sshKeyName="", s3Bucket=BUCKET)
 SECOND = partial(AwsWorld, spec=EVERY_OTHER_KIND)
 GIVEN = partial(AwsWorld, spec={**EVERY_OTHER_KIND, "network": {}}, given=True)
 SLOW = partial(AwsWorld, delays=Delays())
@@ -227,6 +228,7 @@ FAMILIES: Families = {
     "all records lost after a crash": partial(records_lost, AWS),
     "another's value under the key of our seal": partial(retagged, AWS),
     "another cluster of our name": partial(homonyms, AWS),
+    "restored from before an edit": partial(catalogue_restores.before_an_edit, AwsWorld, _wants_more, 30),
     **catalogue_edges.families(AWS),
     **catalogue_more.more(AWS),
     **catalogue_more.lagging(AWS, 4),

@@ -83,6 +83,15 @@ UNMARKABLE = ("ticket", "rule", "record")
 VICTIMS = partial(MemoryWorld, old_strangers=UNMARKABLE)
 
 
+SMALL = partial(MemoryWorld, nodes=[node("net/main", size=1)])
+
+
+def _wants_more(life: Course) -> None:
+    """A site, which nothing else holds, and a hub with a link."""
+    world = RECOGNISABLE()
+    life.world.nodes = world.nodes  # type: ignore[attr-defined]  # the in-memory world
+
+
 def _wants_nothing(life: Course) -> None:
     life.world.nodes = []  # type: ignore[attr-defined]  # the in-memory world
 
@@ -102,6 +111,7 @@ FAMILIES: Families = {
     **catalogue_more.lagging(MEMORY, 30),
     **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
     **catalogue_restores.refused_families(replace(MEMORY, world=RECOGNISABLE), _wants_nothing),
+    "restored from before an edit": lambda: catalogue_restores.before_an_edit(SMALL, _wants_more, 40),
     **catalogue_tokens.families(MEMORY),
     **catalogue_keys.families(MEMORY, catalogue_keys.KeyedWorld),
     **two_lives.twin_families(MEMORY),

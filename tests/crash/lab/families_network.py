@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from freehold.lifecycle.graph import Naming
-from lab import catalogue, catalogue_forgeries, catalogue_keys, catalogue_more
+from lab import catalogue, catalogue_forgeries, catalogue_keys, catalogue_more, catalogue_restores
 from lab.at_once import AtOnceNetwork
 from lab.catalogue import Families, Ground
 from lab.cloud import ReadLags
@@ -86,12 +86,20 @@ def _families(on: Ground) -> Families:
     }
 
 
+SMALL = partial(NetworkWorld, nodes=[each for each in network() if each.key.kind == "vpc"])
+
+
+def _wants_more(life: Course) -> None:
+    life.world.nodes = network()  # type: ignore[attr-defined]  # the in-memory world
+
+
 NO_TAG_API = partial(NetworkWorld, tag_api=False)
 FAMILIES: Families = {
     **_families(NETWORK),
     "crashes, the tag API denied": lambda: crashes(NO_TAG_API),
     "single faults, the tag API denied": lambda: catalogue.single_faults(replace(NETWORK, world=NO_TAG_API)),
     "delete after a crash, the tag API denied": lambda: crashes(NO_TAG_API, on_crash=catalogue.delete_now),
+    "restored from before an edit": lambda: catalogue_restores.before_an_edit(SMALL, _wants_more, 40),
     **catalogue_more.lagging(NETWORK, 10),
     "crashes, gone at once": lambda: crashes(AtOnceNetwork),
     "single faults, gone at once": lambda: catalogue.single_faults(replace(NETWORK, world=AtOnceNetwork)),

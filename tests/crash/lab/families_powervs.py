@@ -123,6 +123,10 @@ EVERYTHING = partial(
 """Each kind, three subnets, rules, a bucket and user tags."""
 
 
+def _wants_more(life: Course) -> None:
+    _edit(vpcSecurityGroups=[GROUP], cosInstance=STORAGE)(life)
+
+
 def _refused(life: Course) -> None:
     """A resource group that does not exist: nothing of the spec is known."""
     if not life.harness.object.gone:  # type: ignore[attr-defined]  # a PowerVS life
@@ -146,6 +150,7 @@ FAMILIES: Families = {
     "crashes, every kind": lambda: crashes(EVERYTHING),
     "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,
+    "restored from before an edit": lambda: catalogue_restores.before_an_edit(PowerVSWorld, _wants_more, 40),
     **catalogue_more.more(POWERVS),
     **catalogue_more.lagging(POWERVS, 4),
     **catalogue_restores.refused_families(POWERVS, _refused),
@@ -159,4 +164,5 @@ NAMED: Mapping[str, Named] = {
     "journal rolled back, object deleted": Named(0, 4),
     "journal rolled back, a read fails": Named(0, 34),
     "journal rolled back, a read fails, carrier given": Named(1, 1),
+    "restored from before an edit": Named(0, 21),
 }

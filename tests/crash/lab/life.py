@@ -138,6 +138,10 @@ class Course(ABC):
         """The object is restored from a backup taken that many journal writes ago."""
 
     @abstractmethod
+    def back_up(self) -> Callable[[], None]:
+        """Copy the whole object, spec and record; the result puts it back."""
+
+    @abstractmethod
     def touch(self) -> None:
         """Somebody else changes another field of the object."""
 
@@ -322,6 +326,16 @@ class Life(Course):
         keep = max(1, len(self.stored.versions) - writes)
         self.stored.versions = self.stored.versions[:keep]
         self.stored.touch()
+
+    def back_up(self) -> Callable[[], None]:
+        versions, nodes = list(self.stored.versions), list(self.world.nodes)
+
+        def restore() -> None:
+            self.restored = True
+            self.stored.versions, self.world.nodes = versions, nodes
+            self.stored.touch()
+
+        return restore
 
     def touch(self) -> None:
         self.stored.touch()

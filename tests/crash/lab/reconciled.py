@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -139,6 +140,16 @@ class ReconciledLife(Course):
                 texts.append(text)
         if texts and not self.harness.object.gone:
             self._annotate(texts[max(0, len(texts) - 1 - writes)])
+
+    def back_up(self) -> Callable[[], None]:
+        raw = copy.deepcopy(self.harness.object.raw)
+
+        def restore() -> None:
+            self.restored = True
+            if not self.harness.object.gone:
+                self.harness.object.restore(raw)
+
+        return restore
 
     def _annotate(self, text: str) -> None:
         self.harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call, Port
@@ -102,6 +102,8 @@ class EngineWorld(World, Protocol):
     """A world whose object has no reconciler, only the engine."""
 
     ring: KeyRing
+    nodes: list[Node]
+    """What the spec wants."""
 
     def deps(self, port: Port) -> EngineDeps: ...
 

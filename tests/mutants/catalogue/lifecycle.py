@@ -1236,6 +1236,12 @@ LEAVING = (
     ),
     _final_check(
         "by_nonce",
+        "ctx.possible_kinds() if ctx.state.minted else list(ctx.deps.registry)",
+        "ctx.possible_kinds()",
+        "a backup from before an edit is restored, and what the edit added is lost without a word",
+    ),
+    _final_check(
+        "by_nonce",
         '            _failed(ctx, NodeKey(kind, "last look"), found)',
         "            pass",
         "a failed list at the end counts as an empty one",

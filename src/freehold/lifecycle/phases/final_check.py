@@ -32,7 +32,8 @@ async def by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
         return
     places = [Place(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
     nodes = _free(ctx, existing)
-    kinds = ctx.possible_kinds()
+    # A backup that is older than an edit tells nothing of what the edit added; who minted the identity saw every edit.
+    kinds = ctx.possible_kinds() if ctx.state.minted else list(ctx.deps.registry)
     asked = [_ask(ctx, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
     for kind, found in zip(kinds, await ctx.deps.port.all(asked), strict=True):
         if isinstance(found, CloudError):
