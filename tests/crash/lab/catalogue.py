@@ -59,6 +59,7 @@ class Ground:
     first_creates: range  # the calls around the first creates, each of which is tested
     settle: float = 40.0  # of the slowest kind
     fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
+    stripped: tuple[Reason, ...] = ()  # why one whose tags are gone before it is on record is not made again
     taken: tuple[Reason, ...] = (Reason.NAME_TAKEN,)  # why nothing is made where a stranger has name, range or port
 
     @property
@@ -157,7 +158,13 @@ def meddling(
 
 
 def _meddle(world: World, *, deed: str, kind: str, number: int, crash: Fault | None) -> Script:
-    return Script({number: crash} if crash else {}, {number: lambda: world.meddle(deed, kind)})
+    return Script({number: crash} if crash else {}, {number: lambda: meddle(world, deed, kind)})
+
+
+def meddle(world: World, deed: str, kind: str) -> None:
+    """No stranger adds something between the last read and the delete: no cloud here has a conditional delete."""
+    if deed != "move_in" or not world.life.port.calls[-1].operation.startswith("delete"):
+        world.meddle(deed, kind)
 
 
 def namesakes(on: Ground) -> Iterator[Case]:
@@ -176,9 +183,12 @@ def copied_tags(on: Ground) -> Iterator[Case]:
 
 
 def stripped_tags(on: Ground) -> Iterator[Case]:
-    """Somebody takes every tag off a resource of ours."""
+    """Somebody takes every tag off a resource of ours.
+
+    Where the birth mark is a tag, and the process dies before the id is on record, nothing tells it from a stranger's.
+    """
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "strip", on.tagged, crash, on.moments)
+        yield from meddling(on.world, "strip", on.tagged, crash, on.moments, on.stripped)
 
 
 def deleted_behind(on: Ground) -> Iterator[Case]:
@@ -214,11 +224,7 @@ def old_copies(on: Ground) -> Iterator[Case]:
 
 
 def guests(on: Ground) -> Iterator[Case]:
-    """A stranger's resource is in ours, whose delete would destroy it.
-
-    One that arrives between the last read of the contents and the delete cannot be seen: no cloud here has
-    a conditional delete.
-    """
+    """A stranger's resource is in ours, whose delete would destroy it."""
     for crash in (None, faults.BEFORE):
         yield from meddling(on.world, "move_in", on.hosts, crash, on.moments)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from freehold.lifecycle.outcomes import Reason
-from lab import faults
+from lab import catalogue, faults
 from lab.catalogue import Families, Ground
 from lab.families import Case
 from lab.faults import Fault, Script
@@ -41,15 +41,7 @@ def _excuse(on: Ground, kind: str) -> Excuse:
 
 
 def _script(world: World, *, act: str, kind: str, number: int, crashes: dict[int, Fault]) -> Script:
-    return Script(crashes, {number: partial(_meddle, world, act, kind)})
-
-
-def _meddle(world: World, act: str, kind: str) -> None:
-    """No stranger adds something between the last read and the delete: no cloud here has a conditional delete."""
-    call = world.life.port.calls[-1]
-    if act == "move_in" and call.operation.startswith("delete"):
-        return
-    world.meddle(act, kind)
+    return Script(crashes, {number: partial(catalogue.meddle, world, act, kind)})
 
 
 def apart(on: Ground) -> Iterator[Case]:

@@ -128,6 +128,7 @@ MAPPED = Ground(
         "without the link": (lambda life: life.world.edit(drop="link/A"), Excuse(surplus=True)),
     },
     step=5,
+    stripped=(Reason.NAME_TAKEN,),
     first_creates=range(4, 10),
     fails=TAGGED,
 )
