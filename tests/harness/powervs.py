@@ -137,7 +137,7 @@ class StoredObject:
 
 
 class MemoryDocument:
-    """One pass's view of a stored object (operator.reconciler.Document)."""
+    """One pass's view of a stored object (operator.reconciler.ObjectHandle)."""
 
     def __init__(self, stored: StoredObject) -> None:
         self._stored = stored

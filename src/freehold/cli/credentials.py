@@ -33,14 +33,6 @@ AWS_FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE
 """Where the SDK looks (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)."""
 
 
-def require_ibm(env: Mapping[str, str]) -> None:
-    """Raises CliError where there is no key of an IBM Cloud account."""
-    if not api_key_of(env):
-        raise CliError(
-            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: --simulate"
-        )
-
-
 def require_some(env: Mapping[str, str]) -> None:
     """Raises CliError where there are credentials for no cloud at all: somebody forgot ``--simulate``."""
     if not api_key_of(env) and not has_aws(env):

@@ -100,7 +100,9 @@ def forget_key(state: StateDirectory, login: Login) -> None:
 def _key(state: StateDirectory, login: Login) -> str:
     key = _from_keyring(state) if login.key_in == KEYRING else _from_file(state)
     if not key:
-        raise CliError(f"the API key of {state.path} is not in its {login.key_in} any more: freehold tags login")
+        raise CliError(
+            f"the API key of {state.path} is not in its {login.key_in} any more: freehold tags login --cloud ibm"
+        )
     return key
 
 

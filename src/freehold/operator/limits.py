@@ -16,8 +16,8 @@ LOOK_SHARE = 20
 """While others wait, one token in so many is for looks at what is at rest, so that these go on."""
 
 READ_SHARE = 2
-"""While writes wait, one token in so many is for a read: nobody's many writes keep the others from going on, and 60
-objects that wait at two calls a second are each served within a minute."""
+"""While writes wait, one token in so many is for a read: nobody's many writes keep the others from going on. With 55
+objects at two calls a second none waits longer than a minute (``powervs.fair.wait`` of ``make bench``)."""
 
 SHORTEST_PAUSE = 0.001
 """Of a wait that rounding leaves: a sleep must move the clock."""
@@ -155,13 +155,13 @@ class Bucket:
 
 
 class Buckets(Protocol):
-    """The buckets of each API: those of one account and region, or of several that are told apart somehow."""
+    """The buckets of each API: those of one account, or of several that are told apart somehow."""
 
     def bucket(self, api: str) -> Bucket: ...
 
 
 class Limits:
-    """The buckets of one account and region, by API."""
+    """The buckets of one account, by API: on AWS of one region of it, on IBM Cloud of all (ADR 16)."""
 
     def __init__(
         self,

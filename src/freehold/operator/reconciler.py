@@ -47,7 +47,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ObjectHandle(Protocol):
-    """One object in one pass; production's is operator.objects.Document, tests keep theirs in a dict."""
+    """One object in one pass; production's is in operator.objects, tests keep theirs in a dict."""
 
     @property
     def raw(self) -> Json: ...

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
 from freehold.clouds.ibm.rules import natural_key
-from freehold.lifecycle.errors import InUse, Invalid, NotReady
+from freehold.lifecycle.errors import InUse, NotReady
 from freehold.lifecycle.kinds import Part, Ref, State
 from freehold.lifecycle.port import Effect
 from freehold_sim.faults import Effect as Spoil
@@ -241,7 +241,7 @@ async def test_facts_are_read_once_and_errors_list_the_right_values(account: Any
     assert (await facts.power_zone("eu-de-1")).region == "eu-de"
     assert await facts.vpc_zones("us-south") == ("us-south-1", "us-south-2", "us-south-3")
     before = len(account.requests())
-    await facts.edge_router_zone("dal12")
+    await facts.power_zone("dal12")
     await facts.vpc_zones("us-south")
     assert len(account.requests()) == before
     with pytest.raises(NoSuchValue, match="ibm-hypershift-dev"):
@@ -250,8 +250,7 @@ async def test_facts_are_read_once_and_errors_list_the_right_values(account: Any
         await facts.power_zone("mars10")
     with pytest.raises(NoSuchValue, match="us-east, us-south"):
         await facts.vpc_zones("mars")
-    with pytest.raises(Invalid, match="no Power Edge Router; choose one of: dal10"):
-        await facts.edge_router_zone("wdc04")
+    assert not (await facts.power_zone("wdc04")).edge_router
 
 
 async def test_a_connection_of_ours_is_found_by_its_nonce_and_no_other_by_its_name(account: Any) -> None:

@@ -53,15 +53,6 @@ class IbmFacts:
         found: PowerZone = await self._one("PowerVS zone", zone, "zones", self._zones)
         return found
 
-    async def edge_router_zone(self, zone: str) -> PowerZone:
-        """The same, and raises Invalid for a zone without one: transit gateways cannot reach it."""
-        found = await self.power_zone(zone)
-        if not found.edge_router:
-            zones = (await self._all("zones", self._zones)).values()
-            able = ", ".join(sorted(one.zone for one in zones if one.edge_router))
-            raise Invalid(f"the PowerVS zone {zone!r} has no Power Edge Router; choose one of: {able}")
-        return found
-
     async def vpc_zones(self, region: str) -> tuple[str, ...]:
         """The zones of a VPC region that can be used, sorted. Raises NoSuchValue."""
         await self._one("VPC region", region, "regions", self._regions)
