@@ -165,9 +165,12 @@ class Events:
     """The events that were recorded."""
 
     said: list[tuple[str, str, str]] = field(default_factory=list)
+    refused: bool = False
+    """The namespace is being deleted: the API server takes no Event in it, and nobody reads what is told so."""
 
     def record(self, obj: dict[str, Any], severity: Severity, reason: str, message: str) -> None:
-        self.said.append((severity.value, reason, message))
+        if not self.refused:
+            self.said.append((severity.value, reason, message))
 
 
 @dataclass

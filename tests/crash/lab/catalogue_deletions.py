@@ -9,9 +9,7 @@ from functools import partial
 from typing import Any
 
 from freehold.lifecycle.interface import PassResult
-from freehold.operator.events import Severity
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
-from harness.powervs import Events
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
@@ -54,16 +52,6 @@ def in_a_pass(on: Ground) -> Iterator[Case]:
 
 
 @dataclass
-class Refused(Events):
-    """The namespace is being deleted: the API server refuses to create an Event in it."""
-
-    refused: int = 0
-
-    def record(self, obj: dict[str, Any], severity: Severity, reason: str, message: str) -> None:
-        self.refused += 1
-
-
-@dataclass
 class OwnedLife(PowerVSLife):
     """The garbage collector removes its own finalizer last."""
 
@@ -103,8 +91,7 @@ class OwnedWorld(PowerVSWorld):
         stored.delete()
         if namespace:
             self.harness.around = replace(self.harness.around, owner=NoCluster())
-            self.harness.events = Refused()
-            self.harness.process.events = self.harness.events  # type: ignore[attr-defined]  # of the reconciler
+            self.harness.events.refused = True
 
 
 def _others_delete(world: World, *, foreground: bool, namespace: bool) -> None:

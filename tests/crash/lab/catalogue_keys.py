@@ -226,6 +226,24 @@ def beside(world: Fresh, numbers: range) -> Iterator[Case]:
         yield Case(f"at {number}{', the copy is deleted' if deleted else ''}", world, script)
 
 
+def _beside_with_the_key(life: Course, keyed: Keyed) -> None:
+    """The other management cluster has the key too: nothing but a pause would stop it, and it is the same object."""
+    if isinstance(life, ReconciledLife):
+        wrote = _copy_of_an_object(life, keyed.now, deleted=False)
+    else:
+        assert isinstance(life, Life)
+        wrote = _copy_in_memory(life, keyed.now, deleted=False)
+    if wrote:
+        raise Wedged(f"the copy of an object at rest changed the cloud: {wrote}")
+
+
+def beside_with_the_key(world: Fresh, numbers: range) -> Iterator[Case]:
+    """A copy of an object at rest finds everything as it is wanted. Its delete would be the object's (ADR 14)."""
+    for number in numbers:
+        script = partial(_script, number=number, change=_beside_with_the_key, crashes={})
+        yield Case(f"at {number}", world, script)
+
+
 def families(on: Ground, world: Fresh) -> Families:
     last, begun = range(on.last), range(on.begun)
     return {
@@ -237,4 +255,5 @@ def families(on: Ground, world: Fresh) -> Families:
         ),
         "moved with its key": lambda: _at_calls(world, begun, _move),
         "a copy beside the original, without the key": lambda: beside(world, begun),
+        "a copy beside the original, with the key": lambda: beside_with_the_key(world, range(on.stands, on.begun)),
     }
