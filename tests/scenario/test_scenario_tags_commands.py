@@ -214,3 +214,20 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
         assert world.tags() == {name: {"env": "test"} for name in world.ids}
         people = world.run("tags", "audit", "-o", "json").json()
         assert f"approved the plan {digest}" in {each["why"] for each in people}
+
+
+def test_an_edit_asks_for_the_approval_that_it_gives(tmp_path: Path, manifest: str) -> None:
+    """Whoever says yes to it approves what waits, and the audit log has who it was."""
+    world = TagWorld(tmp_path / "state", {f"g{n}": {"owner": "x"} for n in range(3)})
+    with world.served("--approve-above", "2", "--ignore-tag-keys", "centre"):
+        assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+        for name in world.ids:
+            world.tag(name, env="theirs")
+        change = editor(tmp_path, "s/^    env: test/    env: other/")
+        given = ("tags", "edit", "metadata", "--state", str(world.state.path))
+        shown = freehold_on_terminal(*given, EDITOR=change, typed="y\n", after="[y/N]")
+        assert "Apply, and approve what waits? [y/N]" in shown.text
+        assert shown.code == 0, shown.text
+        assert {tags["env"] for tags in world.tags().values()} == {"other"}
+        people = world.run("tags", "audit", "-o", "json").json()
+        assert any(str(each["why"]).startswith("approved the plan") for each in people)

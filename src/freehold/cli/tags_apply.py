@@ -114,8 +114,7 @@ async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]
         return given
     if not any(each.changes for each in plans):
         return given
-    if not await agreed("Apply, and approve what waits?" if set(waiting) - set(given) else "Apply?"):
-        raise CliError("nothing was applied")
+    await ask_to_apply(approves=bool(set(waiting) - set(given)))
     return waiting
 
 
@@ -125,8 +124,19 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
     for each in applied:
         spec = each.target.document.obj.get("spec")
         decided(target.state, session, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
-    for name, digest in digests.items():
-        decided(target.state, session, f"CloudMetadata {name}", f"approved the plan {digest}")
+    audit_approvals(target, session, digests)
+
+
+async def ask_to_apply(*, approves: bool) -> None:
+    """``approves``: a yes is also an approval of what waits for one. Raises CliError where a person says no."""
+    if not await agreed("Apply, and approve what waits?" if approves else "Apply?"):
+        raise CliError("nothing was applied")
+
+
+def audit_approvals(target: Access, session: Session, digests: Mapping[str, str]) -> None:
+    if target.state is not None:
+        for name, digest in digests.items():
+            decided(target.state, session, f"CloudMetadata {name}", f"approved the plan {digest}")
 
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:

@@ -17,14 +17,14 @@ import yaml
 from freehold.cli import manifests
 from freehold.cli.access import Access, access
 from freehold.cli.applying import sentences
-from freehold.cli.asking import agreed, somebody_is_there
+from freehold.cli.asking import somebody_is_there
 from freehold.cli.errors import CliError
 from freehold.cli.logins import without_secrets
 from freehold.cli.lookup import absent, all_of
 from freehold.cli.people import decided
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
-from freehold.cli.tags_apply import see_done
+from freehold.cli.tags_apply import ask_to_apply, audit_approvals, see_done
 from freehold.cli.tags_plan import plans_of
 from freehold.cli.tags_text import print_plan
 from freehold.cli.terminal import escaped, say, tell
@@ -74,15 +74,16 @@ async def _edit(target: Access, name: str, namespace: str, patience: float, *, a
         edits, plans = found
         for each in plans:
             print_plan(each)
-        if ask and not await agreed("Apply?"):
-            raise CliError("nothing was applied")
+        digests = {each.object: each.digest for each in plans if each.digest and ask}
+        if ask:
+            await ask_to_apply(approves=bool(digests))
         for edit in edits:
             await session.client.replace(edit.resource, edit.wanted)
             subject = f"{edit.resource.kind} {key_of(edit.wanted)}"
             say(f"{subject}: edited")
             if target.state is not None:
                 decided(target.state, session, subject, "edited (tags edit)", {"spec": edit.wanted.get("spec")})
-        digests = {each.object: each.digest for each in plans if each.digest and ask}
+        audit_approvals(target, session, digests)
         await see_done(session, target, plans, digests, patience)
 
 
