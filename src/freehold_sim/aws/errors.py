@@ -97,7 +97,7 @@ CODES: Mapping[str, Codes] = {
     ),
     "s3": Codes(
         unknown="InvalidArgument",
-        missing="InvalidRequest",
+        missing="MissingRequestBodyError",
         wrong_type="MalformedXML",
         value="InvalidArgument",
         throttled=("SlowDown", 503),

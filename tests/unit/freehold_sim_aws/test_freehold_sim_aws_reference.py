@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from freehold_sim.aws.protocols.lengths import LENGTHS
 from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.settings import Lags, Quotas
 from harness.aws_limits import LIMITS
@@ -69,6 +70,12 @@ def test_the_limits_are_those_of_the_settings_and_each_has_its_test() -> None:
     for name, _, source, test in table("Limits"):
         assert "](https://" in source
         assert test.strip("`") == f"test_a_limit_is_reached[{name.strip('`')}]"
+
+
+def test_the_lengths_are_those_that_are_refused() -> None:
+    rows = table("Lengths")
+    assert {row[0].strip("`"): int(row[1]) for row in rows} == LENGTHS
+    assert all("](https://" in row[2] for row in rows)
 
 
 @pytest.fixture(scope="module")
