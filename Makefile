@@ -38,7 +38,7 @@ format: $(STAMP) ## rewrite to the house format
 	@$(BIN)/ruff format src tests benchmarks examples
 	@$(BIN)/ruff check --fix src tests benchmarks examples
 
-bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
+bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json; fails if a target is missed
 	@$(BIN)/python -m benchmarks
 
 crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds); goes on where it was stopped

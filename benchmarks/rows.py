@@ -9,6 +9,14 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
+class Explained:
+    """Why a target is missed: the most that the reason accounts for, and its arithmetic."""
+
+    most: float
+    why: str
+
+
+@dataclass(frozen=True)
 class Row:
     """``target`` is the most that is allowed, None when the figure is only told. ``source`` says where the
     target, or the peer's figure, comes from."""
@@ -19,10 +27,16 @@ class Row:
     target: float | None = None
     peer: str = ""
     source: str = ""
+    explained: Explained | None = None
 
     @property
     def ok(self) -> bool:
         return self.target is None or self.value <= self.target
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the target is met, or missed by no more than the row explains."""
+        return self.ok or (self.explained is not None and self.value <= self.explained.most)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -35,7 +49,24 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
 
 
+def verdict(rows: Sequence[Row]) -> tuple[str, int]:
+    """Return what is told of the missed rows, a line each, and the exit code: 1 if one of them is not accepted."""
+    lines = [_missed(row) for row in rows if not row.ok]
+    return "\n".join(lines), int(not all(row.accepted for row in rows))
+
+
+def _missed(row: Row) -> str:
+    text = f"missed: {row.name}: {row.value:g} {row.unit} (target {row.target:g})"
+    if row.explained is None:
+        return text
+    limit = "" if row.accepted else f"; explained is up to {row.explained.most:g}"
+    return f"{text}{limit}: {row.explained.why}"
+
+
 def write(rows: Sequence[Row], path: Path) -> None:
     """A list of objects, sorted by name, so that two runs can be compared."""
     found = [{**asdict(row), "ok": row.ok} for row in sorted(rows, key=lambda r: r.name)]
+    for each in found:
+        if each["explained"] is None:
+            del each["explained"]
     path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")

@@ -57,11 +57,11 @@ def main() -> None:
     """Answer commands until the input ends."""
     from awscli.clidriver import create_clidriver
 
-    answers = os.fdopen(os.dup(1), "w")
+    answers, driver = os.fdopen(os.dup(1), "w"), create_clidriver()  # a new driver reads the service models again
     for line in sys.stdin:
         output, errors = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-            code = create_clidriver().main(json.loads(line))
+            code = driver.main(json.loads(line))
         print(json.dumps([code, output.getvalue(), errors.getvalue()]), file=answers, flush=True)
 
 

@@ -97,7 +97,7 @@ CODES: Mapping[str, Codes] = {
     ),
     "s3": Codes(
         unknown="InvalidArgument",
-        missing="InvalidRequest",
+        missing="MissingRequestBodyError",
         wrong_type="MalformedXML",
         value="InvalidArgument",
         throttled=("SlowDown", 503),
@@ -112,6 +112,7 @@ CODES: Mapping[str, Codes] = {
 
 _QUOTA_CODES: Mapping[str, str] = {
     "ec2.CreateVpc": "VpcLimitExceeded",
+    "ec2.AssociateVpcCidrBlock": "CidrLimitExceeded",
     "ec2.CreateSubnet": "SubnetLimitExceeded",
     "ec2.CreateInternetGateway": "InternetGatewayLimitExceeded",
     "ec2.AllocateAddress": "AddressLimitExceeded",
@@ -121,6 +122,7 @@ _QUOTA_CODES: Mapping[str, str] = {
     "ec2.CreateSecurityGroup": "SecurityGroupLimitExceeded",
     "ec2.AuthorizeSecurityGroupIngress": "RulesPerSecurityGroupLimitExceeded",
     "ec2.AuthorizeSecurityGroupEgress": "RulesPerSecurityGroupLimitExceeded",
+    "ec2.CreateNetworkInterface": "NetworkInterfaceLimitExceeded",
     "ec2.CreateVpcEndpoint": "VpcEndpointLimitExceeded",
     "ec2.RunInstances": "VcpuLimitExceeded",
     "elb.CreateLoadBalancer": "TooManyLoadBalancers",
@@ -179,7 +181,7 @@ def of_fault(service: str, operation: str, fault: Fault) -> Refused:
     return refused
 
 
-def quota(service: str, operation: str, message: str) -> Refused:
-    """Return the refusal of a create that is over a quota."""
-    code, status = CODES[service].quota
-    return Refused(_QUOTA_CODES.get(f"{service}.{operation}", code), message, status)
+def quota(service: str, operation: str, message: str, code: str = "") -> Refused:
+    """Return the refusal of a create that is over a quota; `code` is that of a quota which several operations have."""
+    general, status = CODES[service].quota
+    return Refused(code or _QUOTA_CODES.get(f"{service}.{operation}", general), message, status)

@@ -76,22 +76,31 @@ def _joined(body: bytes) -> bytes:
 
 def parameters(asked: Asked) -> dict[str, Any]:
     """Return the validated parameters; raises Invalid."""
-    operation, protocol = asked.operation, asked.service.protocol
+    operation = asked.operation
     if operation is None:
         raise Invalid(Wrong.UNKNOWN, asked.action)
-    shape = operation.input_shape
+    try:
+        params = _sent(asked, operation)
+        validate(params, operation.input_shape)
+    except Invalid as invalid:
+        if asked.service.protocol == "rest-xml":
+            raise rest.as_s3(invalid, operation.input_shape) from None
+        raise
+    return params
+
+
+def _sent(asked: Asked, operation: OperationModel) -> dict[str, Any]:
+    shape, protocol = operation.input_shape, asked.service.protocol
     match protocol:
         case "ec2" | "query":
-            params = query.read(asked.fields, shape, ec2=protocol == "ec2")
+            return query.read(asked.fields, shape, ec2=protocol == "ec2")
         case "json":
             sent = json_body.load(asked.request.body)
             if shape is None and sent:
                 raise Invalid(Wrong.UNKNOWN, min(sent))
-            params = json_body.read(sent, shape) if shape is not None else {}
+            return json_body.read(sent, shape) if shape is not None else {}
         case _:
-            params = rest.read(operation, asked.request, asked.fields, protocol)
-    validate(params, shape)
-    return params
+            return rest.read(operation, asked.request, asked.fields, protocol)
 
 
 def reply(asked: Asked, values: Mapping[str, Any], request_id: str) -> Response:

@@ -4,19 +4,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.aws_cli import Cli
+from harness.aws_cli_kinds import KINDS, TAG, Made, tags_in
 from harness.simulated_aws import KEY, TRUST
 
 SPEED = 2000
 """Simulated seconds in a second: waiters find what they wait for at their first look, or soon."""
 
-_LONG_WAITED = ("create_cluster", "delete_cluster", "create_nodegroup", "delete_nodegroup")
-"""The CLI looks only every 30 real seconds for these."""
+QUICK = 0.001
+"""What every delay is multiplied by: the CLI looks only every 15 or 30 real seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def aws(tmp_path_factory: Any) -> Iterator[Cli]:
     """The CLI of an account of a simulator that runs as a process of its own, beside an IBM Cloud."""
     folder = tmp_path_factory.mktemp("sim")
     ready, settings = folder / "ready.json", folder / "settings.json"
-    delays = {"nat_gateway_listed": 1e6, "instance_listed": 1e6, **dict.fromkeys(_LONG_WAITED, 10)}
+    delays = {"nat_gateway_listed": 1e6, "instance_listed": 1e6, "scale": QUICK}
     settings.write_text(json.dumps({"delays": delays}))
     command = [sys.executable, "-m", "freehold_sim", "--cloud", "aws", "--cloud", "ibm", "--speed", str(SPEED)]
     process = subprocess.Popen(
@@ -54,7 +56,7 @@ def _tags(kind: str) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def network(aws: Cli) -> dict[str, Any]:
+def network(aws: Cli) -> Iterator[dict[str, Any]]:
     vpc = aws("ec2", "create-vpc", "--cidr-block", "10.0.0.0/16", *_tags("vpc"))["Vpc"]["VpcId"]
     aws("ec2", "wait", "vpc-available", "--vpc-ids", vpc)
     gateway = aws("ec2", "create-internet-gateway", *_tags("internet-gateway"))["InternetGateway"]["InternetGatewayId"]
@@ -64,7 +66,12 @@ def network(aws: Cli) -> dict[str, Any]:
         where = ("--vpc-id", vpc, "--cidr-block", f"10.0.{number}.0/24", "--availability-zone", f"us-east-1{zone}")
         subnets.append(aws("ec2", "create-subnet", *where, *_tags("subnet"))["Subnet"]["SubnetId"])
     aws("ec2", "wait", "subnet-available", "--subnet-ids", *subnets)
-    return {"vpc": vpc, "gateway": gateway, "subnets": subnets}
+    yield {"vpc": vpc, "gateway": gateway, "subnets": subnets}
+    for subnet in subnets:
+        aws("ec2", "delete-subnet", "--subnet-id", subnet)
+    aws("ec2", "detach-internet-gateway", "--internet-gateway-id", gateway, "--vpc-id", vpc)
+    aws("ec2", "delete-internet-gateway", "--internet-gateway-id", gateway)
+    aws("ec2", "delete-vpc", "--vpc-id", vpc)
 
 
 def test_nat_gateways_with_their_waiters(aws: Cli, network: dict[str, Any]) -> None:
@@ -105,19 +112,6 @@ def test_routes_and_groups(aws: Cli, network: dict[str, Any]) -> None:
     tags = aws("ec2", "describe-tags", "--filters", f"Name=resource-id,Values={group}")["Tags"]
     assert {(tag["Key"], tag["Value"]) for tag in tags} == {("own", "1"), ("a", "b")}
     aws("ec2", "delete-security-group", "--group-id", group)
-
-
-def test_instances_with_their_waiters(aws: Cli, network: dict[str, Any]) -> None:
-    made = aws(
-        "ec2", "run-instances", "--image-id", "ami-0a0000000000000c1", "--instance-type", "t3.micro", "--subnet-id",
-        network["subnets"][1], "--user-data", "hello", *_tags("instance"),
-    )["Instances"][0]["InstanceId"]  # fmt: skip
-    for waiter in ("instance-exists", "instance-running", "instance-status-ok"):
-        aws("ec2", "wait", waiter, "--instance-ids", made)
-    aws("ec2", "terminate-instances", "--instance-ids", made)
-    aws("ec2", "wait", "instance-terminated", "--instance-ids", made)
-    shown = aws("ec2", "describe-instances", "--filters", "Name=tag:own,Values=1")["Reservations"][0]["Instances"][0]
-    assert shown["State"]["Name"] == "terminated"
 
 
 def test_load_balancers_with_their_waiters(aws: Cli, network: dict[str, Any]) -> None:
@@ -186,27 +180,21 @@ def test_iam_s3_secrets_parameters(aws: Cli) -> None:
     assert "ParameterNotFound" in aws.fails("ssm", "get-parameter", "--name", "/none")
 
 
-def test_eks_with_its_waiters(aws: Cli, network: dict[str, Any]) -> None:
-    role = aws("iam", "create-role", "--role-name", "eks", "--assume-role-policy-document", TRUST)["Role"]["Arn"]
-    subnets = f"subnetIds={','.join(network['subnets'])}"
-    aws("eks", "create-cluster", "--name", "one", "--role-arn", role, "--resources-vpc-config", subnets)
-    aws("eks", "wait", "cluster-active", "--name", "one")
-    node = ("--cluster-name", "one", "--nodegroup-name", "n")
-    aws("eks", "create-nodegroup", *node, "--node-role", role, "--subnets", *network["subnets"])
-    aws("eks", "wait", "nodegroup-active", *node)
-    addon = ("--cluster-name", "one", "--addon-name", "coredns")
-    aws("eks", "create-addon", *addon, "--tags", "a=b")
-    aws("eks", "wait", "addon-active", *addon)
-    aws("eks", "delete-addon", *addon)
-    aws("eks", "wait", "addon-deleted", *addon)
-    aws("eks", "delete-nodegroup", *node)
-    aws("eks", "wait", "nodegroup-deleted", *node)
-    arn = aws("eks", "describe-cluster", "--name", "one")["cluster"]["arn"]
-    aws("eks", "tag-resource", "--resource-arn", arn, "--tags", "a=b,c=d")
-    aws("eks", "untag-resource", "--resource-arn", arn, "--tag-keys", "a", "c")
-    assert aws("eks", "list-tags-for-resource", "--resource-arn", arn)["tags"] == {}
-    aws("eks", "delete-cluster", "--name", "one")
-    aws("eks", "wait", "cluster-deleted", "--name", "one")
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_from_its_birth_to_its_end(aws: Cli, name: str) -> None:
+    """Create, describe, tag, delete, gone, with the waiters that the CLI has for it; and so all that it needs."""
+    kind = KINDS[name]
+    with closing(Made(aws)) as made:
+        own = made.make(name)
+        assert own["id"] in json.dumps(made.run(kind.describe, own))
+        if kind.tag:
+            made.run(kind.tag, own)
+        assert TAG in tags_in(made.run(kind.tagged or kind.describe, own))
+        if kind.untag:
+            made.run(kind.untag, own)
+            assert TAG not in tags_in(made.run(kind.tagged or kind.describe, own))
+        made.remove_last()
+        assert kind.gone in str(aws.run(*made.words(kind.describe, own)))
 
 
 def test_what_is_not_served_is_said_by_name(aws: Cli) -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from freehold_sim.aws.settings import Quotas
 from harness.simulated_aws import refused, tagged
 
 ANY = [{"CidrIp": "0.0.0.0/0"}]
@@ -331,32 +330,7 @@ def test_a_route_stays_within_its_network(sim: Any) -> None:
         sim.ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId="igw-0")
 
 
-# -- quotas, dry runs, missing ids ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("quota", "make", "code"),
-    [
-        ({"vpcs": 1}, lambda sim, vpc: sim.vpc(), "VpcLimitExceeded"),
-        ({"addresses": 0}, lambda sim, vpc: sim.ec2.allocate_address(), "AddressLimitExceeded"),
-        ({"internet_gateways": 0}, lambda sim, vpc: sim.gateway(vpc), "InternetGatewayLimitExceeded"),
-        ({"security_groups": 1}, lambda sim, vpc: sim.group(vpc), "SecurityGroupLimitExceeded"),
-        ({"subnets_per_vpc": 0}, lambda sim, vpc: sim.subnet(vpc), "SubnetLimitExceeded"),
-        ({"route_tables_per_vpc": 1}, lambda sim, vpc: sim.ec2.create_route_table(VpcId=vpc),
-         "RouteTableLimitExceeded"),
-        ({"nat_gateways_per_zone": 0}, lambda sim, vpc: sim.nat(sim.subnet(vpc)), "NatGatewayLimitExceeded"),
-        ({"rules_per_group": 0},
-         lambda sim, vpc: sim.ec2.authorize_security_group_ingress(GroupId=sim.group(vpc), IpPermissions=rule()),
-         "RulesPerSecurityGroupLimitExceeded"),
-        ({"instances": 0}, lambda sim, vpc: sim.instance(sim.subnet(vpc)), "VcpuLimitExceeded"),
-    ],
-    ids=lambda each: str(each) if isinstance(each, str) else None,
-)  # fmt: skip
-def test_quotas_have_codes_of_their_own(make_sim: Any, quota: dict[str, int], make: Any, code: str) -> None:
-    sim = make_sim(quotas=Quotas(**quota))
-    vpc = sim.vpc()
-    with refused(code):
-        make(sim, vpc)
+# -- dry runs, missing ids ------------------------------------------------------------------------------------
 
 
 def test_a_dry_run_says_so_and_does_nothing(sim: Any) -> None:

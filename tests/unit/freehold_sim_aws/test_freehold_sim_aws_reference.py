@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from freehold_sim.aws.protocols.lengths import LENGTHS
 from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.settings import Lags, Quotas
+from harness.aws_limits import LIMITS
 from harness.aws_script import STEPS, run
 
 ROOT = Path(__file__).parents[3]
@@ -61,10 +63,19 @@ def test_every_rule_and_state_has_a_source_and_a_test(heading: str) -> None:
         assert "](https://" in row[2], row
 
 
-def test_the_limits_are_those_of_the_settings() -> None:
+def test_the_limits_are_those_of_the_settings_and_each_has_its_test() -> None:
     listed = {row[0].strip("`"): int(row[1]) for row in table("Limits")}
     assert listed == asdict(Quotas())
-    assert all("](https://" in row[2] for row in table("Limits"))
+    assert listed.keys() == LIMITS.keys()
+    for name, _, source, test in table("Limits"):
+        assert "](https://" in source
+        assert test.strip("`") == f"test_a_limit_is_reached[{name.strip('`')}]"
+
+
+def test_the_lengths_are_those_that_are_refused() -> None:
+    rows = table("Lengths")
+    assert {row[0].strip("`"): int(row[1]) for row in rows} == LENGTHS
+    assert all("](https://" in row[2] for row in rows)
 
 
 @pytest.fixture(scope="module")

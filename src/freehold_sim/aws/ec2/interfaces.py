@@ -23,7 +23,11 @@ def groups_of(call: Call, vpc: str, idents: list[str] | None) -> list[dict[str, 
         if group["view"]["VpcId"] != vpc:
             text = f"You have specified two resources that belong to different networks: {group['id']} and {vpc}"
             raise Refused("InvalidParameterValue", text)
-    full(call, len(found) - 1, call.settings.quotas.groups_per_interface, "security groups of an interface")
+    what = "Instance" if call.operation in {"RunInstances", "ModifyInstanceAttribute"} else "Interface"
+    full(
+        call, len(found) - 1, call.settings.quotas.groups_per_interface, "security groups of an interface",
+        f"SecurityGroupsPer{what}LimitExceeded",
+    )  # fmt: skip
     return [{"GroupId": group["id"], "GroupName": group["view"]["GroupName"]} for group in found]
 
 

@@ -88,10 +88,10 @@ def tags_for(call: Call, *kinds: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def full(call: Call, held: int, most: int, what: str) -> None:
+def full(call: Call, held: int, most: int, what: str, code: str = "") -> None:
     """Refuse the create if `held` resources are as many as the quota allows."""
     if held >= most:
-        raise quota(call.service, call.operation, f"The maximum number of {what} has been reached.")
+        raise quota(call.service, call.operation, f"The maximum number of {what} has been reached.", code)
 
 
 def dependency(text: str) -> Refused:

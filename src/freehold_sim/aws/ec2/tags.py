@@ -10,7 +10,7 @@ from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.ec2.describing import matching, named_exactly, paged_rows
 from freehold_sim.aws.ec2.kinds import Kind, find
 from freehold_sim.aws.ec2.resources import TAGGABLE
-from freehold_sim.aws.tagging import MUST_NOT_BE_RESERVED, checked_tags, too_many
+from freehold_sim.aws.tagging import checked_tags, too_many, why_not
 from freehold_sim.aws.world import Record
 
 _MOST_RESOURCES = 1000
@@ -30,9 +30,10 @@ def _resources(call: Call) -> list[Record]:
 
 
 def create_tags(call: Call) -> dict[str, Any]:
-    records, tags = _resources(call), checked_tags(call, call.params["Tags"])
+    tags = checked_tags(call, call.params["Tags"])
     if not tags:
         raise Refused("MissingParameter", "The request must contain the parameter Tag")
+    records = _resources(call)
     if any(len({**record["tags"], **tags}) > call.settings.quotas.tags for record in records):
         raise too_many(call)
     for record in records:
@@ -42,9 +43,11 @@ def create_tags(call: Call) -> dict[str, Any]:
 
 def delete_tags(call: Call) -> dict[str, Any]:
     """Delete tags. A key alone goes with any value, a key with a value only with this value; no tags means all."""
-    records, given = _resources(call), call.params.get("Tags", [])
-    if any(str(tag.get("Key", "")).lower().startswith("aws:") for tag in given):
-        raise Refused("InvalidParameterValue", MUST_NOT_BE_RESERVED)
+    given = call.params.get("Tags", [])
+    for tag in given:
+        if problem := why_not(tag.get("Key", ""), tag.get("Value", "")):
+            raise Refused("InvalidParameterValue", problem)
+    records = _resources(call)
     for record in records:
         kept = {key: value for key, value in record["tags"].items() if not _goes(key, value, given)}
         call.world.set_tags(record, kept, call.now)

@@ -101,13 +101,19 @@ def read(operation: OperationModel, request: Request, variables: Mapping[str, st
                 _read_query(request, name, inner, found)
             case "header":
                 if (text := request.headers.get(where["name"].lower())) is not None:
-                    found[name] = to_scalar(inner.type_name, text, name)
+                    found[name] = _from_header(text, name, inner)
             case "headers":
                 found[name] = _prefixed(request, where["name"].lower())
     if unknown := request.query.keys() - _query_names(operation):
         raise Invalid(Wrong.UNKNOWN, min(unknown))
     found.update(_read_body(shape, request.body, protocol))
     return found
+
+
+def _from_header(text: str, name: str, shape: Shape) -> Any:
+    if shape.type_name == "list":
+        return [part.strip() for part in text.split(",")]
+    return to_scalar(shape.type_name, text, name)
 
 
 def _read_query(request: Request, name: str, shape: Shape, found: dict[str, Any]) -> None:
@@ -144,11 +150,13 @@ def _read_body(shape: Shape, body: bytes, protocol: str) -> dict[str, Any]:
             return {payload: body if inner.type_name == "blob" else body.decode()} if body else {}
         if not body:
             return {}
-        return {payload: _read_xml(body, inner) if protocol == "rest-xml" else json_body.read(_json(body), inner)}
+        return {
+            payload: _read_xml(body, inner, payload) if protocol == "rest-xml" else json_body.read(_json(body), inner)
+        }
     if not body:
         return {}
     if protocol == "rest-xml":
-        return _read_xml(body, shape)
+        return _read_xml(body, shape, "")
     in_body = {n: s for n, s in members(shape).items() if not s.serialization.get("location")}
     sent = json_body.load(body)
     known = {inner.serialization.get("name", name) for name, inner in in_body.items()}
@@ -162,17 +170,20 @@ def _json(body: bytes) -> Any:
     return json_body.load(body)
 
 
-def _read_xml(body: bytes, shape: Shape) -> dict[str, Any]:
+def _read_xml(body: bytes, shape: Shape, path: str) -> dict[str, Any]:
     try:
         root = ElementTree.fromstring(body)  # noqa: S314 (a simulator on the loopback interface; expat limits entities)
     except ElementTree.ParseError:
-        raise Invalid(Wrong.TYPE, "", "the body is not well-formed XML") from None
-    found: dict[str, Any] = _from_element(root, shape, "")
+        raise Invalid(Wrong.TYPE, path, "the body is not well-formed XML") from None
+    found: dict[str, Any] = _from_element(root, shape, path)
     return found
 
 
 def _from_element(element: ElementTree.Element, shape: Shape, path: str) -> Any:
     kind = shape.type_name
+    nested = kind in {"structure", "list"}
+    if (nested and (element.text or "").strip()) or (not nested and len(element)):
+        raise Invalid(Wrong.TYPE, path, f"must be of type {kind}")
     if kind == "structure":
         return _structure_from(element, shape, path)
     if kind == "list":
@@ -198,3 +209,18 @@ def _structure_from(element: ElementTree.Element, shape: Shape, path: str) -> di
         else:
             found[name] = _from_element(child, inner, here)
     return found
+
+
+def as_s3(invalid: Invalid, shape: Shape | None) -> Invalid:
+    """Return a mistake as S3 sees it: one code for a body that does not fit its schema, another for the rest.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+    """
+    first, inside, _ = invalid.path.partition(".")
+    inner = members(shape).get(first) if shape is not None else None
+    wrong = invalid.wrong
+    if inner is None or inner.serialization.get("location"):
+        wrong = Wrong.VALUE if wrong is Wrong.TYPE else wrong
+    elif inside or wrong is not Wrong.MISSING:
+        wrong = Wrong.TYPE
+    return Invalid(wrong, invalid.path, invalid.detail)

@@ -7,6 +7,7 @@ from botocore.model import Shape
 
 from freehold_sim.aws.models import member, members
 from freehold_sim.aws.protocols.invalid import Invalid, Wrong
+from freehold_sim.aws.protocols.lengths import most_characters
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "structure": (dict,), "map": (dict,), "list": (list,), "string": (str,), "character": (str,),
@@ -59,8 +60,11 @@ def _check_structure(value: Mapping[str, Any], shape: Shape, path: str) -> Itera
     for name, each in value.items():
         if name not in known:
             yield Invalid(Wrong.UNKNOWN, f"{path}{dot}{name}")
-        else:
-            yield from _check(each, known[name], f"{path}{dot}{name}")
+            continue
+        yield from _check(each, known[name], f"{path}{dot}{name}")
+        most = most_characters(shape, name)
+        if most is not None and isinstance(each, str) and len(each) > most:
+            yield Invalid(Wrong.LENGTH, f"{path}{dot}{name}", f"has length {len(each)}, the most is {most}")
 
 
 def _check_scalar(value: Any, shape: Shape, path: str) -> Iterator[Invalid]:
