@@ -242,6 +242,18 @@ MUTANTS = (
         "pass",
         "a record that went with its head reads as: nothing was ever written",
     ),
+    _work(
+        "TagWork.carry_out",
+        "if known.has_head:",
+        "if True:",
+        "a first write that only removes keys of others makes the whole record read as lost",
+    ),
+    _metadata(
+        "MetadataReconciler._work",
+        "if known.has_head and",
+        "if",
+        "a crash between the first shard and the head, and another one, make the record read as lost",
+    ),
     _part(
         "record_of_part",
         "was if refusal is Refusal.DEFINITE else before",

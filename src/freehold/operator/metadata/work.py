@@ -89,7 +89,8 @@ class TagWork:
         if not todo:
             await self._witness(known)
             return outcome
-        await self.begin()
+        if known.has_head:  # else nothing is on record: only keys of others are removed
+            await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             sent = turned(batches(some), planned.turn)
