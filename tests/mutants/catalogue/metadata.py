@@ -128,6 +128,13 @@ MUTANTS = (
         "pass",
         "a digest that was approved once approves an equal plan for ever",
     ),
+    Mutant(
+        "operator/metadata/means.py",
+        "Means.work",
+        "resource, raw = (CLOUD_METADATAS, cloud) if cloud else (PROVIDERS[provider.kind], dict_of(provider))",
+        "resource, raw = (PROVIDERS[provider.kind], dict_of(provider))",
+        "whoever may annotate the object of one provider approves what a CloudMetadata asks for",
+    ),
     _writes(
         "_Sending._free",
         "before.update(batch.targets)",
@@ -250,8 +257,8 @@ MUTANTS = (
     ),
     _metadata(
         "MetadataReconciler._work",
-        "if known.has_head and",
-        "if",
+        "if unsigned and known.has_head and",
+        "if unsigned and",
         "a crash between the first shard and the head, and another one, make the record read as lost",
     ),
     _part(

@@ -26,6 +26,7 @@ from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, r
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, witnessed, writer_of
 from freehold.tagging import sync_period
+from freehold.tagging.approval import NARROW, RETAIN, Approver
 from freehold.tagging.configuration import Configuration
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
@@ -221,7 +222,8 @@ class Means:
         A person approves on that one, else on the provider's object.
         """
         resource, raw = (CLOUD_METADATAS, cloud) if cloud else (PROVIDERS[provider.kind], dict_of(provider))
-        approved = str((raw["metadata"].get("annotations") or {}).get(names.APPROVE_TAGS_ANNOTATION, ""))
+        given = str((raw["metadata"].get("annotations") or {}).get(names.APPROVE_TAGS_ANNOTATION, ""))
+        approver = Approver(resource.kind, *key_of(raw), given, NARROW if cloud else RETAIN)
         return TagWork(
             store=self.record,
             ring=ring,
@@ -232,7 +234,7 @@ class Means:
             may_go=lambda: self.grants() == grants,
             beside=lambda resources: self._beside(provider, cloud, resources),
             used=lambda digest: self._used(resource, raw, digest),
-            approved=approved,
+            approver=approver,
         )
 
     def _beside(self, provider: Provider, cloud: Json | None, resources: frozenset[str]) -> frozenset[str] | None:

@@ -116,9 +116,9 @@ class MetadataReconciler:
         except RecordKeyMissing as problem:
             means.rings.missed()
             return Refused(names.REASON_KEY_MISSING, str(problem))
-        if known.has_head and writer_of(provider, ring).begun is Begun.NOT_YET:
-            if known.written_for(demand.claim.claimant.uid):
-                await means.sign(provider, ring)  # somebody took the annotation off
+        unsigned = writer_of(provider, ring).begun is Begun.NOT_YET
+        if unsigned and known.has_head and known.written_for(demand.claim.claimant.uid):
+            await means.sign(provider, ring)  # somebody took the annotation off
         if means.stored.providers() is None:
             return OBJECTS_UNKNOWN
         others = await self._others(demand, ring, grants, provider)

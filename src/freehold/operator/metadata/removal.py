@@ -34,10 +34,10 @@ from freehold.reconcilers.metadata.granting import removal_granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused
 from freehold.reconcilers.metadata.writer import writer_of
+from freehold.tagging.approval import RETAIN
 from freehold.tagging.conflicts import Claim
 
-_ADVICE = "or set spec.deletionPolicy: Retain, and the tags stay"
-
+_ADVICE: Final = f"or {RETAIN}"
 
 LATE_SECONDS: Final = 60.0
 """After which a write that was under way, in another process too, has taken effect: it is not sent after 30 s."""

@@ -17,7 +17,7 @@ from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.writes import Written, carry_out
 from freehold.reconcilers.metadata.fleet import recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
-from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, Risk, approval, risk
+from freehold.tagging.approval import ApprovalNeeded, Approved, Approver, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Proof, Record, RecordLost
@@ -51,9 +51,7 @@ class TagWork:
     """What it takes for one object. ``begin`` notes on it that something is written for it, ``note`` what
     the record has counted since (StoredRecord.witnessed). ``may_go``: asked before each call.
     ``beside`` is told the resources that lose something, and has those that others have for the same object (Risks).
-    ``used`` takes an approval back: it was for what has been done.
-
-    ``approved``: the digests that a person approved, or empty.
+    ``used`` takes an approval back: it was for what has been done. ``approver``: where a person approves.
     """
 
     store: TagRecord
@@ -65,7 +63,7 @@ class TagWork:
     may_go: Callable[[], bool]
     beside: Callable[[frozenset[str]], frozenset[str] | None]
     used: Callable[[str], Awaitable[None]]
-    approved: str
+    approver: Approver
 
     async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
         """``outcome``: what is known by now. Raises StaleObject and KubeError."""
@@ -110,7 +108,7 @@ class TagWork:
             return NotNeeded(0)
         if beside is None or outcome.unasked:
             return NotCounted.YET
-        answer = approval(changing, self.configuration.approve_above, self.approved, {*beside, *outcome.failed})
+        answer = approval(changing, self.configuration.approve_above, self.approver, {*beside, *outcome.failed})
         passing = any(not isinstance(error, NeedsPerson) for error in outcome.failed.values())
         return NotCounted.YET if passing and isinstance(answer, ApprovalNeeded) else answer
 
