@@ -24,6 +24,7 @@ _plan = partial(Mutant, "tagging/plan.py")
 _trouble = partial(Mutant, "operator/metadata/trouble.py")
 _part = partial(Mutant, "tagging/part_done.py")
 _status = partial(Mutant, "reconcilers/metadata/status.py")
+_active = partial(Mutant, "reconcilers/metadata/active_list.py")
 
 MUTANTS = (
     _fleet(
@@ -416,6 +417,30 @@ MUTANTS = (
         "each.classifiers.keys_that_select(resource)",
         "each.classifiers.keys",
         "a classifier that nothing has keeps a key from being written",
+    ),
+    _active(
+        "on_all",
+        "carried_out if key in written else",
+        "True if key in written else",
+        "a tag that waits for an approval, or was refused, is listed as active",
+    ),
+    _active(
+        "on_all",
+        "else value in tags.get(key, ())",
+        "else True",
+        "a tag is listed as active on resources where somebody else's value stays",
+    ),
+    _active(
+        "active_list",
+        "if outcome.has_unseen:",
+        "if False:",
+        "a tag is listed as active on resources of which nothing is known",
+    ),
+    _active(
+        "active_list",
+        "if outcome.selected else {}",
+        "",
+        "tags are listed as active although no resource was found",
     ),
     _status(
         "_passes_by",

@@ -13,6 +13,7 @@ from typing import Any, Final
 from freehold.api import conditions as api_conditions
 from freehold.api.conditions import Observation
 from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.reconcilers.metadata.active_list import active_list
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.classifiers import ONLY_WHEN_NAMED
@@ -83,7 +84,7 @@ def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetim
     flat = Observation(APPLIED, applied.status, applied.reason, _ready_message(applied, _PROVIDER_READY))
     status = _status(raw, observed, flat, now)
     if isinstance(outcome, Outcome):
-        status["resourcetags"] = dict(outcome.applied)
+        status["resourcetags"] = active_list(status.get("resourcetags") or {}, outcome)
     return status
 
 
