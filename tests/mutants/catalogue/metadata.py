@@ -13,6 +13,7 @@ _writer = partial(Mutant, "reconcilers/metadata/writer.py")
 _pass = partial(Mutant, "operator/metadata/one_pass.py")
 _work = partial(Mutant, "operator/metadata/work.py")
 _telling = partial(Mutant, "operator/metadata/telling.py")
+_speaking = partial(Mutant, "operator/metadata/speaking.py")
 _removal = partial(Mutant, "operator/metadata/removal.py")
 _accounts = partial(Mutant, "operator/metadata/accounts_aws.py")
 _controller = partial(Mutant, "operator/metadata/controller.py")
@@ -281,10 +282,52 @@ MUTANTS = (
         "without a permission each pass costs two calls for each resource",
     ),
     _telling(
-        "_speaks_for",
-        "and not any(_age(each) < _age(cloud) for each in speaking)",
-        "",
+        "_tell_part",
+        "if speaking is cloud:",
+        "if speaking is not None:",
         "two that refer to one object write its status in turns, for ever",
+    ),
+    _speaking(
+        "speaker",
+        "if isinstance(demand, Demand)",
+        "",
+        "an object that is refused says of tags that are as wanted that nothing is done",
+    ),
+    _speaking(
+        "_speaking",
+        '"deletionTimestamp" not in each["metadata"] and',
+        "",
+        "an object in deletion, of which nothing is done, keeps the others from telling what is so",
+    ),
+    _speaking(
+        "referred",
+        "if grants is None or not means.stored.knows_clouds():",
+        "if False:",
+        "a process that has just begun says of every object that nobody refers to it",
+    ),
+    _speaking(
+        "referred",
+        "if means.namespace and",
+        "if False and",
+        "operators of two namespaces write one status in turns",
+    ),
+    _controller(
+        "Caches.knows_clouds",
+        "return self._controller().follower(CLOUD_METADATAS).state is State.SYNCED",
+        "return True",
+        "a watch of CloudMetadata that has not begun reads as: nobody refers to any object",
+    ),
+    _metadata(
+        "MetadataReconciler._give_up",
+        "self._referred.pop(key, frozenset())",
+        "frozenset()",
+        "an object that nobody keeps any more reads as applied for ever",
+    ),
+    _removal(
+        "TagRemoval.reconcile",
+        "if await tell_unreferred(self._means, provider) is Referred.UNKNOWN:",
+        "if False:",
+        "what was given up while no process ran reads as applied for ever",
     ),
     _plan(
         "_Planner._acts",
@@ -498,10 +541,10 @@ MUTANTS = (
         "if False:",
         "what is listed for deletion is ignored without a word where the opcode is another",
     ),
-    _telling(
-        "_speaks_for",
-        "if refusal_of_reference(grants, key_of(each).namespace, reference) is None",
-        "",
+    _speaking(
+        "_speaking",
+        "if refers and refusal_of_reference(grants, key_of(each).namespace, reference) is None:",
+        "if refers:",
         "a stranger's namespace writes the status of our tags",
     ),
     _writer(

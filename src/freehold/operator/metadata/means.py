@@ -23,7 +23,7 @@ from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.work import TagWork
 from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
-from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, witnessed, writer_of
 from freehold.tagging import sync_period
 from freehold.tagging.approval import NARROW, RETAIN, Approver
@@ -65,6 +65,10 @@ class Stored(Protocol):
     """All objects that are known, as watches show them."""
 
     def clouds(self) -> Sequence[Json]: ...
+
+    def knows_clouds(self) -> bool:
+        """Whether these are all."""
+        ...
 
     def providers(self) -> Sequence[Provider] | None:
         """None where it is not known which there are."""
@@ -120,7 +124,10 @@ def _versions(
 
 @dataclass(frozen=True)
 class Means:
-    """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none."""
+    """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none.
+
+    ``namespace``: of the objects that are served, empty for all.
+    """
 
     client: Client
     stored: Stored
@@ -131,6 +138,7 @@ class Means:
     recorder: Recorder
     fraction: Callable[[], float]
     regions: tuple[str, ...] = ()
+    namespace: str = ""
     configuration: Configuration = field(default_factory=Configuration)
     observe: Observer = nobody
     """Told what each pass of a CloudMetadata came to."""
@@ -138,6 +146,8 @@ class Means:
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
     remembered: dict[str, _Remembered] = field(default_factory=dict)
     """By the uid of a CloudMetadata."""
+    references: dict[str, tuple[str, tuple[Reference, ...]]] = field(default_factory=dict)
+    """By the uid of a CloudMetadata: its resourceVersion, and the objects that it refers to."""
     parsed_grants: dict[tuple[tuple[str, str], ...], Grants] = field(default_factory=dict)
     """By what they were parsed from; the last ones only."""
 
@@ -173,6 +183,15 @@ class Means:
             self.parsed_grants[versions] = grants_of(stored)
         return self.parsed_grants[versions]
 
+    def refers_to(self, cloud: Json, reference: Reference) -> bool:
+        uid, version = str(cloud["metadata"]["uid"]), str(cloud["metadata"].get("resourceVersion", ""))
+        known, found = self.references.get(uid, ("", ()))
+        if known != version or not version:
+            parsed = references_of(cloud)
+            found = () if isinstance(parsed, Refused) else parsed
+            self.references[uid] = version, found
+        return reference in found
+
     def demand(
         self, cloud: Json, reference: Reference, provider: Provider | None, ring: KeyRing, grants: Grants
     ) -> Demand | Refused:
@@ -190,8 +209,10 @@ class Means:
     def demands(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
         """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
         known = {each.reference: each for each in self.stored.providers() or ()} | {newest.reference: newest}
-        for old in self.remembered.keys() - {each["metadata"]["uid"] for each in self.stored.clouds()}:
-            del self.remembered[old]
+        there = {each["metadata"]["uid"] for each in self.stored.clouds()}
+        for old in (self.remembered.keys() | self.references.keys()) - there:
+            self.remembered.pop(old, None)
+            self.references.pop(old, None)
         return [each for cloud in self.stored.clouds() for each in self._demands_of(cloud, known, ring, grants)]
 
     def _demands_of(
@@ -245,7 +266,7 @@ class Means:
             return frozenset()
         uid, reference = cloud["metadata"]["uid"], provider.reference
         others = [
-            each for each in self.stored.clouds() if refers_to(each, reference) and each["metadata"]["uid"] != uid
+            each for each in self.stored.clouds() if self.refers_to(each, reference) and each["metadata"]["uid"] != uid
         ]
         return self.risks.of_others(provider, [each for each in others if "deletionTimestamp" not in each["metadata"]])
 

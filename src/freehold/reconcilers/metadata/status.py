@@ -45,6 +45,11 @@ _NONE: Final = (
 )
 _LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
 _ON_LOSS: Final = ". Put the ConfigMaps of the record back from the newest backup, or: freehold keys accept-record"
+_UNREFERRED: Final = Refused(
+    "NotReferred",
+    "no CloudMetadata refers to this object, so nothing is done for it; what was written stays on the resources. Name "
+    "it in spec.cloudprovider of a CloudMetadata, or delete it",
+)
 _NOWHERE: Final = (
     "carry tags of this object and are in no account and region that it names, so nothing is removed there: name them "
     "again in its spec (regions, role, identityRef), or set spec.deletionPolicy: Retain, and the tags stay"
@@ -86,6 +91,11 @@ def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetim
     if isinstance(outcome, Outcome):
         status["resourcetags"] = active_list(status.get("resourcetags") or {}, outcome)
     return status
+
+
+def of_unreferred(raw: Mapping[str, Any], now: datetime) -> Status:
+    """The status of a provider's object to which no CloudMetadata refers any more."""
+    return {**of_provider(raw, _UNREFERRED, now), "resourcetags": {}}
 
 
 def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Observation, now: datetime) -> Status:
