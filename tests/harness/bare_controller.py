@@ -48,6 +48,9 @@ class _Known:
     def clouds(self) -> Sequence[Json]:
         return self._all(CLOUD_METADATAS.kind)
 
+    def knows_clouds(self) -> bool:
+        return True
+
     def providers(self) -> Sequence[Provider]:
         return [Provider(AWS_METADATAS.kind, each) for each in self._all(AWS_METADATAS.kind)]
 

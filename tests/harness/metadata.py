@@ -149,7 +149,7 @@ class Lab:
         self.vpc = str(self.account.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"])
         self.audit = AuditLines()
         self.identities: Identities = OwnIdentity()
-        self.grants_known = self.clusters_known = self.providers_known = True
+        self.grants_known = self.clouds_known = self.clusters_known = self.providers_known = True
         self.ibm: Account | None = None
         self.ibm_account: IbmAccount | None = None
         self.process = self.start()
@@ -162,7 +162,7 @@ class Lab:
         """Another process, which remembers nothing."""
         self.means = Means(
             self.objects, self, self, TagRecord(self.objects, PLACE), self.rings, self.clock, self.events,
-            lambda: self.fraction, (REGION,), self.configuration,
+            lambda: self.fraction, (REGION,), configuration=self.configuration,
         )  # fmt: skip
         self.use(self.port)
         return MetadataReconciler(self.means)
@@ -198,6 +198,9 @@ class Lab:
 
     def clouds(self) -> Sequence[Json]:
         return self._all("CloudMetadata")
+
+    def knows_clouds(self) -> bool:
+        return self.clouds_known
 
     def providers(self) -> Sequence[Provider] | None:
         if not self.providers_known:

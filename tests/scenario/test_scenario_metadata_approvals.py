@@ -7,9 +7,10 @@ import re
 import pytest
 
 from freehold.api import names
+from freehold.kube.resources import Key
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
-from harness.metadata import CLASSIFIER, Lab
+from harness.metadata import CLASSIFIER, RESOURCES, Lab
 from harness.simulated_aws import tagged
 
 APPROVE = names.APPROVE_TAGS_ANNOTATION
@@ -20,6 +21,15 @@ def _approve(lab: Lab, name: str = "metadata") -> str:
     assert found is not None
     lab.object("CloudMetadata", name)["metadata"].setdefault("annotations", {})[APPROVE] = found[0]
     return found[0]
+
+
+async def _follow(lab: Lab, message: str) -> None:
+    """Run the command that a message has."""
+    found = re.search(r"kubectl annotate (\S+) (\S+) -n (\S+) --overwrite ([^=\s]+)=([0-9a-f]+)", message)
+    assert found is not None, message
+    kind, name, namespace, annotation, digest = found.groups()
+    (resource,) = [each for each in RESOURCES.values() if each.kind.lower() == kind]
+    await lab.objects.patch(resource, Key(namespace, name), {"metadata": {"annotations": {annotation: digest}}})
 
 
 def _values(lab: Lab, arns: list[str]) -> set[str]:
@@ -146,3 +156,33 @@ async def test_an_approval_of_which_nothing_was_done_stays() -> None:
     lab.wait(5.0)
     await lab.settle()
     assert _values(lab, arns) == {"test"}
+
+
+@pytest.mark.parametrize("at", ["CloudMetadata metadata", "AWSMetadata tags"])
+async def test_what_a_status_says_of_an_approval_can_be_followed(at: str) -> None:
+    """Both objects name the one that is asked: an annotation on the AWSMetadata approves nothing of a fleet."""
+    lab = Lab(approve_above=1)
+    arns = _theirs(lab, 2)
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    assert _values(lab, arns) == {"theirs"}
+    await _follow(lab, lab.condition("Approved", *at.split())[2])
+    await lab.settle()
+    assert _values(lab, arns) == {"test"}
+
+
+async def test_what_an_object_in_deletion_says_of_an_approval_can_be_followed() -> None:
+    """There the object itself is asked; no classifier decides what goes."""
+    lab = Lab(approve_above=1)
+    arns = lab.groups(2)
+    await lab.tags("tags", {"env": "test"}, deletionPolicy="Remove")
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    await lab.remove("tags")
+    message = lab.condition("Approved", "AWSMetadata", "tags")[2]
+    assert message.endswith("or set spec.deletionPolicy: Retain, and the tags stay")
+    await _follow(lab, message)
+    await lab.let_go("tags")
+    assert all("env" not in lab.tags_on(arn) for arn in arns)

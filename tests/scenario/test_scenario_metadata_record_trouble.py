@@ -10,7 +10,7 @@ from freehold.operator.controller import RequeueAfter
 from freehold.operator.metadata.means import SLOW_SECONDS
 from freehold.operator.metadata.record import LABEL, NAME
 from freehold.tagging.stored_record import shard_of
-from harness.metadata import CLASSIFIER, NAMESPACE, PLACE, WANTED, Lab
+from harness.metadata import CLASSIFIER, NAMESPACE, PLACE, WANTED, Killed, Lab
 
 
 @pytest.fixture
@@ -118,3 +118,64 @@ async def test_a24_a_removal_that_the_record_stops_is_told(lab: Lab) -> None:
     assert ("AWSMetadata", Key(NAMESPACE, "awstags")) in lab.objects.objects
     message = lab.condition("Applied", "AWSMetadata", "awstags")[2]
     assert "is immutable" in message and "spec.deletionPolicy: Retain" in message
+
+
+async def test_a12_an_object_that_only_deletes_foreign_keys_leaves_nothing_that_could_be_lost(lab: Lab) -> None:
+    """Nothing is on record by that. Its annotation without a record would read as: the record was lost."""
+    (arn,) = lab.groups(1, bad="x")
+    await lab.tags("cleaner", {"bad": ""}, opcode="delete")
+    await lab.cloud("metadata", "cleaner")
+    for _ in range(2):
+        await lab.settle()
+        assert lab.tags_on(arn) == {CLASSIFIER: "owned"}
+        assert lab.condition("Policy")[:2] == ("True", "AsAsked")
+        lab.somebody_sets(arn, bad="x")
+        lab.wait()
+    await lab.tags("tags", WANTED)
+    await lab.cloud("other", "tags")
+    await lab.settle("other")
+    assert lab.condition("Policy", name="other")[:2] == ("True", "AsAsked")
+
+
+async def test_a12_an_object_that_deletes_foreign_keys_says_so_once_there_is_a_record(lab: Lab) -> None:
+    """Then the loss of the record is told, also where the object that had written is gone by then."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.tags("cleaner", {"bad": ""}, opcode="delete")
+    await lab.cloud("other", "cleaner")
+    lab.somebody_sets(arn, bad="x")
+    lab.wait()
+    await lab.settle("other")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", **WANTED}
+    await lab.delete("CloudMetadata", "metadata")
+    await lab.delete("AWSMetadata", "awstags")
+    await lab.lose_record()
+    lab.restart()
+    lab.wait()
+    await lab.settle("other")
+    assert lab.condition("Policy", name="other")[:2] == ("True", "RecordLost")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a12_no_object_says_that_something_was_written_before_the_head_is_stored(lab: Lab, times: int) -> None:
+    """A process that ends between a shard and the head leaves a record that knows all; the next one may end too."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+
+    def kill(verb: str, name: str) -> None:
+        if (verb, name) == ("create", NAME):
+            raise Killed
+
+    lab.objects.before = kill
+    for _ in range(times):
+        with pytest.raises(Killed):
+            await lab.settle()
+        lab.restart()
+        lab.wait()
+    lab.objects.before = lambda verb, name: None
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", **WANTED}
+    assert lab.condition("Policy")[:2] == ("True", "AsAsked")
+    written = lab.objects.written
+    assert written.index(f"create {NAME}") < written.index("patch awstags")

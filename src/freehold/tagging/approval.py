@@ -17,6 +17,8 @@ from freehold.tagging.plan import Delta, ResourcePlan
 from freehold.tagging.wanted_keys import Cause
 
 DEFAULT_APPROVE_ABOVE: Final = 100
+NARROW: Final = "narrow the classifiers"
+RETAIN: Final = "set spec.deletionPolicy: Retain, and the tags stay"
 _FOREIGN: Final = (Cause.FOREIGN, Cause.DRIFTED)
 
 
@@ -41,35 +43,53 @@ class Approved:
 
 
 @dataclass(frozen=True)
+class Approver:
+    """The object whose annotation approves, and what is in it: digests, with commas between those of several providers.
+
+    ``advice``: what can be done instead of an approval.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    given: str = ""
+    advice: str = NARROW
+
+    def command(self, digest: str) -> str:
+        where = f"{self.kind.lower()} {self.name} -n {self.namespace}"
+        return f"kubectl annotate {where} --overwrite freehold.dev/approve-tags={digest}"
+
+
+@dataclass(frozen=True)
 class ApprovalNeeded:
-    """``digest`` is what the approval annotation must have."""
+    """``digest`` is what the approval annotation of ``by`` must have."""
 
     digest: str
     resources: int
     limit: int
+    by: Approver
 
     @property
     def message(self) -> str:
+        by = self.by
         return (
             f"the plan overwrites foreign values or removes tags on {self.resources} resources, more than {self.limit}"
-            f": approve it with the annotation freehold.dev/approve-tags: {self.digest} on this object, or narrow the "
-            "classifiers"
+            f": approve it on {by.kind} {by.namespace}/{by.name} ({by.command(self.digest)}), or {by.advice}"
         )
 
 
 def approval(
-    plans: Iterable[ResourcePlan], above: int, given: str, beside: Collection[str] = ()
+    plans: Iterable[ResourcePlan], above: int, by: Approver, beside: Collection[str] = ()
 ) -> NotNeeded | Approved | ApprovalNeeded:
-    """``given``: the digests that a person approved, with commas between them: an object can have several providers.
-
-    ``beside``: resources that count too, and are not in this plan.
-    """
+    """``beside``: resources that count too, and are not in this plan."""
     risky = sorted((plan.resource.id, _lost_values(plan.delta)) for plan in plans if risk(plan) is not Risk.NONE)
     resources = len({ident for ident, _ in risky} | set(beside))
     if not risky or resources <= above:
         return NotNeeded(len(risky))
     digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()[:16]
-    return Approved(digest) if digest in given.replace(" ", "").split(",") else ApprovalNeeded(digest, resources, above)
+    if digest in by.given.replace(" ", "").split(","):
+        return Approved(digest)
+    return ApprovalNeeded(digest, resources, above, by)
 
 
 def _lost_values(delta: Delta) -> list[tuple[str, list[str], str | None]]:

@@ -13,6 +13,7 @@ _writer = partial(Mutant, "reconcilers/metadata/writer.py")
 _pass = partial(Mutant, "operator/metadata/one_pass.py")
 _work = partial(Mutant, "operator/metadata/work.py")
 _telling = partial(Mutant, "operator/metadata/telling.py")
+_speaking = partial(Mutant, "operator/metadata/speaking.py")
 _removal = partial(Mutant, "operator/metadata/removal.py")
 _accounts = partial(Mutant, "operator/metadata/accounts_aws.py")
 _controller = partial(Mutant, "operator/metadata/controller.py")
@@ -24,6 +25,7 @@ _plan = partial(Mutant, "tagging/plan.py")
 _trouble = partial(Mutant, "operator/metadata/trouble.py")
 _part = partial(Mutant, "tagging/part_done.py")
 _status = partial(Mutant, "reconcilers/metadata/status.py")
+_active = partial(Mutant, "reconcilers/metadata/active_list.py")
 
 MUTANTS = (
     _fleet(
@@ -140,6 +142,13 @@ MUTANTS = (
         "pass",
         "a digest that was approved once approves an equal plan for ever",
     ),
+    Mutant(
+        "operator/metadata/means.py",
+        "Means.work",
+        "resource, raw = (CLOUD_METADATAS, cloud) if cloud else (PROVIDERS[provider.kind], dict_of(provider))",
+        "resource, raw = (PROVIDERS[provider.kind], dict_of(provider))",
+        "whoever may annotate the object of one provider approves what a CloudMetadata asks for",
+    ),
     _writes(
         "_Sending._free",
         "before.update(batch.targets)",
@@ -254,6 +263,18 @@ MUTANTS = (
         "pass",
         "a record that went with its head reads as: nothing was ever written",
     ),
+    _work(
+        "TagWork.carry_out",
+        "if known.has_head:",
+        "if True:",
+        "a first write that only removes keys of others makes the whole record read as lost",
+    ),
+    _metadata(
+        "MetadataReconciler._work",
+        "if unsigned and known.has_head and",
+        "if unsigned and",
+        "a crash between the first shard and the head, and another one, make the record read as lost",
+    ),
     _part(
         "record_of_part",
         "was if refusal is Refusal.DEFINITE else before",
@@ -273,10 +294,52 @@ MUTANTS = (
         "without a permission each pass costs two calls for each resource",
     ),
     _telling(
-        "_speaks_for",
-        "and not any(_age(each) < _age(cloud) for each in speaking)",
-        "",
+        "_tell_part",
+        "if speaking is cloud:",
+        "if speaking is not None:",
         "two that refer to one object write its status in turns, for ever",
+    ),
+    _speaking(
+        "speaker",
+        "if isinstance(demand, Demand)",
+        "",
+        "an object that is refused says of tags that are as wanted that nothing is done",
+    ),
+    _speaking(
+        "_speaking",
+        '"deletionTimestamp" not in each["metadata"] and',
+        "",
+        "an object in deletion, of which nothing is done, keeps the others from telling what is so",
+    ),
+    _speaking(
+        "referred",
+        "if grants is None or not means.stored.knows_clouds():",
+        "if False:",
+        "a process that has just begun says of every object that nobody refers to it",
+    ),
+    _speaking(
+        "referred",
+        "if means.namespace and",
+        "if False and",
+        "operators of two namespaces write one status in turns",
+    ),
+    _controller(
+        "Caches.knows_clouds",
+        "return self._controller().follower(CLOUD_METADATAS).state is State.SYNCED",
+        "return True",
+        "a watch of CloudMetadata that has not begun reads as: nobody refers to any object",
+    ),
+    _metadata(
+        "MetadataReconciler._give_up",
+        "self._referred.pop(key, frozenset())",
+        "frozenset()",
+        "an object that nobody keeps any more reads as applied for ever",
+    ),
+    _removal(
+        "TagRemoval.reconcile",
+        "if await tell_unreferred(self._means, provider) is Referred.UNKNOWN:",
+        "if False:",
+        "what was given up while no process ran reads as applied for ever",
     ),
     _plan(
         "_Planner._acts",
@@ -410,6 +473,30 @@ MUTANTS = (
         "each.classifiers.keys",
         "a classifier that nothing has keeps a key from being written",
     ),
+    _active(
+        "on_all",
+        "carried_out if key in written else",
+        "True if key in written else",
+        "a tag that waits for an approval, or was refused, is listed as active",
+    ),
+    _active(
+        "on_all",
+        "else value in tags.get(key, ())",
+        "else True",
+        "a tag is listed as active on resources where somebody else's value stays",
+    ),
+    _active(
+        "active_list",
+        "if outcome.has_unseen:",
+        "if False:",
+        "a tag is listed as active on resources of which nothing is known",
+    ),
+    _active(
+        "active_list",
+        "if outcome.selected else {}",
+        "",
+        "tags are listed as active although no resource was found",
+    ),
     _status(
         "_passes_by",
         "if _failing_for(raw, now) > outcome.period:",
@@ -466,10 +553,10 @@ MUTANTS = (
         "if False:",
         "what is listed for deletion is ignored without a word where the opcode is another",
     ),
-    _telling(
-        "_speaks_for",
-        "if refusal_of_reference(grants, key_of(each).namespace, reference) is None",
-        "",
+    _speaking(
+        "_speaking",
+        "if refers and refusal_of_reference(grants, key_of(each).namespace, reference) is None:",
+        "if refers:",
         "a stranger's namespace writes the status of our tags",
     ),
     _writer(

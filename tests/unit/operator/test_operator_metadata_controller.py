@@ -9,7 +9,7 @@ import pytest
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import State
 from freehold.operator.metadata.controller import GRANTS, Caches, referring
-from freehold.operator.metadata.means import PROVIDERS
+from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS
 
 
 class Follower:
@@ -36,6 +36,15 @@ def test_grants_are_known_only_while_their_watch_is(state: State) -> None:
     watches.followers[GRANTS] = Follower(grant)
     watches.followers[GRANTS].state = state
     assert Caches(lambda: watches).grants() == ([grant] if state is State.SYNCED else None)
+
+
+@pytest.mark.parametrize("state", State)
+def test_who_refers_to_an_object_is_known_only_while_the_watch_is(state: State) -> None:
+    """Nobody refers to anything, as far as a watch shows that has not begun."""
+    watches: Any = Watches()
+    watches.followers[CLOUD_METADATAS] = Follower()
+    watches.followers[CLOUD_METADATAS].state = state
+    assert Caches(lambda: watches).knows_clouds() == (state is State.SYNCED)
 
 
 def test_the_providers_of_all_clouds_are_known_by_kind() -> None:

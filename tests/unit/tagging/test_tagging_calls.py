@@ -1,9 +1,11 @@
 """The calls that carry out plans, what to do when they fail, and which wait for a person."""
 
+from dataclasses import replace
+
 import pytest
 
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, Throttled, Unavailable, Unknown
-from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, Risk, approval, risk
+from freehold.tagging.approval import ApprovalNeeded, Approved, Approver, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import Batch, Verb, batches
 from freehold.tagging.conflicts import Claim
 from freehold.tagging.failures import (
@@ -184,24 +186,27 @@ def test_a_partial_failure_is_sorted_by_resource_and_class() -> None:
 
 # --- approval --------------------------------------------------------------------------------------
 
+ASKED = Approver("CloudMetadata", "team", "fleet")
+
 
 def test_adding_waits_for_nobody() -> None:
-    assert approval(fleet(1000), 100, "") == NotNeeded(0)
+    assert approval(fleet(1000), 100, ASKED) == NotNeeded(0)
 
 
 @pytest.mark.parametrize("wanted", [claim(update(env="test")), claim(delete("env"))], ids=["overwrite", "remove"])
 def test_many_overwrites_or_removals_wait_for_their_digest(wanted: Claim) -> None:
     plans = fleet(101, wanted=wanted, env="prod")
-    asked = approval(plans, 100, "")
+    asked = approval(plans, 100, ASKED)
     assert isinstance(asked, ApprovalNeeded)
     assert asked.resources == 101
-    assert asked.digest in asked.message
-    assert approval(reversed(plans), 100, asked.digest) == Approved(asked.digest)
-    assert approval(plans[:100], 100, "") == NotNeeded(100)
+    command = f"kubectl annotate cloudmetadata fleet -n team --overwrite freehold.dev/approve-tags={asked.digest}"
+    assert f"approve it on CloudMetadata team/fleet ({command})" in asked.message
+    assert approval(reversed(plans), 100, replace(ASKED, given=asked.digest)) == Approved(asked.digest)
+    assert approval(plans[:100], 100, ASKED) == NotNeeded(100)
 
 
 def test_an_approval_is_for_one_plan() -> None:
-    asked = approval(fleet(101, wanted=claim(update(env="test")), env="prod"), 100, "")
+    asked = approval(fleet(101, wanted=claim(update(env="test")), env="prod"), 100, ASKED)
     assert isinstance(asked, ApprovalNeeded)
     for other in (
         fleet(102, wanted=claim(update(env="test")), env="prod"),
@@ -209,18 +214,18 @@ def test_an_approval_is_for_one_plan() -> None:
         fleet(101, wanted=claim(update(env="dev")), env="prod"),
         fleet(101, wanted=claim(delete("env")), env="prod"),
     ):
-        assert isinstance(approval(other, 100, asked.digest), ApprovalNeeded)
+        assert isinstance(approval(other, 100, replace(ASKED, given=asked.digest)), ApprovalNeeded)
 
 
 def test_a_new_value_of_our_own_tags_waits_for_nobody() -> None:
     resources = [volume({"env": "a"}, arn=f"arn:{number}") for number in range(101)]
     plans = [plan(each, claim(update(env="b")), record=wrote(env="a")) for each in resources]
-    assert approval(plans, 100, "") == NotNeeded(0)
+    assert approval(plans, 100, ASKED) == NotNeeded(0)
 
 
 def test_what_is_skipped_needs_no_approval() -> None:
     wanted = claim(update(env="test"), foreign=ForeignValuePolicy.SKIP)
-    assert approval(fleet(101, wanted=wanted, env="prod"), 100, "") == NotNeeded(0)
+    assert approval(fleet(101, wanted=wanted, env="prod"), 100, ASKED) == NotNeeded(0)
 
 
 def test_a_resource_on_which_nothing_is_lost_goes_ahead_while_others_wait() -> None:

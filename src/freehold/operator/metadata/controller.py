@@ -60,6 +60,9 @@ class Caches:
     def clouds(self) -> Sequence[Json]:
         return self._controller().all()
 
+    def knows_clouds(self) -> bool:
+        return self._controller().follower(CLOUD_METADATAS).state is State.SYNCED
+
     def providers(self) -> Sequence[Provider] | None:
         known = {kind: self._known(resource) for kind, resource in PROVIDERS.items()}
         if None in known.values():
@@ -135,6 +138,7 @@ def metadata_controllers(
         recorder=recorder,
         fraction=random.random,
         regions=regions,
+        namespace=place.namespace,
         configuration=configuration,
         observe=onlookers.passed,
     )

@@ -23,9 +23,10 @@ from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.work import TagWork
 from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
-from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, witnessed, writer_of
 from freehold.tagging import sync_period
+from freehold.tagging.approval import NARROW, RETAIN, Approver
 from freehold.tagging.configuration import Configuration
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
@@ -64,6 +65,10 @@ class Stored(Protocol):
     """All objects that are known, as watches show them."""
 
     def clouds(self) -> Sequence[Json]: ...
+
+    def knows_clouds(self) -> bool:
+        """Whether these are all."""
+        ...
 
     def providers(self) -> Sequence[Provider] | None:
         """None where it is not known which there are."""
@@ -119,7 +124,10 @@ def _versions(
 
 @dataclass(frozen=True)
 class Means:
-    """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none."""
+    """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none.
+
+    ``namespace``: of the objects that are served, empty for all.
+    """
 
     client: Client
     stored: Stored
@@ -130,6 +138,7 @@ class Means:
     recorder: Recorder
     fraction: Callable[[], float]
     regions: tuple[str, ...] = ()
+    namespace: str = ""
     configuration: Configuration = field(default_factory=Configuration)
     observe: Observer = nobody
     """Told what each pass of a CloudMetadata came to."""
@@ -137,6 +146,8 @@ class Means:
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
     remembered: dict[str, _Remembered] = field(default_factory=dict)
     """By the uid of a CloudMetadata."""
+    references: dict[str, tuple[str, tuple[Reference, ...]]] = field(default_factory=dict)
+    """By the uid of a CloudMetadata: its resourceVersion, and the objects that it refers to."""
     parsed_grants: dict[tuple[tuple[str, str], ...], Grants] = field(default_factory=dict)
     """By what they were parsed from; the last ones only."""
 
@@ -172,6 +183,15 @@ class Means:
             self.parsed_grants[versions] = grants_of(stored)
         return self.parsed_grants[versions]
 
+    def refers_to(self, cloud: Json, reference: Reference) -> bool:
+        uid, version = str(cloud["metadata"]["uid"]), str(cloud["metadata"].get("resourceVersion", ""))
+        known, found = self.references.get(uid, ("", ()))
+        if known != version or not version:
+            parsed = references_of(cloud)
+            found = () if isinstance(parsed, Refused) else parsed
+            self.references[uid] = version, found
+        return reference in found
+
     def demand(
         self, cloud: Json, reference: Reference, provider: Provider | None, ring: KeyRing, grants: Grants
     ) -> Demand | Refused:
@@ -189,8 +209,10 @@ class Means:
     def demands(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
         """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
         known = {each.reference: each for each in self.stored.providers() or ()} | {newest.reference: newest}
-        for old in self.remembered.keys() - {each["metadata"]["uid"] for each in self.stored.clouds()}:
-            del self.remembered[old]
+        there = {each["metadata"]["uid"] for each in self.stored.clouds()}
+        for old in (self.remembered.keys() | self.references.keys()) - there:
+            self.remembered.pop(old, None)
+            self.references.pop(old, None)
         return [each for cloud in self.stored.clouds() for each in self._demands_of(cloud, known, ring, grants)]
 
     def _demands_of(
@@ -221,7 +243,8 @@ class Means:
         A person approves on that one, else on the provider's object.
         """
         resource, raw = (CLOUD_METADATAS, cloud) if cloud else (PROVIDERS[provider.kind], dict_of(provider))
-        approved = str((raw["metadata"].get("annotations") or {}).get(names.APPROVE_TAGS_ANNOTATION, ""))
+        given = str((raw["metadata"].get("annotations") or {}).get(names.APPROVE_TAGS_ANNOTATION, ""))
+        approver = Approver(resource.kind, *key_of(raw), given, NARROW if cloud else RETAIN)
         return TagWork(
             store=self.record,
             ring=ring,
@@ -232,7 +255,7 @@ class Means:
             may_go=lambda: self.grants() == grants,
             beside=lambda resources: self._beside(provider, cloud, resources),
             used=lambda digest: self._used(resource, raw, digest),
-            approved=approved,
+            approver=approver,
         )
 
     def _beside(self, provider: Provider, cloud: Json | None, resources: frozenset[str]) -> frozenset[str] | None:
@@ -243,7 +266,7 @@ class Means:
             return frozenset()
         uid, reference = cloud["metadata"]["uid"], provider.reference
         others = [
-            each for each in self.stored.clouds() if refers_to(each, reference) and each["metadata"]["uid"] != uid
+            each for each in self.stored.clouds() if self.refers_to(each, reference) and each["metadata"]["uid"] != uid
         ]
         return self.risks.of_others(provider, [each for each in others if "deletionTimestamp" not in each["metadata"]])
 

@@ -80,7 +80,6 @@ class TagPass:
         forgotten = await self._look_for_released(asked, found, known)
         outcome = Outcome(
             selected=len(fleet.plans),
-            applied=self._applied(),
             yielded=tuple(fleet.yielded.values()),
             failed=failed,
             unasked=unasked,
@@ -93,7 +92,8 @@ class TagPass:
             period=self.demand.period,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
-        done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten, self.memory.turn), known, outcome)
+        planned = Planned(fleet.plans, routes, forgotten, self.memory.turn, self._wanted())
+        done = await self.work.carry_out(planned, known, outcome)
         self.memory.turn = self.memory.turn + 1 if done.failed else 0
         self.memory.written(done, self.work.clock.monotonic(), self.demand.period)
         return done
@@ -136,7 +136,7 @@ class TagPass:
         )
         return {ident: {} for ident, resource in now.items() if not resource.tags}
 
-    def _applied(self) -> Mapping[str, str]:
+    def _wanted(self) -> Mapping[str, str]:
         """What is to be there, without the keys that the operator is told to leave alone."""
         cloud, ignored = self.demand.place.cloud, self.work.configuration.ignored
         return {

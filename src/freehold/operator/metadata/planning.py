@@ -94,6 +94,9 @@ class StoredObjects:
     def clouds(self) -> Sequence[Json]:
         return list(self._stored[CLOUD_METADATAS].values())
 
+    def knows_clouds(self) -> bool:
+        return True
+
     def providers(self) -> Sequence[Provider]:
         return [
             Provider(kind, each) for kind, resource in PROVIDERS.items() for each in self._stored[resource].values()

@@ -6,6 +6,7 @@ Level-triggered, without journal and graph: these objects own nothing. Ready nev
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from freehold.api import names
@@ -26,7 +27,8 @@ from freehold.operator.metadata.means import (
 from freehold.operator.metadata.one_pass import PassMemory, TagPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
-from freehold.operator.metadata.telling import Part, tell
+from freehold.operator.metadata.speaking import Referred
+from freehold.operator.metadata.telling import Part, tell, tell_unreferred
 from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Demand, Place
@@ -46,6 +48,8 @@ class MetadataReconciler:
         self._periods: dict[Key, float] = {}
         self._accounts: dict[Place, frozenset[str]] = {}
         self._trouble = Trouble()
+        self._referred: dict[Key, frozenset[Reference]] = {}
+        """The objects to which each CloudMetadata refers, and those that do not know yet that it does not any more."""
 
     async def reconcile(self, key: Key) -> Result:
         """One pass. Raises KubeError, RingError and what is a defect."""
@@ -55,9 +59,10 @@ class MetadataReconciler:
             for known in [each for each in self._memory if each[0] == key]:
                 del self._memory[known]
             means.observe(key, None)
-            return Done()  # its tags stay (docs/reference/metadata-compat.md A24)
+            return await self._gone(key)  # its tags stay (docs/reference/metadata-compat.md A24)
         references = references_of(cloud)
         try:
+            await self._give_up(key, () if isinstance(references, Refused) else references)
             if isinstance(references, Refused):
                 means.observe(key, [references])
                 await tell(means, cloud, (), references)
@@ -69,6 +74,24 @@ class MetadataReconciler:
             return RequeueAfter(CONFLICT_SECONDS)
         nexts = [self._next(key, each) for each in parts]
         return min(nexts, key=lambda each: each.seconds)
+
+    async def _gone(self, key: Key) -> Result:
+        try:
+            await self._give_up(key, ())
+        except kube.Conflict:
+            return RequeueAfter(CONFLICT_SECONDS)
+        return RequeueAfter(UNKNOWN_SECONDS, at_rest=True) if key in self._referred else Done()
+
+    async def _give_up(self, key: Key, references: Collection[Reference]) -> None:
+        """What it does not refer to any more says so itself, unless another one refers to it."""
+        before = self._referred.pop(key, frozenset())
+        left = self._referred[key] = before | set(references)
+        for each in before - set(references):
+            provider = await self._means.provider(each)
+            if provider is None or await tell_unreferred(self._means, provider, key) is not Referred.UNKNOWN:
+                left = self._referred[key] = left - {each}
+        if not left:
+            del self._referred[key]
 
     async def _part(self, cloud: Json, reference: Reference) -> Part:
         async with self._means.alone(reference):
@@ -116,7 +139,8 @@ class MetadataReconciler:
         except RecordKeyMissing as problem:
             means.rings.missed()
             return Refused(names.REASON_KEY_MISSING, str(problem))
-        if writer_of(provider, ring).begun is Begun.NOT_YET and known.written_for(demand.claim.claimant.uid):
+        unsigned = writer_of(provider, ring).begun is Begun.NOT_YET
+        if unsigned and known.has_head and known.written_for(demand.claim.claimant.uid):
             await means.sign(provider, ring)  # somebody took the annotation off
         if means.stored.providers() is None:
             return OBJECTS_UNKNOWN

@@ -83,6 +83,11 @@ class StoredRecord:
     def behind(self) -> int:
         return max(self.witnessed - self.total, 0)
 
+    @property
+    def has_head(self) -> bool:
+        """Only then may an object say that something was written for it: without a head that reads as a loss."""
+        return bool(self.head.version)
+
     def of(self, resource: str) -> Record | RecordLost:
         if resource in self._records or not self.lost:
             return self._records.get(resource, {})

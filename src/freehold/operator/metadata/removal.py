@@ -26,7 +26,8 @@ from freehold.operator.metadata.means import (
 from freehold.operator.metadata.one_pass import RemovalPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
-from freehold.operator.metadata.telling import tell_provider
+from freehold.operator.metadata.speaking import Referred
+from freehold.operator.metadata.telling import tell_provider, tell_unreferred
 from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion_of, place_of
@@ -34,10 +35,10 @@ from freehold.reconcilers.metadata.granting import removal_granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused
 from freehold.reconcilers.metadata.writer import writer_of
+from freehold.tagging.approval import RETAIN
 from freehold.tagging.conflicts import Claim
 
-_ADVICE = "or set spec.deletionPolicy: Retain, and the tags stay"
-
+_ADVICE: Final = f"or {RETAIN}"
 
 LATE_SECONDS: Final = 60.0
 """After which a write that was under way, in another process too, has taken effect: it is not sent after 30 s."""
@@ -70,6 +71,8 @@ class TagRemoval:
             try:
                 if not provider.is_going:
                     await self._means.hold(provider)  # with or without a CloudMetadata
+                    if await tell_unreferred(self._means, provider) is Referred.UNKNOWN:
+                        return RequeueAfter(UNKNOWN_SECONDS, at_rest=True)
                 if not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
                     return Done()
                 result = await self._remove(provider)

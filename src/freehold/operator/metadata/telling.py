@@ -9,13 +9,13 @@ from typing import Any
 
 from freehold.api import conditions
 from freehold.kube.merge_patch import merge_patch
-from freehold.kube.resources import Json, Resource, key_of
+from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.operator.events import Severity
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
+from freehold.operator.metadata.speaking import Referred, referred, speaker
 from freehold.reconcilers.metadata import status
-from freehold.reconcilers.metadata.granting import Grants, refusal_of_reference
 from freehold.reconcilers.metadata.outcome import Outcome
-from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,29 @@ async def tell(means: Means, cloud: Json, parts: Sequence[Part], refused: Refuse
     after = status.of_cloud(cloud, named, now)
     await patch_status(means, CLOUD_METADATAS, cloud, after)
     for each in parts:
-        if each.provider is not None and not each.provider.is_going and _speaks_for(means, cloud, each.reference):
-            await tell_provider(means, each.provider, each.outcome)
+        if each.provider is not None and not each.provider.is_going:
+            await _tell_part(means, cloud, each.provider, each.outcome)
     _events(means, cloud, before, after, list(named.values()))
+
+
+async def _tell_part(means: Means, cloud: Json, provider: Provider, outcome: Outcome | Refused) -> None:
+    speaking = speaker(means, cloud, provider)
+    if speaking is cloud:
+        await tell_provider(means, provider, outcome)
+    elif speaking is None:
+        await tell_unreferred(means, provider)
+
+
+async def tell_unreferred(means: Means, provider: Provider, but: Key | None = None) -> Referred:
+    """Where no CloudMetadata refers to an object, what was told of it before is not so any more. Raises KubeError.
+
+    ``but``: see speaking.referred.
+    """
+    found = referred(means, provider.reference, but)
+    if found is Referred.NO and not provider.is_going and "conditions" in (provider.raw.get("status") or {}):
+        now = datetime.fromtimestamp(means.clock.now(), UTC)
+        await patch_status(means, PROVIDERS[provider.kind], provider.raw, status.of_unreferred(provider.raw, now))
+    return found
 
 
 async def tell_provider(means: Means, provider: Provider, outcome: Outcome | Refused) -> None:
@@ -58,17 +78,6 @@ async def patch_status(means: Means, resource: Resource, raw: Mapping[str, Any],
     await means.client.patch(resource, key_of(dict(raw)), body, subresource="status")
 
 
-def _speaks_for(means: Means, cloud: Json, reference: Reference) -> bool:
-    """The oldest of those that may refer to it: two writers of one status would answer each other for ever.
-
-    One of another namespace that no grant lets refer to it has no say in what others are told.
-    """
-    grants = means.grants() or Grants()
-    clouds = [cloud, *(each for each in means.stored.clouds() if refers_to(each, reference))]
-    speaking = [each for each in clouds if refusal_of_reference(grants, key_of(each).namespace, reference) is None]
-    return cloud in speaking and not any(_age(each) < _age(cloud) for each in speaking)
-
-
 def _events(
     means: Means,
     cloud: Json,
@@ -85,7 +94,3 @@ def _events(
         good = after["status"] == "True"
         ready = conditions.find(after["conditions"], status.READY) or after
         record(cloud, Severity.NORMAL if good else Severity.WARNING, ready["reason"], after["message"])
-
-
-def _age(raw: Json) -> tuple[str, str]:
-    return str(raw["metadata"].get("creationTimestamp", "")), str(raw["metadata"]["uid"])

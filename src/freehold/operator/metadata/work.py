@@ -6,7 +6,7 @@ The order is what makes it safe: what is written is on record before (ADR 37).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from freehold.lifecycle.clock import Clock
@@ -15,9 +15,10 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.writes import Written, carry_out
+from freehold.reconcilers.metadata.active_list import on_all
 from freehold.reconcilers.metadata.fleet import recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, removed_by, repairs_of
-from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, Risk, approval, risk
+from freehold.tagging.approval import ApprovalNeeded, Approved, Approver, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Proof, Record, RecordLost
@@ -31,13 +32,14 @@ from freehold.tagging.stored_record import RecordFull
 class Planned:
     """``plans`` by resource, ``routes`` the place of each; ``forgotten``: what the record need not have any more.
 
-    ``turn``: another number begins the calls at another point.
+    ``turn``: another number begins the calls at another point. ``wanted``: the tags that are to be there.
     """
 
     plans: Mapping[str, ResourcePlan]
     routes: Mapping[str, TagPlace]
     forgotten: Mapping[str, Record]
     turn: int = 0
+    wanted: Mapping[str, str] = field(default_factory=dict)
 
 
 class NotCounted(Enum):
@@ -51,9 +53,7 @@ class TagWork:
     """What it takes for one object. ``begin`` notes on it that something is written for it, ``note`` what
     the record has counted since (StoredRecord.witnessed). ``may_go``: asked before each call.
     ``beside`` is told the resources that lose something, and has those that others have for the same object (Risks).
-    ``used`` takes an approval back: it was for what has been done.
-
-    ``approved``: the digests that a person approved, or empty.
+    ``used`` takes an approval back: it was for what has been done. ``approver``: where a person approves.
     """
 
     store: TagRecord
@@ -65,7 +65,7 @@ class TagWork:
     may_go: Callable[[], bool]
     beside: Callable[[frozenset[str]], frozenset[str] | None]
     used: Callable[[str], Awaitable[None]]
-    approved: str
+    approver: Approver
 
     async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
         """``outcome``: what is known by now. Raises StaleObject and KubeError."""
@@ -78,7 +78,8 @@ class TagWork:
         todo = [plan for plan in changing if plan.resource.id not in held]
         notes = tuple(note for plan in plans.values() for note in plan.notes)
         later = risky if answer is NotCounted.YET else frozenset[str]()
-        outcome = replace(outcome, notes=notes, approval=waiting, later=later)
+        there = on_all(planned.wanted, plans.values())
+        outcome = replace(outcome, notes=notes, approval=waiting, later=later, applied=there)
         settled = [plan for plan in plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
         earlier = {plan.resource.id: known.of(plan.resource.id) for plan in todo}
         before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
@@ -89,13 +90,14 @@ class TagWork:
         if not todo:
             await self._witness(known)
             return outcome
-        await self.begin()
+        if known.has_head:  # else nothing is on record: only keys of others are removed
+            await self.begin()
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             sent = turned(batches(some), planned.turn)
             done = await carry_out(sent, place.send, place.named_in, self.may_go, place.all)
             written |= await _confirmed(done, place)
-        outcome = await self._after(outcome, todo, written, known, earlier)
+        outcome = await self._after(outcome, planned, todo, written, known, earlier)
         if isinstance(answer, Approved) and risky - written.stopped:
             await self.used(answer.digest)
         return outcome
@@ -109,7 +111,7 @@ class TagWork:
             return NotNeeded(0)
         if beside is None or outcome.unasked:
             return NotCounted.YET
-        answer = approval(changing, self.configuration.approve_above, self.approved, {*beside, *outcome.failed})
+        answer = approval(changing, self.configuration.approve_above, self.approver, {*beside, *outcome.failed})
         passing = any(not isinstance(error, NeedsPerson) for error in outcome.failed.values())
         return NotCounted.YET if passing and isinstance(answer, ApprovalNeeded) else answer
 
@@ -120,6 +122,7 @@ class TagWork:
     async def _after(
         self,
         outcome: Outcome,
+        planned: Planned,
         todo: Sequence[ResourcePlan],
         written: Written,
         known: StoredRecord,
@@ -130,9 +133,11 @@ class TagWork:
         after: dict[str, Record | RecordLost] = dict(_records((plan, plan.record_after) for plan in done))
         after |= {ident: {} for ident in written.vanished} | _parts(todo, written, earlier)
         await self._witness(await self.store.save(known, after, self.ring))
+        left = [plan for ident, plan in planned.plans.items() if ident not in written.vanished]
         return replace(
             outcome,
-            selected=outcome.selected - len(written.vanished),
+            applied=on_all(planned.wanted, left, {plan.resource.id for plan in done}),
+            selected=len(left),
             changed=len(done),
             failed={**outcome.failed, **{ident: _lasting(each, known.of(ident)) for ident, each in failed.items()}},
             later=outcome.later | written.later | written.unsure,

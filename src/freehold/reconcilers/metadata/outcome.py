@@ -32,7 +32,8 @@ class Repair:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``selected`` resources were found, ``changed`` of them were written. ``applied``: the tags that are to be there.
+    """``selected`` resources were found, ``changed`` of them were written. ``applied``: the tags that are to be there,
+    and that no resource lacks that was looked at.
 
     ``failed`` is by resource, ``unasked`` by region: nothing is known of what is there. ``later`` are tried again
     soon. ``released``: resources that lost their classifier and keep what was written.
@@ -75,6 +76,11 @@ class Outcome:
     @property
     def errors(self) -> tuple[CloudError, ...]:
         return (*self.failed.values(), *self.unasked.values())
+
+    @property
+    def has_unseen(self) -> bool:
+        """There may be resources of which nothing is known."""
+        return bool(self.unasked) or any(ident not in self.plans for ident in self.failed)
 
     @property
     def is_passing(self) -> bool:

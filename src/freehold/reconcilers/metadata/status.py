@@ -13,6 +13,7 @@ from typing import Any, Final
 from freehold.api import conditions as api_conditions
 from freehold.api.conditions import Observation
 from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.reconcilers.metadata.active_list import active_list
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.classifiers import ONLY_WHEN_NAMED
@@ -44,6 +45,11 @@ _NONE: Final = (
 )
 _LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
 _ON_LOSS: Final = ". Put the ConfigMaps of the record back from the newest backup, or: freehold keys accept-record"
+_UNREFERRED: Final = Refused(
+    "NotReferred",
+    "no CloudMetadata refers to this object, so nothing is done for it; what was written stays on the resources. Name "
+    "it in spec.cloudprovider of a CloudMetadata, or delete it",
+)
 _NOWHERE: Final = (
     "carry tags of this object and are in no account and region that it names, so nothing is removed there: name them "
     "again in its spec (regions, role, identityRef), or set spec.deletionPolicy: Retain, and the tags stay"
@@ -83,8 +89,13 @@ def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetim
     flat = Observation(APPLIED, applied.status, applied.reason, _ready_message(applied, _PROVIDER_READY))
     status = _status(raw, observed, flat, now)
     if isinstance(outcome, Outcome):
-        status["resourcetags"] = dict(outcome.applied)
+        status["resourcetags"] = active_list(status.get("resourcetags") or {}, outcome)
     return status
+
+
+def of_unreferred(raw: Mapping[str, Any], now: datetime) -> Status:
+    """The status of a provider's object to which no CloudMetadata refers any more."""
+    return {**of_provider(raw, _UNREFERRED, now), "resourcetags": {}}
 
 
 def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Observation, now: datetime) -> Status:
