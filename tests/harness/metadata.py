@@ -23,6 +23,7 @@ from freehold.operator.aws_identities import Reference
 from freehold.operator.controller import RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
+from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts, Identities
 from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 from freehold.operator.metadata.controller import GRANTS
@@ -208,7 +209,9 @@ class Lab:
         return self._all("MetadataGrant") if self.grants_known else None
 
     def clusters(self) -> Sequence[Json] | None:
-        return self._all("AWSCluster") if self.clusters_known else None
+        if not self.clusters_known:
+            return None
+        return [each for resource in SERVED_RESOURCES for each in self._all(resource.kind)]
 
     def _all(self, kind: str) -> list[Json]:
         return [each for (of, _), each in self.objects.objects.items() if of == kind]

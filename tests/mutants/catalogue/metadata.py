@@ -15,6 +15,8 @@ _work = partial(Mutant, "operator/metadata/work.py")
 _telling = partial(Mutant, "operator/metadata/telling.py")
 _removal = partial(Mutant, "operator/metadata/removal.py")
 _accounts = partial(Mutant, "operator/metadata/accounts_aws.py")
+_clusters = partial(Mutant, "reconcilers/metadata/clusters.py")
+_planning = partial(Mutant, "operator/metadata/planning.py")
 _controller = partial(Mutant, "operator/metadata/controller.py")
 _needs = partial(Mutant, "operator/metadata/key_needs.py")
 _metadata = partial(Mutant, "operator/metadata/reconcile.py")
@@ -103,6 +105,48 @@ MUTANTS = (
         "if follower.state is State.SYNCED else None",
         "",
         "a watch of grants that fails reads as: there is none, so everything is allowed",
+    ),
+    _controller(
+        "Caches.clusters",
+        "if None in known:",
+        "if not any(known):",
+        "while the clusters of one cloud are not known, keys that they ask for are changed",
+    ),
+    _clusters(
+        "_keys",
+        'if cluster.get("kind") == POWERVS_CLUSTER_KIND:',
+        "if False:",
+        "on IBM Cloud the engine and the metadata controller set a key back in turns",
+    ),
+    _clusters(
+        "_keys",
+        'return ibm_tags(ibm_tag_name(each["key"], each.get("value") or "") for each in rows if each.get("key"))',
+        'return [each["key"] for each in rows]',
+        "a key that a cluster spells in another case is fought over",
+    ),
+    _clusters(
+        "_OWNERS",
+        "Cloud.IBM: (ibm.UUID,)",
+        "Cloud.IBM: ()",
+        "the marks of a cluster's resources are not known on IBM Cloud: a key is set back in turns",
+    ),
+    _clusters(
+        "cluster_keys",
+        "(journal.owner.uuid, *journal.attached)",
+        "(journal.owner.uuid,)",
+        "on a resource that a cluster is given, the engine and the metadata controller set a key back in turns",
+    ),
+    _clusters(
+        "asked_for_on",
+        "(resource.id, *owners)",
+        "(resource.id,)",
+        "on a resource of a cluster, the engine and the metadata controller set a key back in turns",
+    ),
+    _planning(
+        "_listed",
+        "if resource in SERVED_RESOURCES:",
+        "if True:",
+        "where grants cannot be found a plan reads that there are none",
     ),
     _controller(
         "Caches._known",

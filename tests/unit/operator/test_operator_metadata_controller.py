@@ -8,6 +8,7 @@ import pytest
 
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import State
+from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.controller import GRANTS, Caches, referring
 from freehold.operator.metadata.means import PROVIDERS
 
@@ -36,6 +37,18 @@ def test_grants_are_known_only_while_their_watch_is(state: State) -> None:
     watches.followers[GRANTS] = Follower(grant)
     watches.followers[GRANTS].state = state
     assert Caches(lambda: watches).grants() == ([grant] if state is State.SYNCED else None)
+
+
+@pytest.mark.parametrize("failing", [None, *SERVED_RESOURCES], ids=str)
+def test_clusters_are_known_only_while_the_watch_of_each_kind_works(failing: Resource | None) -> None:
+    """Of all clouds: what the clusters of one ask for must not be changed because those of the other are known."""
+    watches: Any = Watches()
+    watches.followers = {each: Follower({"metadata": {"name": each.plural}}) for each in SERVED_RESOURCES}
+    if failing:
+        watches.followers[failing].state = State.FAILING
+    found = Caches(lambda: watches).clusters()
+    names = ["ibmpowervsclusters", "awsclusters"]
+    assert found == (None if failing else [{"metadata": {"name": name}} for name in names])
 
 
 def test_the_providers_of_all_clouds_are_known_by_kind() -> None:
