@@ -166,6 +166,7 @@ class Lab:
             lambda: self.fraction, (REGION,), self.configuration,
         )  # fmt: skip
         self.use(self.port)
+        self.ibm_places = IbmTagAccounts(self.ibm_account, self.clock)
         return MetadataReconciler(self.means)
 
     def use(self, port: Port) -> None:
@@ -177,15 +178,19 @@ class Lab:
         """TagAccounts."""
         if place.cloud is Cloud.AWS:
             return await self.aws.at(place, subject)
-        return await IbmTagAccounts(self.ibm_account).at(place, subject)
+        return await self.ibm_places.at(place, subject)
 
     def with_ibm(self, settings: IbmSettings | None = None) -> Account:
         """A simulated IBM Cloud beside AWS, from now on."""
         self.ibm = Account(settings)
-        self.ibm_account = IbmAccount(
-            self.ibm.settings.api_key, BASE, self.clock, mount=SimMount(self.ibm.cloud), port=self.port
-        )
+        self.use_ibm(self.ibm)
         return self.ibm
+
+    def use_ibm(self, account: Account) -> None:
+        """Send all calls to IBM Cloud there."""
+        mount = SimMount(account.cloud)
+        self.ibm_account = IbmAccount(account.settings.api_key, BASE, self.clock, mount=mount, port=self.port)
+        self.ibm_places = IbmTagAccounts(self.ibm_account, self.clock)
 
     def restart(self) -> None:
         self.process = self.start()

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.kube.resources import Json, Key
-from freehold.operator.ibm import IbmAccount
-from harness.account import BASE, SimMount
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.metadata import NAMESPACE, Lab
 from harness.powervs import Harness, ReconcilerHarness, example
@@ -95,9 +93,7 @@ class BesidePowerVS(Beside):
         self.edit_cluster(tags)
         account = self.with_ibm()
         account.cloud, account.clock = self.cluster.cloud, self.cluster.clock
-        self.ibm_account = IbmAccount(
-            account.settings.api_key, BASE, self.clock, mount=SimMount(account.cloud), port=self.port
-        )
+        self.use_ibm(account)
         self.share()
 
     def spec(self, tags: Mapping[str, str]) -> Json:

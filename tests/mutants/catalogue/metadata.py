@@ -15,6 +15,7 @@ _work = partial(Mutant, "operator/metadata/work.py")
 _telling = partial(Mutant, "operator/metadata/telling.py")
 _removal = partial(Mutant, "operator/metadata/removal.py")
 _accounts = partial(Mutant, "operator/metadata/accounts_aws.py")
+_finds = partial(Mutant, "operator/metadata/shared_finds.py")
 _clusters = partial(Mutant, "reconcilers/metadata/clusters.py")
 _planning = partial(Mutant, "operator/metadata/planning.py")
 _controller = partial(Mutant, "operator/metadata/controller.py")
@@ -510,8 +511,14 @@ MUTANTS = (
         'if found else ("u", "", "s", 0)',
         "whoever may annotate one object marks the record of everybody as lost",
     ),
+    _finds(
+        "SharedFinds.find",
+        "if now - when >= SHARED_SECONDS",
+        "if False",
+        "what an index has shown once is what is there for ever",
+    ),
     _accounts(
-        "SharedFinds._settled",
+        "RegionIndex._settled",
         "if now - self._absent.setdefault(arn, now) >= ABSENT_SECONDS:",
         "if True:",
         "what an index that lags does not show counts as gone: its tags stay for ever",

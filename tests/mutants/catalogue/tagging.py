@@ -72,6 +72,12 @@ MUTANTS = (
         "if False:",
         "no classifier selects the whole account",
     ),
+    _classifiers(
+        "Query",
+        "if not self.key or self.values == ():",
+        "if not self.key:",
+        "a query without values finds the whole account on IBM Cloud",
+    ),
     _batches(
         "Batch",
         "if not self.tags:",

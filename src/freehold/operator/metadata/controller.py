@@ -100,7 +100,7 @@ class _Places:
         if cloud is Cloud.IBM:
             from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 
-            return IbmTagAccounts(self._ibm)
+            return IbmTagAccounts(self._ibm, self._clock)
         from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 
         aws = self._aws()
