@@ -325,7 +325,7 @@ MUTANTS = (
     ),
     _tagger(
         "AwsTagger.find",
-        "return await self._index.with_tag(query.key, query.values)",
+        "return await self._index.with_tag(query.key, query.values or ())",
         "return await self.with_tag(query.key, query.values)",
         "where the index is denied, what no service lists counts as released",
     ),
