@@ -56,7 +56,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().lower()",
+        "lowered = key.strip().casefold()",
         "lowered = key.strip()",
         "another spelling of a protected key slips through",
     ),
@@ -110,7 +110,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().lower()",
+        "lowered = key.strip().casefold()",
         "lowered = key.lower()",
         "a space before a key lets a mark of ours be written on IBM Cloud, which takes it off",
     ),
