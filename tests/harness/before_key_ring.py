@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from freehold.api import names
-from freehold.clouds.ibm.tags import IbmCodec
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing

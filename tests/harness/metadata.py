@@ -23,6 +23,7 @@ from freehold.operator.aws_identities import Reference
 from freehold.operator.controller import RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
+from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts, Identities
 from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 from freehold.operator.metadata.controller import GRANTS
@@ -165,6 +166,7 @@ class Lab:
             lambda: self.fraction, (REGION,), configuration=self.configuration,
         )  # fmt: skip
         self.use(self.port)
+        self.ibm_places = IbmTagAccounts(self.ibm_account, self.clock)
         return MetadataReconciler(self.means)
 
     def use(self, port: Port) -> None:
@@ -176,15 +178,19 @@ class Lab:
         """TagAccounts."""
         if place.cloud is Cloud.AWS:
             return await self.aws.at(place, subject)
-        return await IbmTagAccounts(self.ibm_account).at(place, subject)
+        return await self.ibm_places.at(place, subject)
 
     def with_ibm(self, settings: IbmSettings | None = None) -> Account:
         """A simulated IBM Cloud beside AWS, from now on."""
         self.ibm = Account(settings)
-        self.ibm_account = IbmAccount(
-            self.ibm.settings.api_key, BASE, self.clock, mount=SimMount(self.ibm.cloud), port=self.port
-        )
+        self.use_ibm(self.ibm)
         return self.ibm
+
+    def use_ibm(self, account: Account) -> None:
+        """Send all calls to IBM Cloud there."""
+        mount = SimMount(account.cloud)
+        self.ibm_account = IbmAccount(account.settings.api_key, BASE, self.clock, mount=mount, port=self.port)
+        self.ibm_places = IbmTagAccounts(self.ibm_account, self.clock)
 
     def restart(self) -> None:
         self.process = self.start()
@@ -211,7 +217,9 @@ class Lab:
         return self._all("MetadataGrant") if self.grants_known else None
 
     def clusters(self) -> Sequence[Json] | None:
-        return self._all("AWSCluster") if self.clusters_known else None
+        if not self.clusters_known:
+            return None
+        return [each for resource in SERVED_RESOURCES for each in self._all(resource.kind)]
 
     def _all(self, kind: str) -> list[Json]:
         return [each for (of, _), each in self.objects.objects.items() if of == kind]

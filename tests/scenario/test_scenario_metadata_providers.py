@@ -51,6 +51,22 @@ async def test_the_classifiers_hold_for_all_providers_and_ready_sums_up(both: Bo
     assert both.condition("Applied", "IBMMetadata", "ibmtags")[0] == "False"
 
 
+async def test_a19_equal_classifiers_share_a_search_on_ibm_cloud(both: Both) -> None:
+    """For as long as the index lags anyway; after that it is asked again."""
+    both.on_ibm(1)
+    for name, tags in (("a", {"env": "test"}), ("b", {"centre": "eng"})):
+        await both.ibm_tags(name, tags)
+        await both.cloud(name, "", cloudprovider={"ibmref": {"name": name}}, classifiers={"fleet": "a"})
+        await both.work(name)
+    assert both.sent().count("search.search") == 1
+    await both.cloud("other", "", cloudprovider={"ibmref": {"name": "a"}}, classifiers={"fleet": "b"})
+    await both.work("other")
+    assert both.sent().count("search.search") == 1, "another question"
+    both.wait(5)
+    await both.work("a")
+    assert both.sent().count("search.search") == 1
+
+
 async def test_one_provider_that_is_missing_does_not_hold_up_the_other(both: Both) -> None:
     (crn,) = both.on_ibm(1)
     await both.ibm_tags("ibmtags", IBM_TAGS)

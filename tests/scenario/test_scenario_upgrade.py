@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 from freehold.api import names
-from freehold.clouds.ibm.tags import IbmCodec
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle import ownership
 from freehold.lifecycle.kinds import NodeKey

@@ -1,7 +1,7 @@
 """``AWSMetadata`` and ``IBMMetadata``: the tags for one provider.
 
-What the schema cannot say (Unicode twins, symbols beyond ASCII, 51 tags over several operations, a classifier among the
-tags, which is another object's) is said by :mod:`freehold.tagging.validation`. Rules without a predicate are said by it
+What the schema cannot say (Unicode twins, 51 tags over several operations, a classifier among the tags, which is
+another object's) is said by :mod:`freehold.tagging.validation`. Rules without a predicate are said by it
 too, of objects that are stored already, with the key. Source: docs/reference/metadata-compat.md A3, A15, A29.
 """
 
@@ -70,7 +70,7 @@ IBM_RULES: Final = (
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, key.matches('^[A-Za-z0-9 _.-]+$')"
-        " && size(key) + size(self.resourcetags[key]) <= 127)",
+        " && size(key) + size(self.resourcetags[key]) <= (self.resourcetags[key] == '' ? 128 : 127))",
         "a key has letters, digits, spaces and _ - . and, with its value and the colon, at most 128 characters",
         lambda spec: all(_is_ibm_tag(key, value) for key, value in (spec.resourcetags or {}).items()),
         field=".resourcetags",
@@ -91,7 +91,7 @@ def _has_outer_space(text: str) -> bool:
 
 def _is_ibm_tag(key: str, value: str) -> bool:
     legal = bool(key) and all(each.isascii() and (each.isalnum() or each in " _.-") for each in key)
-    return legal and len(key) + len(value) <= 127
+    return legal and len(f"{key}:{value}" if value else key) <= 128
 
 
 class ExactTag(ApiModel):

@@ -21,8 +21,11 @@ PROTECTED_KEY: Final = (
     r"([/.:]|$)"
 )
 """What is found in a key that no metadata object may touch (:mod:`freehold.tagging.protected`)."""
-AWS_ILLEGAL: Final = r"[\x00-\x1f\x21-\x2a\x2c\x3b\x3c\x3e\x3f\x5b-\x5e\x60\x7b-\x7f]"
-"""The ASCII characters that are in no tag of AWS (docs/reference/metadata-compat.md#limits-and-legal-tags)."""
+AWS_ILLEGAL: Final = r"[^\p{L}\p{Z}\p{N}_.:/=+\-@]"
+"""What is in no tag that all services of AWS take (docs/reference/metadata-compat.md#limits-and-legal-tags).
+
+For CEL, whose regular expressions have classes of Unicode (https://github.com/google/re2/wiki/Syntax); Python's do not.
+"""
 DURATION: Final = r"^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$"
 """Go's notation (https://pkg.go.dev/time#ParseDuration), without a sign."""
 CONDITION_REASON: Final = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"

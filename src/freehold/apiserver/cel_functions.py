@@ -117,7 +117,13 @@ def _same(text: str) -> str:
     return text
 
 
+LENGTH = "freeholdLength"
+"""Instead of ``size``: the library counts the bytes of a text, and CEL its code points
+(https://github.com/google/cel-spec/blob/master/doc/langdef.md#list-of-standard-definitions).
+"""
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    LENGTH: len,
     "lowerAscii": str.lower,
     "upperAscii": str.upper,
     "trim": str.strip,

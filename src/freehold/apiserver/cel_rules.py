@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from freehold.apiserver.cel_functions import FUNCTIONS
+from freehold.apiserver.cel_functions import FUNCTIONS, LENGTH
 from freehold.apiserver.errors import FieldError
 from freehold.apiserver.structural import Schema
 
@@ -181,7 +181,7 @@ def _compiled(source: str) -> cel.Program:
     # Imported late: it costs 0.2 s, and most schemas have no rules.
     import cel
 
-    program = cel.compile(source)
+    program = cel.compile(_SIZE.sub(lambda found: found[1] or LENGTH, source))
     named = [name for name in program.functions() if name[:1].isalpha() and "@" not in name]
     missing = [name for name in named if name not in FUNCTIONS and name not in _CORE]
     if missing:
@@ -195,6 +195,8 @@ def _compiled(source: str) -> cel.Program:
     return program
 
 
+_SIZE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\bsize(?=\s*\()""")
+"""The function, or a text in which it means nothing."""
 _BOUND = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(\s*(\w+)\s*,")
 _TYPE_NAMES = ("string", "int", "uint", "double", "bool", "bytes", "list", "map", "null_type", "type")
 

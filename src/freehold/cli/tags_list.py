@@ -87,7 +87,7 @@ async def _found(
             if isinstance(place, Region):
                 raise CliError(f"{place.region}: {place.error.message}".removeprefix(": "))
             try:
-                found += await place.find(Query(key, () if value is None else (value,)))
+                found += await place.find(Query(key, None if value is None else (value,)))
             except CloudError as problem:
                 raise CliError(f"{place.region}: {problem.message}".removeprefix(": ")) from problem
     rows = [each for each in found if all(_has(each, condition) for condition in wanted)]

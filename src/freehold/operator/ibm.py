@@ -11,9 +11,10 @@ from typing import Self
 from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
-from freehold.clouds.ibm.tags import IbmCodec, IbmTagger
+from freehold.clouds.ibm.tags import IbmTagger
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.errors import CloudError

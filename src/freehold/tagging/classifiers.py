@@ -57,12 +57,19 @@ class Classifiers:
         return frozenset(each.key for each in met | self.all_of | self.none_of)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Query:
-    """Resources that have ``key`` with one of ``values``: one query of the tag API."""
+    """Resources that have ``key`` with one of ``values``, None for any value: one query of the tag API.
+
+    One that names nothing cannot be made: a cloud answers it with the whole account.
+    """
 
     key: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] | None
+
+    def __post_init__(self) -> None:
+        if not self.key or self.values == ():
+            raise ValueError("a query without a key, or without values, would find the whole account")
 
 
 def queries(classifiers: Iterable[Classifiers]) -> tuple[Query, ...]:

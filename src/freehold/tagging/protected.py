@@ -61,8 +61,8 @@ def is_reserved(key: str) -> Access:
 
 @lru_cache(maxsize=4096)
 def access(cloud: Cloud, key: str, ignored: IgnoreList) -> Access:
-    """Protection is compared without case, so that no other spelling of a key slips through."""
-    lowered = key.strip().lower()
+    """Protection is compared without case, also as Unicode and the schema fold it: no other spelling slips through."""
+    lowered = key.strip().casefold()
     if lowered.startswith(_RESERVED) or lowered in _KEYS or _OF_DOMAIN.search(lowered):
         return Access.PROTECTED
     spelled = canonical(cloud, key)

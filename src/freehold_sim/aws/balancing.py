@@ -5,7 +5,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.ec2 import interfaces
-from freehold_sim.aws.tagging import why_not
+from freehold_sim.aws.tagging import why_not_common
 from freehold_sim.aws.world import Record
 
 ARNS_PER_DESCRIPTION = 20
@@ -17,7 +17,7 @@ def tags_of(call: Call, given: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     tags: dict[str, str] = {}
     for tag in given:
         key, value = tag["Key"], tag.get("Value", "")
-        if problem := why_not(key, value):
+        if problem := why_not_common(key, value):
             raise Refused("ValidationError", problem)
         if key in tags:
             raise Refused("DuplicateTagKeys", f"The tag key {key} is given twice")

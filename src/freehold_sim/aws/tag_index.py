@@ -4,12 +4,12 @@ https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetRes
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
-from freehold_sim.aws.tagging import why_not
+from freehold_sim.aws.tagging import why_not, why_not_common
 from freehold_sim.aws.world import Record, scope_of
 
 _MOST_FILTERS, _MOST_VALUES, _MOST_ARNS, _MOST_PAGE = 50, 20, 100, 100
@@ -198,9 +198,20 @@ def _why_not(call: Call, arn: str, position: int, change: Change) -> dict[str, A
         return _failure(400, "InvalidParameterException", f"The resource {arn} does not exist")
     if scope_of(record["account"], record["region"]) != call.scope:
         return _failure(400, "InvalidParameterException", f"{arn} is not a supported resource in {call.region}")
-    if len(change(record)) > call.settings.quotas.tags:
+    wanted = change(record)
+    if problem := _refused_by_its_service(record, wanted):
+        return _failure(400, "InvalidParameterException", problem)
+    if len(wanted) > call.settings.quotas.tags:
         return _failure(400, "InvalidParameterException", f"{arn} has too many tags")
     return None
+
+
+def _refused_by_its_service(record: Record, wanted: Mapping[str, str]) -> str:
+    """Return what Elastic Load Balancing says of a tag that is new on one of its resources."""
+    if record["arn"].split(":")[2] != "elasticloadbalancing":
+        return ""
+    new = [(key, value) for key, value in wanted.items() if record["tags"].get(key) != value]
+    return next((problem for key, value in new if (problem := why_not_common(key, value))), "")
 
 
 def _failure(status: int, code: str, text: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html#tag-restrict
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from unicodedata import category
 
 from freehold_sim.aws.call import Call, Refused
 
@@ -40,6 +41,22 @@ def why_not(key: str, value: str = "") -> str:
     if key.lower().startswith("aws:"):
         return f"{MUST_NOT_BE_RESERVED}: {key}"
     return ""
+
+
+def why_not_common(key: str, value: str = "") -> str:
+    """Return what is wrong with a tag where a service states the characters of a tag, and reserves values too.
+
+    Elastic Load Balancing and IAM do so, in their service models and guides; EC2 takes any character:
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_Tag.html
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-tags.html
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags.html
+    """
+    if problem := why_not(key, value):
+        return problem
+    if value.lower().startswith("aws:"):
+        return f"Tag values starting with 'aws:' are reserved for internal use: {value}"
+    illegal = [each for each in key + value if each not in "_.:/=+-@" and category(each)[0] not in "LZN"]
+    return f"A tag cannot have the character {illegal[0]!a}" if illegal else ""
 
 
 def too_many(call: Call) -> Refused:

@@ -36,7 +36,7 @@ def _names(call: Call, body: dict[str, Any]) -> list[str]:
     names = body.get("tag_names") or ([body["tag_name"]] if body.get("tag_name") else [])
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise errors.vpc(400, "missing_field", "tag_name or tag_names is required", "tag_names")
-    names = [name.strip() for name in names]
+    names = [name.strip(" ") for name in names]
     return [name.lower() for name in names] if call.settings.assumptions.lowercases_tags else names
 
 

@@ -16,7 +16,7 @@ from unittest import mock
 from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
 from requests.adapters import HTTPAdapter
 
-from freehold.clouds.ibm.tags import IbmCodec
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.port import Call, InlinePort, Port

@@ -6,6 +6,7 @@ from mutants.rows import Mutant
 
 _errors = partial(Mutant, "clouds/ibm/errors.py")
 _tags = partial(Mutant, "clouds/ibm/tags.py")
+_marks = partial(Mutant, "clouds/ibm/marks.py")
 _calls = partial(Mutant, "clouds/ibm/calls.py")
 _session = partial(Mutant, "clouds/ibm/session.py")
 _tokens = partial(Mutant, "clouds/ibm/tokens.py")
@@ -197,21 +198,21 @@ TAGS = (
         "for at in range(0, min(len(targets), 1), self.BATCH):",
         "of many targets only the first hundred are marked",
     ),
-    _tags(
+    _marks(
         "_fit",
         'return f"{legal[: room - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"',
         "return legal[:room]",
         "two owners with long names have one mark",
     ),
-    _tags(
+    _marks(
         "IbmCodec.fold",
         "tag.strip().casefold()",
         "tag.strip()",
         "a mark that IBM Cloud shows in another case counts as missing",
     ),
-    _tags(
+    _marks(
         "IbmCodec.read",
-        "if not what.casefold().startswith(PREFIX) or not value:",
+        "if not what.startswith(PREFIX) or not value:",
         "if not value:",
         "a stranger's tag named owner counts as a mark",
     ),

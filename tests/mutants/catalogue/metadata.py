@@ -16,6 +16,9 @@ _telling = partial(Mutant, "operator/metadata/telling.py")
 _speaking = partial(Mutant, "operator/metadata/speaking.py")
 _removal = partial(Mutant, "operator/metadata/removal.py")
 _accounts = partial(Mutant, "operator/metadata/accounts_aws.py")
+_finds = partial(Mutant, "operator/metadata/shared_finds.py")
+_clusters = partial(Mutant, "reconcilers/metadata/clusters.py")
+_planning = partial(Mutant, "operator/metadata/planning.py")
 _controller = partial(Mutant, "operator/metadata/controller.py")
 _needs = partial(Mutant, "operator/metadata/key_needs.py")
 _metadata = partial(Mutant, "operator/metadata/reconcile.py")
@@ -117,6 +120,48 @@ MUTANTS = (
         "if follower.state is State.SYNCED else None",
         "",
         "a watch of grants that fails reads as: there is none, so everything is allowed",
+    ),
+    _controller(
+        "Caches.clusters",
+        "if None in known:",
+        "if not any(known):",
+        "while the clusters of one cloud are not known, keys that they ask for are changed",
+    ),
+    _clusters(
+        "_keys",
+        'if cluster.get("kind") == POWERVS_CLUSTER_KIND:',
+        "if False:",
+        "on IBM Cloud the engine and the metadata controller set a key back in turns",
+    ),
+    _clusters(
+        "_keys",
+        'return ibm_tags(ibm_tag_name(each["key"], each.get("value") or "") for each in rows if each.get("key"))',
+        'return [each["key"] for each in rows]',
+        "a key that a cluster spells in another case is fought over",
+    ),
+    _clusters(
+        "_OWNERS",
+        "Cloud.IBM: (ibm.UUID,)",
+        "Cloud.IBM: ()",
+        "the marks of a cluster's resources are not known on IBM Cloud: a key is set back in turns",
+    ),
+    _clusters(
+        "cluster_keys",
+        "(journal.owner.uuid, *journal.attached)",
+        "(journal.owner.uuid,)",
+        "on a resource that a cluster is given, the engine and the metadata controller set a key back in turns",
+    ),
+    _clusters(
+        "asked_for_on",
+        "(resource.id, *owners)",
+        "(resource.id,)",
+        "on a resource of a cluster, the engine and the metadata controller set a key back in turns",
+    ),
+    _planning(
+        "_listed",
+        "if resource in SERVED_RESOURCES:",
+        "if True:",
+        "where grants cannot be found a plan reads that there are none",
     ),
     _controller(
         "Caches._known",
@@ -355,7 +400,7 @@ MUTANTS = (
     ),
     _tagger(
         "AwsTagger.find",
-        "return await self._index.with_tag(query.key, query.values)",
+        "return await self._index.with_tag(query.key, query.values or ())",
         "return await self.with_tag(query.key, query.values)",
         "where the index is denied, what no service lists counts as released",
     ),
@@ -565,8 +610,14 @@ MUTANTS = (
         'if found else ("u", "", "s", 0)',
         "whoever may annotate one object marks the record of everybody as lost",
     ),
+    _finds(
+        "SharedFinds.find",
+        "if now - when >= SHARED_SECONDS",
+        "if False",
+        "what an index has shown once is what is there for ever",
+    ),
     _accounts(
-        "SharedFinds._settled",
+        "RegionIndex._settled",
         "if now - self._absent.setdefault(arn, now) >= ABSENT_SECONDS:",
         "if True:",
         "what an index that lags does not show counts as gone: its tags stay for ever",

@@ -56,7 +56,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().lower()",
+        "lowered = key.strip().casefold()",
         "lowered = key.strip()",
         "another spelling of a protected key slips through",
     ),
@@ -71,6 +71,12 @@ MUTANTS = (
         "if not self.any_of:",
         "if False:",
         "no classifier selects the whole account",
+    ),
+    _classifiers(
+        "Query",
+        "if not self.key or self.values == ():",
+        "if not self.key:",
+        "a query without values finds the whole account on IBM Cloud",
     ),
     _batches(
         "Batch",
@@ -104,7 +110,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().lower()",
+        "lowered = key.strip().casefold()",
         "lowered = key.lower()",
         "a space before a key lets a mark of ours be written on IBM Cloud, which takes it off",
     ),

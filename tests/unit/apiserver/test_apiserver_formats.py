@@ -89,6 +89,8 @@ def rules(rule: str, schema: dict[str, Any] | None = None, **more: Any) -> Rules
         ("self.list.exists_one(x, x == 'a')", {"list": ["a", "b"]}, {"list": ["a", "a"]}),
         ("self.text.lowerAscii() == 'abc'", {"text": "ABC"}, {"text": "X"}),
         ("self.text.split(',').size() == 2", {"text": "a,b"}, {"text": "a"}),
+        ("size(self.text) == 2 && self.text.size() == 2", {"text": "é\U0001f600"}, {"text": "é"}),
+        ("self.text == 'size()' && size( self.list ) == 1", {"text": "size()", "list": [1]}, {"text": "", "list": []}),
         ("self.text.find('[0-9]+') == '12'", {"text": "ab12"}, {"text": "ab"}),
         ("isCIDR(self.text) && cidr(self.text).containsIP('10.0.0.1')", {"text": "10.0.0.0/8"}, {"text": "11.0.0.0/8"}),
         ("isIP(self.text)", {"text": "::1"}, {"text": "x"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from freehold.clouds.ibm.tags import IbmCodec
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.graph import Graph, Node, ReadyNodes

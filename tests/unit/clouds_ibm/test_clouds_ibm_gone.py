@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.ibm.tags import IbmCodec
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle import errors
 from freehold.lifecycle.kinds import Ref
 from freehold.lifecycle.ownership import Owner

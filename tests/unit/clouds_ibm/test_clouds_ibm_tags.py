@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.ibm.tags import LONGEST, PREFIX, IbmCodec, validation_error
+from freehold.clouds.ibm.marks import LONGEST, PREFIX, IbmCodec, validation_error
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.kinds import NodeKey

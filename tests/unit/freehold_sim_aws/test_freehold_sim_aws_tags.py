@@ -37,6 +37,28 @@ def test_limits_of_tags_in_ec2(sim: Any, tags: dict[str, str], code: str) -> Non
     assert sim.ec2.describe_tags()["Tags"] == []
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("a#b", "x"), ("k", "a\nb"), ("k", "\u20ac"), ("k", "Aws:x")],
+    ids=["sign", "line", "symbol", "reserved value"],
+)
+def test_load_balancers_and_roles_take_letters_digits_and_some_signs(sim: Any, key: str, value: str) -> None:
+    """EC2 takes any character."""
+    balancer, legal = sim.balancer(sim.network()[1]), {"K\u00fc 9_.:/=+-@": "\u90e8 9_.:/=+-@"}
+    sim.role()
+    sim.ec2.create_tags(Resources=[vpc := sim.vpc()], Tags=pairs({key: value}))
+    assert sim.ec2.describe_vpcs(VpcIds=[vpc])["Vpcs"][0]["Tags"] == pairs({key: value})
+    with refused("ValidationError"):
+        sim.elbv2.add_tags(ResourceArns=[balancer], Tags=pairs({key: value}))
+    with refused("InvalidInput"):
+        sim.iam.tag_role(RoleName="role", Tags=pairs({key: value}))
+    reply = sim.tagging.tag_resources(ResourceARNList=[balancer], Tags={key: value})
+    assert reply["FailedResourcesMap"][balancer]["ErrorCode"] == "InvalidParameterException"
+    sim.elbv2.add_tags(ResourceArns=[balancer], Tags=pairs(legal))
+    sim.iam.tag_role(RoleName="role", Tags=pairs(legal))
+    assert sim.tagging.tag_resources(ResourceARNList=[balancer], Tags=legal)["FailedResourcesMap"] == {}
+
+
 def test_the_fifty_tags_count_those_that_are_there(sim: Any) -> None:
     vpc = sim.vpc()
     sim.ec2.create_tags(Resources=[vpc], Tags=pairs({f"k{n}": "" for n in range(50)}))

@@ -8,6 +8,7 @@ import pytest
 
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import State
+from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.controller import GRANTS, Caches, referring
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS
 
@@ -45,6 +46,18 @@ def test_who_refers_to_an_object_is_known_only_while_the_watch_is(state: State) 
     watches.followers[CLOUD_METADATAS] = Follower()
     watches.followers[CLOUD_METADATAS].state = state
     assert Caches(lambda: watches).knows_clouds() == (state is State.SYNCED)
+
+
+@pytest.mark.parametrize("failing", [None, *SERVED_RESOURCES], ids=str)
+def test_clusters_are_known_only_while_the_watch_of_each_kind_works(failing: Resource | None) -> None:
+    """Of all clouds: what the clusters of one ask for must not be changed because those of the other are known."""
+    watches: Any = Watches()
+    watches.followers = {each: Follower({"metadata": {"name": each.plural}}) for each in SERVED_RESOURCES}
+    if failing:
+        watches.followers[failing].state = State.FAILING
+    found = Caches(lambda: watches).clusters()
+    names = ["ibmpowervsclusters", "awsclusters"]
+    assert found == (None if failing else [{"metadata": {"name": name}} for name in names])
 
 
 def test_the_providers_of_all_clouds_are_known_by_kind() -> None:

@@ -131,6 +131,16 @@ def test_a20_empty_classifiers_cannot_be_made() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "values"), [("", ("a",)), ("", None), ("env", ())], ids=["no key", "no key, any value", "no value"]
+)
+def test_a20_a_query_that_would_find_the_whole_account_cannot_be_made(key: str, values: tuple[str, ...] | None) -> None:
+    """An empty value is one, which AWS knows; None is any value of the key."""
+    with pytest.raises(ValueError, match="the whole account"):
+        Query(key, values)
+    assert [Query("env", each).values for each in (("",), None)] == [("",), None]
+
+
+@pytest.mark.parametrize(
     ("value", "found"),
     [("*", "test"), ("t?st", "test"), ("", "test"), ("Test", "test")],
     ids=["A21 star", "A21 question mark", "A21 empty is empty", "A21 case"],

@@ -107,7 +107,7 @@ class AwsTagger(StandInTagger[SourceTagger]):
 
     async def find(self, query: Query) -> TagsByArn:
         """What the index of this region shows for a query. Services do not stand in: they would show less."""
-        return await self._index.with_tag(query.key, query.values)
+        return await self._index.with_tag(query.key, query.values or ())
 
     async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
         """The tags that each resource itself has now: none of one that is missing; why, where that is not known."""

@@ -1,144 +1,20 @@
-"""Tags of IBM Cloud: how our marks are spelled, how they are read and changed.
+"""Tags of IBM Cloud: how they are read and changed.
 
 Source: docs/reference/ibm-cloud.md#global-tagging, #global-search.
-
-User tags allow ``A-Z a-z 0-9 space _ - . :``, 1 to 128 characters, and know no case.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from freehold.clouds.ibm.calls import ApiClient, Json, rows
+from freehold.clouds.ibm.marks import PREFIX, UUID
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
 from freehold.lifecycle.inventory import TagChange, TagsByTarget, one_by_one
-from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
 
 T = TypeVar("T")
-PREFIX = "powervs.cluster.x-k8s.io."
-LONGEST = 128
-_UUID = 36
-"""The characters of a uuid."""
-_ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
-_CARRIED = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.([^_]+)(?:_([^_]+))?")
-"""The value of a carrier's mark: our uuid, the id of what it carries, and the seal where it had room for one.
-
-The id is a uuid, or the region and name of a bucket, and ``_`` is in neither: a bucket's name is lower-case letters,
-digits, dots and dashes (https://cloud.ibm.com/docs/cloud-object-storage?topic=cloud-object-storage-compatibility-api-bucket-operations).
-"""
-
-
-def _fit(text: str, room: int) -> str:
-    """``text`` in legal characters and cut to ``room``; with a hash of the whole where that changed it."""
-    legal = _ILLEGAL.sub("-", text)
-    if legal == text and len(text) <= room:
-        return text
-    return f"{legal[: room - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def named_in_mark(kind: str, ident: str) -> str:
-    """How a carrier's mark names what it carries: by the last part of its id, cut where that is long (of a bucket)."""
-    return _fit(ident.rpartition("/")[2], LONGEST - len(f"{PREFIX}{kind}:.") - _UUID)
-
-
-class IbmCodec:
-    """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``. Tags are a set."""
-
-    keyed = False
-
-    def key(self, tag: str) -> str:
-        return tag.strip().casefold()
-
-    def owner(self, owner: Owner) -> frozenset[str]:
-        room = LONGEST - len(f"{PREFIX}owner:")
-        name = _fit(f"{owner.namespace}.{owner.name}", room)
-        return frozenset({f"{PREFIX}owner:{name}", f"{PREFIX}cluster-uuid:{owner.uuid}"})
-
-    def within(self, owner: Owner) -> frozenset[str]:
-        """No kind of IBM Cloud is part of another one yet."""
-        return frozenset()
-
-    def namespace_and_name(self, said: str) -> tuple[str, str]:
-        namespace, _, name = said.partition(".")
-        return namespace, name
-
-    def label(self, key: NodeKey) -> frozenset[str]:
-        return frozenset()
-
-    def birth(self, key: NodeKey, nonce: str) -> str:
-        return self.node(key, nonce)
-
-    seals_together = 1
-
-    def joined(self, tags: Collection[str]) -> frozenset[str]:
-        return frozenset(tags)
-
-    def node(self, key: NodeKey, seal: str) -> str:
-        before, after = f"{PREFIX}node:{key.kind}.", f".{seal}"
-        return before + _fit(key.logical, LONGEST - len(before) - len(after)) + after
-
-    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
-        """``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (of a connection)."""
-        mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, ident)
-        sealed = f"{mark}_{seal}"
-        return sealed if seal and len(sealed) <= LONGEST else mark
-
-    def carried_id(self, kind: str, ident: str) -> str:
-        """Without the carrier's own id, which ids of carried resources begin with."""
-        return ident.rpartition("/")[2]
-
-    def read(self, tags: Collection[str]) -> Marks:
-        owners: set[str] = set()
-        uuids: set[str] = set()
-        nodes: set[NodeMark] = set()
-        carried: set[CarriedMark] = set()
-        for tag in tags:
-            what, _, value = tag.partition(":")
-            if not what.casefold().startswith(PREFIX) or not value:
-                continue
-            word = what[len(PREFIX) :].casefold()
-            if word == "owner":
-                owners.add(value)
-            elif word == "cluster-uuid":
-                uuids.add(value)
-            elif word == "node":
-                nodes |= set(_node(value))
-            elif found := _CARRIED.fullmatch(value):
-                carried.add(CarriedMark(word, found[1], found[2], found[3] or ""))
-        return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
-
-    def is_mark(self, tag: str) -> bool:
-        marks = self.read([tag])
-        return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
-
-    def user(self, key: str, value: str) -> str:
-        """``key:value``, or ``key`` alone; check it with :func:`validation_error` first."""
-        return f"{key}:{value}" if value else key
-
-    def fold(self, tags: Collection[str]) -> frozenset[str]:
-        return frozenset(tag.strip().casefold() for tag in tags)
-
-
-def _node(value: str) -> Iterator[NodeMark]:
-    kind, _, rest = value.partition(".")
-    logical, _, seal = rest.rpartition(".")
-    if kind and logical and seal:
-        yield NodeMark(NodeKey(kind, logical), seal)
-
-
-def validation_error(tag: str) -> str:
-    """Why IBM Cloud refuses ``tag``, and what to do; empty when it does not."""
-    if not tag.strip():
-        return "a tag is empty: give it a key, or leave it out"
-    if len(tag) > LONGEST:
-        return f"the tag {tag!r} has {len(tag)} characters, IBM Cloud allows {LONGEST}: shorten it"
-    if found := _ILLEGAL.search(tag):
-        return f"the tag {tag!r} has {found.group()!r} in it: use letters, digits, spaces and any of _ - . :"
-    return ""
 
 
 def _quoted(text: str) -> str:
@@ -167,13 +43,13 @@ class IbmTagger:
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """One query: targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
-        terms = [f"tags:{_quoted(f'{PREFIX}cluster-uuid:{uuid}')}"]
+        terms = [f"tags:{_quoted(f'{UUID}:{uuid}')}"]
         terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in self._carried]
         terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]
         return await self._search(" OR ".join(terms), f"marks of {uuid}")
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
-        terms = [f"tags:{PREFIX}{word}\\:*" for word in ("cluster-uuid", *self._carried)]
+        terms = [f"tags:{mark}\\:*" for mark in (UUID, *(f"{PREFIX}{kind}" for kind in self._carried))]
         return await self._search(" OR ".join(terms), "marks of every cluster")
 
     async def tags_of(self, target: str) -> frozenset[str]:

@@ -17,15 +17,13 @@ from freehold.lifecycle.errors import CloudError, Unavailable
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference
 from freehold.operator.metadata.places import Region, TagPlace
+from freehold.operator.metadata.shared_finds import SharedFinds
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Resource
-
-SHARED_SECONDS: Final = 5.0
-"""Of domain time for which objects with equal classifiers share one read of the index; it lags more than that."""
 
 ABSENT_SECONDS: Final = 60.0
 """Of domain time that lie between two looks at the index that do not show a resource, until it counts as gone."""
@@ -50,22 +48,13 @@ class Identities(Protocol):
         ...
 
 
-class SharedFinds:
+class RegionIndex(SharedFinds[TagsByArn]):
     """What the index of one identity and region has shown lately."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._asked: dict[Query, tuple[float, TagsByArn]] = {}
+        super().__init__(clock)
         self._absent: dict[str, float] = {}
         """When the index was first asked for a resource and did not show it."""
-
-    async def find(self, query: Query, tagger: AwsTagger) -> TagsByArn:
-        now = self._clock.monotonic()
-        for old in [each for each, (when, _) in self._asked.items() if now - when >= SHARED_SECONDS]:
-            del self._asked[old]
-        if query not in self._asked:
-            self._asked[query] = (now, await tagger.find(query))
-        return self._asked[query][1]
 
     async def read(self, arns: Collection[str], tagger: AwsTagger) -> Mapping[str, Tags | CloudError]:
         """Instead of a service that is not known here: the index, which lags, asked twice."""
@@ -100,15 +89,16 @@ class AwsPlace:
     account: str
     region: str
     tagger: AwsTagger
-    finds: SharedFinds
+    index: RegionIndex
 
     async def find(self, query: Query) -> Sequence[Resource]:
-        return [self._resource(arn, tags) for arn, tags in (await self.finds.find(query, self.tagger)).items()]
+        found = await self.index.find(query, self.tagger.find)
+        return [self._resource(arn, tags) for arn, tags in found.items()]
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
         indexed = frozenset(arn for arn in ids if reading_of(arn) is Reading.NEVER and Arn.parse(arn))
         found = dict(await self.tagger.read([arn for arn in ids if arn not in indexed]))
-        found |= await self.finds.read(indexed, self.tagger) if indexed else {}
+        found |= await self.index.read(indexed, self.tagger) if indexed else {}
         return {arn: tags if isinstance(tags, CloudError) else self._resource(arn, tags) for arn, tags in found.items()}
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
@@ -146,7 +136,7 @@ class AwsTagAccounts:
         self._cloud = cloud
         self._identities = identities
         self._clock = clock
-        self._finds: dict[tuple[Reference, str], SharedFinds] = {}
+        self._indexes: dict[tuple[Reference, str], RegionIndex] = {}
 
     async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
         if self._cloud is None:
@@ -171,8 +161,8 @@ class AwsTagAccounts:
             number = await account.client.account()
         except CloudError as error:
             return Region(account.region, error)
-        finds = self._finds.setdefault((reference, account.region), SharedFinds(self._clock))
-        return AwsPlace(number, account.region, account.tagger_for(subject), finds)
+        index = self._indexes.setdefault((reference, account.region), RegionIndex(self._clock))
+        return AwsPlace(number, account.region, account.tagger_for(subject), index)
 
 
 def _identity(place: Place, caller: Reference, own: Identity) -> tuple[Reference, Identity]:

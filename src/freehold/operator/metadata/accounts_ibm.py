@@ -8,9 +8,12 @@ from typing import Any, TypeVar
 
 from freehold.clouds.ibm.tagged import kind_of, region_of
 from freehold.clouds.ibm.tags import IbmTagger
+from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import TagsByTarget
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.metadata.places import Region, TagPlace
+from freehold.operator.metadata.shared_finds import SharedFinds
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused
@@ -32,13 +35,18 @@ class IbmPlace:
 
     account: str
     tagger: IbmTagger
+    index: SharedFinds[TagsByTarget]
     region: str = ""
 
     async def find(self, query: Query) -> Sequence[Resource]:
-        """The search knows no case, as the tags."""
-        names = [ibm_tag_name(query.key, value) for value in query.values]
-        found = await self.tagger.tagged(names)
+        """The search knows no case, as the tags. Raises ValueError where the query is for any value."""
+        found = await self.index.find(query, self._search)
         return [self._resource(crn, tags) for crn, tags in found.items()]
+
+    async def _search(self, query: Query) -> TagsByTarget:
+        if query.values is None:
+            raise ValueError(f"the tag {query.key!r} with any value: on IBM Cloud a tag is found by all of it")
+        return await self.tagger.tagged([ibm_tag_name(query.key, value) for value in query.values])
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
         found = await self.tagger.tags_of_each(sorted(ids))
@@ -72,8 +80,9 @@ class IbmPlace:
 class IbmTagAccounts:
     """On IBM Cloud: the account of the operator's API key."""
 
-    def __init__(self, account: IbmAccount | None) -> None:
+    def __init__(self, account: IbmAccount | None, clock: Clock) -> None:
         self._account = account
+        self._index = SharedFinds[TagsByTarget](clock)
 
     async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
         if self._account is None:
@@ -83,4 +92,4 @@ class IbmTagAccounts:
             number = await self._account.account()
         except CloudError as error:
             return [Region("", error)]
-        return [IbmPlace(number, self._account.tagger_for(subject))]
+        return [IbmPlace(number, self._account.tagger_for(subject), self._index)]

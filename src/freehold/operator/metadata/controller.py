@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER, METADATA_GRANT
+from freehold.api.served import METADATA_GRANT
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import State
@@ -19,7 +19,7 @@ from freehold.operator.controller import Controller, Done, Result, Watched
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
-from freehold.operator.kinds import resource_of
+from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.metadata.changes import AuditedChanges, ChangeAudit, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
 from freehold.operator.metadata.reconcile import MetadataReconciler
@@ -36,7 +36,6 @@ from freehold.tagging.resources import Cloud
 if TYPE_CHECKING:
     from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
 
-AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 GRANTS = resource_of(METADATA_GRANT)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
 
@@ -70,7 +69,10 @@ class Caches:
         return [Provider(kind, raw) for kind, rows in known.items() for raw in rows or ()]
 
     def clusters(self) -> Sequence[Json] | None:
-        return self._known(AWS_CLUSTERS)
+        known = [self._known(resource) for resource in SERVED_RESOURCES]
+        if None in known:
+            return None
+        return [raw for rows in known for raw in rows or ()]
 
     def _known(self, resource: Resource) -> Sequence[Json] | None:
         """A watch that fails must not read as: there is none. Without a CRD there is none."""
@@ -101,7 +103,7 @@ class _Places:
         if cloud is Cloud.IBM:
             from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 
-            return IbmTagAccounts(self._ibm)
+            return IbmTagAccounts(self._ibm, self._clock)
         from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 
         aws = self._aws()
@@ -155,7 +157,7 @@ def metadata_controllers(
         workers=place.workers,
         watches=[
             *providers,
-            Watched(AWS_CLUSTERS, lambda cluster: (), namespace=place.namespace),
+            *(Watched(each, lambda cluster: (), namespace=place.namespace) for each in SERVED_RESOURCES),
             Watched(GRANTS, lambda grant: [key_of(each) for each in controller.all()], on_spec_or_metadata),
         ],
     )

@@ -43,8 +43,9 @@ GRANTS_UNKNOWN: Final = Refused(
 
 OBJECTS_UNKNOWN: Final = Refused(
     "ObjectsUnknown",
-    "which AWSCluster, AWSMetadata and IBMMetadata objects there are is not known, so no tag is changed: what they ask "
-    "for comes first. Grant the operator list and watch on them; its log says what is refused",
+    "which clusters (AWSCluster, IBMPowerVSCluster), AWSMetadata and IBMMetadata objects there are is not known, so no "
+    "tag is changed: what they ask for comes first. Grant the operator list and watch on them; its log says what is "
+    "refused",
 )
 
 _MEETINGS: Final = 5
@@ -75,7 +76,7 @@ class Stored(Protocol):
         ...
 
     def clusters(self) -> Sequence[Json] | None:
-        """The AWSClusters; None where it is not known which there are."""
+        """Of all kinds that are reconciled; None where it is not known which there are."""
         ...
 
     def grants(self) -> Sequence[Json] | None:

@@ -23,7 +23,8 @@ from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
-from freehold.operator.metadata.controller import AWS_CLUSTERS, GRANTS, tag_accounts
+from freehold.operator.kinds import SERVED_RESOURCES
+from freehold.operator.metadata.controller import GRANTS, tag_accounts
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
 from freehold.operator.metadata.observer import Outcomes
 from freehold.operator.metadata.places import TagAccounts, TagPlace
@@ -43,7 +44,7 @@ from freehold.tagging.plan import ResourcePlan, Verdict
 
 METADATA_KINDS: Final = (CLOUD_METADATAS, *PROVIDERS.values(), GRANTS)
 """What a person applies to have tags."""
-KINDS: Final = (*METADATA_KINDS, AWS_CLUSTERS)
+KINDS: Final = (*METADATA_KINDS, *SERVED_RESOURCES)
 """What the controller follows: its watches are replaced by one list each."""
 
 
@@ -84,7 +85,7 @@ class StoredObjects:
     async def read(cls, client: Reader, wanted: Iterable[Json]) -> StoredObjects:
         found: dict[Resource, dict[Key, Json]] = {}
         for resource in KINDS:
-            rows = (await client.list(resource)).items
+            rows = await _listed(client, resource)
             found[resource] = {key_of(row): _typed(resource, row) for row in rows}
         for obj in wanted:
             resource = next(each for each in KINDS if each.kind == obj["kind"])
@@ -106,7 +107,7 @@ class StoredObjects:
         return list(self._stored[GRANTS].values())
 
     def clusters(self) -> Sequence[Json]:
-        return list(self._stored[AWS_CLUSTERS].values())
+        return [row for resource in SERVED_RESOURCES for row in self._stored[resource].values()]
 
     def get(self, resource: Resource, key: Key) -> Json:
         """Raises NotFound."""
@@ -114,6 +115,16 @@ class StoredObjects:
         if found is None:
             raise kube.NotFound(f"there is no {resource.kind} {key}")
         return found
+
+
+async def _listed(client: Reader, resource: Resource) -> Sequence[Json]:
+    """Of a kind of clusters that is not installed there are none."""
+    try:
+        return (await client.list(resource)).items
+    except kube.NotFound:
+        if resource in SERVED_RESOURCES:
+            return ()
+        raise
 
 
 def _typed(resource: Resource, row: Json) -> Json:

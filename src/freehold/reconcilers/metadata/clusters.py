@@ -6,22 +6,29 @@ Two writers of ours must not answer each other: the engine puts these on, and it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from freehold.api.names import POWERVS_CLUSTER_KIND
+from freehold.clouds.ibm import marks as ibm
+from freehold.lifecycle import keyed_codec as aws
 from freehold.lifecycle.journal import CorruptJournal
-from freehold.lifecycle.keyed_codec import UUID, WITHIN
 from freehold.reconcilers.identity import recorded
-from freehold.tagging.resources import Resource
+from freehold.tagging.resources import Cloud, Resource, ibm_tag_name, ibm_tags
 
 ClusterKeys = Mapping[str, Mapping[str, str]]
-"""By the uuid of the owner: the keys, with the cluster's name for people."""
+"""By the uuid of the owner, and by the id of what it tags though it is not its own: the keys as the cloud spells them,
+with the cluster's name for people.
+"""
+
+_OWNERS: Final[Mapping[Cloud, tuple[str, ...]]] = {Cloud.AWS: (aws.UUID, aws.WITHIN), Cloud.IBM: (ibm.UUID,)}
+"""The marks with the uuid of a resource's owner, or of the cluster which its owner is part of."""
 
 
 def cluster_keys(clusters: Iterable[Mapping[str, Any]]) -> ClusterKeys:
-    """Of objects with ``spec.additionalTags``; one whose journal nobody can read asks for nothing."""
+    """Of objects of all kinds that have tags in their spec; one whose journal nobody can read asks for nothing."""
     found: dict[str, dict[str, str]] = {}
     for each in clusters:
-        keys = (each.get("spec") or {}).get("additionalTags") or {}
+        keys = _keys(each)
         try:
             journal = recorded(each)
         except CorruptJournal:
@@ -29,11 +36,20 @@ def cluster_keys(clusters: Iterable[Mapping[str, Any]]) -> ClusterKeys:
         if journal is not None and keys:
             metadata = each["metadata"]
             name = f"{each.get('kind', '')} {metadata.get('namespace', '')}/{metadata['name']}"
-            found[journal.owner.uuid] = dict.fromkeys(keys, name)
+            for place in (journal.owner.uuid, *journal.attached):
+                found.setdefault(place, {}).update(dict.fromkeys(keys, name))
     return found
 
 
+def _keys(cluster: Mapping[str, Any]) -> Iterable[str]:
+    spec = cluster.get("spec") or {}
+    if cluster.get("kind") == POWERVS_CLUSTER_KIND:
+        rows = spec.get("tags") or ()
+        return ibm_tags(ibm_tag_name(each["key"], each.get("value") or "") for each in rows if each.get("key"))
+    return spec.get("additionalTags") or {}
+
+
 def asked_for_on(resource: Resource, keys: ClusterKeys) -> Mapping[str, str]:
-    """By the resource's own marks: its owner's, or that of the cluster which its owner is part of."""
-    owners = [value for mark in (UUID, WITHIN) for value in resource.tags.get(mark, ())]
-    return {key: name for owner in owners for key, name in keys.get(owner, {}).items()}
+    """By the resource's own marks, or by the record of a cluster that tags it though it is somebody else's."""
+    owners = [value for mark in _OWNERS[resource.cloud] for value in resource.tags.get(mark, ())]
+    return {key: name for place in (resource.id, *owners) for key, name in keys.get(place, {}).items()}

@@ -7,7 +7,7 @@ from typing import Any
 from freehold_sim.aws import policies
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.paging import BadToken, page
-from freehold_sim.aws.tagging import why_not
+from freehold_sim.aws.tagging import why_not_common
 from freehold_sim.aws.world import Record
 
 ROLE, PROFILE, POLICY = "role", "instance-profile", "policy"
@@ -44,7 +44,7 @@ def tags_of(call: Call, held: Mapping[str, str], given: list[dict[str, str]]) ->
     if len(set(folded)) < len(folded):
         raise Refused("InvalidInput", "Duplicate tag keys found. Please note that Tag keys are case insensitive.")
     for tag in given:
-        if problem := why_not(tag["Key"], tag["Value"]):
+        if problem := why_not_common(tag["Key"], tag["Value"]):
             raise Refused("InvalidInput", problem)
         same = next((key for key in tags if key.lower() == tag["Key"].lower()), None)
         if same is not None:

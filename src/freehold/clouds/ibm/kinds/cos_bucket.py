@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.buckets import Buckets, join, split
 from freehold.clouds.ibm.calls import ApiClient
-from freehold.clouds.ibm.tags import named_in_mark
+from freehold.clouds.ibm.marks import named_in_mark
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
     Birth,
