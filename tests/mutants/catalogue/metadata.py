@@ -567,10 +567,16 @@ MUTANTS = (
         "a word of the cloud about something else makes the record forget what is there: its tags stay for ever",
     ),
     _pass(
-        "PassMemory.repaired",
+        "PassMemory.written",
         "self.turns[at] = set_back(self.turns.get(at), now, period)",
         "pass",
         "two controllers set a tag back in turns, for ever",
+    ),
+    _pass(
+        "PassMemory.written",
+        "self.turns[at] = removed(self.turns.get(at), now, period)",
+        "pass",
+        "one controller sets a tag and another removes it in turns, for ever",
     ),
     _writes(
         "_Way.is_hopeless",
