@@ -214,7 +214,7 @@ TAGS = (
         "IbmCodec.read",
         "if not what.startswith(PREFIX) or not value:",
         "if not value:",
-        "a stranger's tag named owner counts as a mark",
+        "a stranger's tag with a uuid counts as the mark of something carried",
     ),
 )
 

@@ -13,7 +13,7 @@ from freehold.clouds.ibm.marks import LONGEST, PREFIX, IbmCodec, validation_erro
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.ownership import CarriedMark, NodeMark, Owner
+from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Response
 from freehold_sim.ibm.settings import Assumptions, Lags
@@ -60,6 +60,11 @@ def test_long_names_that_differ_at_the_end_stay_apart() -> None:
     one = CODEC.owner(Owner(UUID, "k", "ns", "c" * 200 + "1"))
     two = CODEC.owner(Owner(UUID, "k", "ns", "c" * 200 + "2"))
     assert one != two
+
+
+def test_a_tag_of_somebody_else_is_no_mark_whatever_its_value() -> None:
+    """A carrier may have tags that look like the value of a mark of ours."""
+    assert CODEC.read({f"team:{UUID}.bucket", f"cluster-uuid:{UUID}", "owner:default.one"}) == Marks()
 
 
 def test_case_does_not_matter() -> None:
