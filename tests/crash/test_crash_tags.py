@@ -16,6 +16,12 @@ from lab.tagged import JoinsByAnd, ReplacesTheList, Story
 
 WRITES = ("ec2.CreateTags", "ec2.DeleteTags", "resourcegroupstaggingapi.TagResources",
           "resourcegroupstaggingapi.UntagResources")  # fmt: skip
+READS = ("resourcegroupstaggingapi.GetResources", "ec2.DescribeTags", "secretsmanager.DescribeSecret")
+FAULTS = (
+    Effect.THROTTLE, Effect.ERROR_BEFORE, Effect.ERROR_AFTER, Effect.REPLY_LOST, Effect.RESET, Effect.LATE,
+    Effect.DENIED, Effect.EXPIRED, Effect.SLOW,
+)  # fmt: skip
+"""Each once; QUOTA and FAILED are of creates, PARTIAL has a test of its own."""
 SAMPLE = pytest.param(9, id="sampled")
 WHOLE = pytest.param(1, id="whole", marks=pytest.mark.slow)
 STEPS = pytest.mark.parametrize("step", [SAMPLE, WHOLE])
@@ -63,10 +69,11 @@ async def test_killed_at_a_write_of_an_object(after: bool, step: int) -> None:
         await story.check()
 
 
-@pytest.mark.parametrize("effect", [Effect.THROTTLE, Effect.ERROR_BEFORE, Effect.ERROR_AFTER, Effect.REPLY_LOST])
-async def test_a_write_that_fails(effect: Effect) -> None:
+@pytest.mark.parametrize("effect", FAULTS)
+async def test_a_call_that_fails(effect: Effect) -> None:
+    """A read that fails proves nothing: no tag is removed or taken over by it."""
     story, *_ = await _told()
-    for operation in WRITES:
+    for operation in WRITES + READS:
         story.again()
         story.account.cloud.faults.add(Fault(effect, operation))
         await story.pursue()
