@@ -148,11 +148,10 @@ class _Planner:
         """Removals and notes are put down; what is to be written must still be fitted into the limit."""
         claimant = granted.claim.claimant
         for key, winner in granted.lost.items():
-            message = (
-                f"{winner} is older and asks for something else of the tag {key!r} on {self._resource.id}: "
-                "take the key out of one of the two"
-            )
-            self._note(claimant, key, Reason.CONFLICT, message)
+            told = f"{winner} is older and asks for something else of the tag {key!r} on {self._resource.id}"
+            if key in self._terms.rules.cluster_keys:
+                told = f"{winner} puts the tag {key!r} on {self._resource.id} itself"
+            self._note(claimant, key, Reason.CONFLICT, f"{told}: take the key out of one of the two")
         upserts: dict[str, Upsert] = {}
         for key, want in granted.wants.items():
             decision = decide_wanted(self._situation(key), want, granted.claim.foreign)

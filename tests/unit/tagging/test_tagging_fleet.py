@@ -260,6 +260,12 @@ def test_a18_the_older_object_wins_and_the_other_is_told_who() -> None:
     assert note.message.startswith("AWSMetadata ns/first is older and asks for something else of the tag 'k'")
 
 
+def test_a18_a_cluster_that_asks_for_a_key_is_named_as_the_reason() -> None:
+    done = plan(volume({}), claim(update(k="1")), rules=Rules(cluster_keys={"k": "AWSCluster ns/c"}))
+    assert written(done) == {}
+    assert done.notes[0].message.startswith(f"AWSCluster ns/c puts the tag 'k' on {VOLUME} itself")
+
+
 def test_a18_objects_that_agree_are_in_no_conflict() -> None:
     done = plan(volume({}), claim(add(k="1")), claim(update(k="1"), name="second", created=2.0))
     assert (written(done), done.notes) == ({"k": "1"}, ())
