@@ -184,7 +184,7 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
                 _heal(ctx, key, entry, observed)
         else:
             ctx.node(key).unproven = True
-            ctx.outcomes[key] = _unproven(key, observed, evidence)
+            ctx.outcomes[key] = _unproven(ctx, key, observed, evidence)
     return frozenset(proven)
 
 
@@ -198,13 +198,12 @@ def _disputed(observed: Observed, evidence: Evidence) -> Blocked:
     )
 
 
-def _unproven(key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
+def _unproven(ctx: PassContext, key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
     """A restored or edited journal, or a lost key: neither deleted nor forgotten."""
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is on record for {key}, and nothing proves now that it is ours "
-        f"({evidence.source}). Delete it in the cloud if it was made for this object; otherwise remove {key} from "
-        "annotation freehold.dev/journal",
+        f"({evidence.source}). To decide: {ctx.resolve(key)} --mine, and it is deleted; or --not-mine, and it stays",
         RECHECK,
         observed,
     )
