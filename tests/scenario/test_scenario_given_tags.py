@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ from freehold.api import names
 from freehold.lifecycle.keys import KeyRing
 from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
-from harness.powervs import Harness, example
+from harness.powervs import IGNITION, Harness, example
 from harness.resources import (
+    MARK,
+    REGION,
+    Row,
     Theirs,
     everything_by_id,
     everything_by_name,
@@ -26,6 +30,14 @@ TEAM = {"key": "team", "value": "payments"}
 COST = {"key": "cost", "value": "42"}
 TAGGED = ("workspace", "network", "vpc", "subnet", "balancer", "gateway")
 """What of a given infrastructure the user's tags belong on: all but the connections, which cannot be tagged."""
+
+
+@dataclass(frozen=True)
+class Whole(Theirs):
+    """With the kinds that a cluster has only where its spec names them."""
+
+    group: Row
+    storage: Row
 
 
 def tags(harness: Harness, resource: dict[str, Any]) -> set[str]:
@@ -55,16 +67,32 @@ def shared_vpc(first: Harness, theirs: Theirs, *user_tags: dict[str, str]) -> Ha
     return Harness(spec, beside=first)
 
 
+def whole(how: str) -> tuple[Harness, Whole]:
+    """Everything that can be given is. A given instance of object storage has no id in the spec."""
+    harness = Harness(gates=IGNITION)
+    theirs, make = infrastructure(harness), harness.cloud.strangers.make
+    group = make("security-group", region=REGION, vpc=theirs.vpc["id"], name="theirs-group")
+    all_of_it = Whole(**vars(theirs), group=group, storage=make("cos-instance", name="theirs-cos"))
+    for name in (*TAGGED, "group", "storage"):
+        attach(harness, vars(all_of_it)[name], "owner:network-team")
+    spec = everything_by_name() if how == "name" else everything_by_id(theirs)
+    spec["vpcSecurityGroups"] = [{"name": "theirs-group"} if how == "name" else {"id": group["id"]}]
+    spec["cosInstance"] = {"name": "theirs-cos", "bucketName": "a-bucket", "bucketRegion": REGION}
+    harness.object.patch({"spec": example(**spec, tags=[TEAM])["spec"]})
+    return harness, all_of_it
+
+
 @pytest.mark.parametrize("how", ["id", "name"])
 def test_they_are_put_on_what_is_given_and_taken_off_with_the_cluster(how: str) -> None:
     """docs/reference/requirements.md T17: attached to resources that existed before, and detached on delete."""
-    harness, theirs = given(how)
+    harness, theirs = whole(how)
     before = snapshot(harness)
 
     harness.up()
 
-    for name in TAGGED:
-        assert tags(harness, vars(theirs)[name]) == {"owner:network-team", "team:payments"}, name
+    for name in (*TAGGED, "group", "storage"):
+        theirs_and_ours = {tag for tag in tags(harness, vars(theirs)[name]) if not tag.startswith(MARK)}
+        assert theirs_and_ours == {"owner:network-team", "team:payments"}, name
     harness.down()
     assert snapshot(harness) == before
 

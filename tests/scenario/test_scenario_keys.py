@@ -348,7 +348,7 @@ def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: boo
     )
     for node, id_ in nodes.items():
         assert id_ in messages(harness)
-        assert f"remove {node} from annotation freehold.dev/journal" in messages(harness)
+        assert f"freehold resolve freehold-demo -n default {node} --mine" in messages(harness)
     marked = [tag for row in existing(harness) if row["id"] in made for tag in row["tags"] if ".node:" in tag]
     assert marked == [], "a record that may be forged does not lead to a mark"
     if deleted:

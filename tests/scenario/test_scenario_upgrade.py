@@ -125,8 +125,8 @@ def test_an_unproven_resource_is_named_and_the_rest_is_renewed(fixture: str) -> 
     assert not harness.ready()
     for key in UNPROVABLE[fixture]:
         assert entries[key].id in messages(harness)
-        assert f"remove {key} from annotation freehold.dev/journal" in messages(harness)
-        assert "run the operator with the API key that it was recorded with" in messages(harness)
+        assert f"{key} --mine if it was made for this object, or --not-mine" in messages(harness)
+        assert "Run the operator with the API key that it was recorded with" in messages(harness)
     assert before <= {row["id"] for row in made_by_us(harness)}
     assert _without_theirs(traits(harness)) == wanted(fixture)
     unproven = set(UNPROVABLE[fixture])
@@ -145,7 +145,7 @@ def test_the_old_api_key_proves_what_nothing_else_proves() -> None:
 
 @pytest.mark.parametrize("fixture", list(UNPROVABLE))
 def test_an_unproven_resource_holds_the_finalizer(fixture: str) -> None:
-    """It stays, with its container, until a person has deleted it or removed it from the journal."""
+    """It stays, with its container, until a person has decided about it or deleted it."""
     harness = load(fixture, api_key=ROTATED)
     others, entries = without_marks(harness), journal_of(harness).entries
     if "deletionTimestamp" not in harness.object.raw["metadata"]:
@@ -154,7 +154,7 @@ def test_an_unproven_resource_holds_the_finalizer(fixture: str) -> None:
     assert not harness.object.gone
     for key in UNPROVABLE[fixture]:
         assert entries[key].id in messages(harness)
-        assert f"Delete it in the cloud if it was made for this object; otherwise remove {key}" in messages(harness)
+        assert f"{key} --mine, and it is deleted; or --not-mine, and it stays" in messages(harness)
     harness.cloud.strangers.delete("demo-bucket")
     if SERVER in UNPROVABLE[fixture]:
         harness.cloud.strangers.delete(entries[SERVER].id.rpartition("/")[2])

@@ -17,6 +17,7 @@ import bisect
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +41,12 @@ CREATE TABLE IF NOT EXISTS objects (
 CREATE TABLE IF NOT EXISTS revision (id INTEGER PRIMARY KEY CHECK (id = 1), value INTEGER NOT NULL);
 INSERT OR IGNORE INTO revision VALUES (1, 1);
 """
+
+_COLUMNS = {"objects": ["collection", "namespace", "name", "body"], "revision": ["id", "value"]}
+
+
+class NotAStore(ValueError):
+    """The file is no store of ours, and nothing was written to it. The text says what it is instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +119,23 @@ class Store:
         self._load()
 
     @classmethod
-    def open(cls, path: str | Path, history: int = HISTORY_CHANGES) -> Store:
+    def open(cls, path: str | Path, history: int = HISTORY_CHANGES, *, begin: bool = True) -> Store:
         """Open or create the store at ``path``; ``":memory:"`` persists nothing.
 
-        ``history`` is the maximum number of changes kept in memory per collection.
+        ``history`` is the maximum number of changes kept in memory per collection. A store that was lost must not be
+        taken for a new one: with ``begin`` False an empty file is refused. Raises NotAStore.
         """
+        if begin and str(path) != ":memory:" and not Path(path).exists():
+            _begin(Path(path))
         connection = sqlite3.connect(str(path), isolation_level=None)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        return cls(connection, history)
+        try:
+            _require_ours(connection, begin)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            return cls(connection, history)
+        except BaseException:
+            connection.close()
+            raise
 
     def close(self) -> None:
         self._db.close()
@@ -237,6 +252,27 @@ class Store:
         listeners = self._of(collection).listeners
         listeners.add(wake)
         return lambda: listeners.discard(wake)
+
+
+def _begin(path: Path) -> None:
+    """Make an empty store that appears whole: a file without tables is then never one that a crash left half made."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    with closing(sqlite3.connect(str(fresh), isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=MEMORY")  # no file beside it
+        connection.executescript(_SCHEMA)
+    fresh.replace(path)
+
+
+def _require_ours(connection: sqlite3.Connection, begin: bool) -> None:
+    """Read before the first write. Raises NotAStore."""
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    if not there and not begin:
+        raise NotAStore("it is empty")
+    for table, columns in _COLUMNS.items() if there else ():
+        found = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        if found != columns:
+            raise NotAStore(f"it is a database of something else, with table {min(there)}")
 
 
 def in_words(problem: sqlite3.OperationalError) -> str:

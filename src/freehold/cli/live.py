@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
 from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store, in_words
+from freehold.apiserver.store import NotAStore, Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
@@ -51,9 +51,10 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
     """Serve ``state``, whose lock is held. Raises CliError when a part of it cannot start."""
     async with AsyncExitStack() as stack:
         stack.callback(lock.release)
+        used = state.used  # as it was found: the next lines leave traces
         simulator = await _cloud(state, options, stack)
         clock = await clock_of(simulator) if simulator else SystemClock()
-        store = _open(state)
+        store = _open(state, used)
         stack.callback(store.close)
         api = await _serve(store, options, stack)
         url = api.url
@@ -93,18 +94,18 @@ async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitS
 _LOST = "freehold orphans shows what is in the cloud and has no object here"
 
 
-def _open(state: StateDirectory) -> Store:
+def _open(state: StateDirectory, used: bool) -> Store:
     """Raises CliError for what is no store of ours. A store that is lost must not be taken for a new one."""
-    used = state.audit.exists() and state.audit.stat().st_size > 0
-    if used and state.store.exists() and state.store.stat().st_size == 0:
-        raise CliError(
-            f"the store {state.store} is empty, and the cloud was changed from here: restore it from a backup; "
-            f"or remove it, to begin anew: {_LOST}"
-        )
-    if used and not state.store.exists():
+    there = state.store.exists()
+    if not there and state.has_changed_clouds:
         warn(f"the store {state.store} is gone, and the cloud was changed from here; a new one begins. {_LOST}")
     try:
-        return Store.open(state.store)
+        return Store.open(state.store, begin=not (there and used))
+    except NotAStore as problem:
+        raise CliError(
+            f"the store {state.store} is none: {problem}. Nothing was written to it: restore it from a backup; or move "
+            f"it away, to begin anew: {_LOST}"
+        ) from problem
     except sqlite3.OperationalError as problem:
         raise CliError(f"the store {state.store} cannot be opened: {in_words(problem)}") from problem
     except (sqlite3.Error, ValueError, KeyError) as problem:

@@ -1,4 +1,4 @@
-"""``freehold resolve``: decide whether a create that was cut off made a resource. The evidence first."""
+"""``freehold resolve``: decide whether a resource is the object's, where no read can tell. The evidence first."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from freehold.cli.terminal import say, tell, width
 from freehold.kube.resources import Key
 
 if TYPE_CHECKING:
+    from freehold.lifecycle.journal import Entry
     from freehold.operator.questions import Candidate, Question
 
 
@@ -67,7 +68,8 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         _print(question)
         if not verdict:
             return
-        ident = candidate.observed.id if candidate and verdict == Verdict.MINE else ""
+        named = candidate and (verdict == Verdict.MINE or question.recorded)
+        ident = candidate.observed.id if candidate and named else ""
         if not yes:
             _say_what_follows(question, candidate, verdict)
             what = ident.rpartition("/")[2] or str(question.key)
@@ -97,6 +99,20 @@ def _chosen(
 
 def _print(question: Question) -> None:
     entry = question.entry
+    if question.recorded:
+        tell(f"{question.key}: {entry.id} is on record for it; neither its marks nor a signature show that it is ours")
+    else:
+        _print_create(question, entry)
+    if question.unread:
+        tell(f"  what it may have made could not be read: {question.unread}")
+    rows = [_row(one) for one in question.candidates]
+    for line in with_ids(("NAME", "CREATED", "BY", "ID", "EVIDENCE"), rows, width()) if rows else ():
+        say(line)
+    if not rows and not question.unread:
+        tell("  nothing in the cloud could be it")
+
+
+def _print_create(question: Question, entry: Entry) -> None:
     sent = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     if question.vanished and entry.gone:
         tell(f"{question.key}: {entry.gone} was made for it and has gone; whether another one is made is the question")
@@ -105,13 +121,6 @@ def _print(question: Question) -> None:
     else:
         by = f" as {entry.by}" if entry.by else ""
         tell(f"{question.key}: a create was sent at {sent}{by}; its outcome is unknown")
-    if question.unread:
-        tell(f"  what it may have made could not be read: {question.unread}")
-    rows = [_row(one) for one in question.candidates]
-    for line in with_ids(("NAME", "CREATED", "BY", "ID", "EVIDENCE"), rows, width()) if rows else ():
-        say(line)
-    if not rows and not question.unread:
-        tell("  nothing in the cloud could be it")
 
 
 def _row(one: Candidate) -> tuple[str, ...]:
@@ -123,5 +132,9 @@ def _row(one: Candidate) -> tuple[str, ...]:
 def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str) -> None:
     if verdict == "mine" and candidate:
         tell(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
+    elif question.recorded:
+        tell(
+            f"{question.entry.id} would be taken off the record and left as it is; the next pass may create another one"
+        )
     else:
         tell(f"the create of {question.key} would count as one without effect; the next pass may create it again")

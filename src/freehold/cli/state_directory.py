@@ -132,6 +132,17 @@ class StateDirectory:
         return disk.f_bavail * disk.f_frsize
 
     @property
+    def has_changed_clouds(self) -> bool:
+        """Whether the operator's audit log tells of it."""
+        return self.audit.exists() and self.audit.stat().st_size > 0
+
+    @property
+    def used(self) -> bool:
+        """Whether anything tells that commands worked here before; each of these files may be lost too."""
+        traces = (self.path / "cloud.json", self.keys, self.audit, self.audit_of_people, self.world)
+        return any(trace.exists() for trace in traces)
+
+    @property
     def cloud(self) -> CloudChoice | None:
         """The cloud that this directory is bound to; None while it is not."""
         try:

@@ -53,11 +53,11 @@ def stored_client(state: StateDirectory) -> Iterator[StoredClient | None]:
 
 def _opened(state: StateDirectory, stack: ExitStack) -> StoredClient | None:
     lock = Lock(state.lock)
-    if not state.store.exists() or state.store.stat().st_size == 0 or not lock.take():
+    if not state.store.exists() or not lock.take():
         return None
     stack.callback(lock.release)
     try:
-        store = Store.open(state.store)
+        store = Store.open(state.store, begin=False)
     except (sqlite3.Error, ValueError, KeyError):
         return None
     stack.callback(store.close)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from shlex import quote
 
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
@@ -87,6 +88,10 @@ class KeyedCodec:
 
     def is_mark(self, tag: str) -> bool:
         return self.key(tag).startswith(PREFIX)
+
+    def detach_command(self, target: str, tags: Collection[str]) -> str:
+        """No vendor's: that of one cloud knows it."""
+        return f"untag {quote(target)} {' '.join(sorted(quote(self.key(tag)) for tag in tags))}"
 
     def user(self, key: str, value: str) -> str:
         return text(key, value)

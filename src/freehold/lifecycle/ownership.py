@@ -162,6 +162,10 @@ class Codec(Protocol):
         """A user's tag as this cloud spells it."""
         ...
 
+    def detach_command(self, target: str, tags: Collection[str]) -> str:
+        """The vendor's command, quoted for a shell, with which a person takes ``tags`` off ``target``."""
+        ...
+
     def fold(self, tags: Collection[str]) -> frozenset[str]:
         """Tags in the form in which two of them are the same tag; a value with several seals as several tags."""
         ...

@@ -66,6 +66,12 @@ def has_seal(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
     return not ctx.deps.codec.fold(keyed - {plain}).isdisjoint(ctx.deps.codec.fold(tags))
 
 
+def how_to_detach(ctx: PassContext, target: str, tags: Collection[str]) -> str:
+    """For a person: the command, with those of ``tags`` that are marks of anybody's."""
+    marks = [tag for tag in tags if ctx.deps.codec.is_mark(tag)]
+    return f"detach its marks: {ctx.deps.codec.detach_command(target, marks)}" if marks else "detach its marks"
+
+
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
     entry = ctx.journal.get(key)

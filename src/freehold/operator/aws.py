@@ -18,12 +18,12 @@ from freehold.clouds.aws.identities import Identity
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession, Mount
 from freehold.clouds.aws.tagger import AwsTagger
+from freehold.clouds.aws.tags import AwsCodec
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
-from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import LookPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
@@ -61,7 +61,7 @@ class AwsAccount(ServedAccount):
     ) -> None:
         super().__init__(port, clock, audit, intervals)
         self._session = session
-        self._codec = KeyedCodec()
+        self._codec = AwsCodec()
         self._refused_at: dict[str, float] = {}
         self._narrowed: dict[str, AwsSession] = {}
         """For the deletes of one owner, by its uuid."""

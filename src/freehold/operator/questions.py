@@ -1,8 +1,8 @@
-"""Creates whose outcome only a person can decide, and the evidence for it. Reads only."""
+"""Creates and records of which only a person can decide whose they are, and the evidence for it. Reads only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from freehold.lifecycle import birth_marks, proofs
@@ -12,6 +12,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import decide
 from freehold.lifecycle.state import ObjectState
 
@@ -26,7 +27,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Question:
-    """One create. ``unread`` says why the cloud could not be asked for candidates; empty where it could."""
+    """One create, or one record without proof.
+
+    ``unread`` says why the cloud could not be asked for candidates; empty where it could.
+    """
 
     key: NodeKey
     entry: Entry
@@ -39,9 +43,14 @@ class Question:
         """It was made and has gone, once or again and again: whether it is made once more is the question."""
         return self.entry.phase is Phase.VACANT
 
+    @property
+    def recorded(self) -> bool:
+        """It is on record as ours, and neither a signature nor its marks show that it is."""
+        return self.entry.phase in (Phase.RECORDED, Phase.OWNED)
+
 
 async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
-    """The creates that are open, or were given up, and what is made only once and has gone.
+    """The creates that are open, or were given up; what is made only once and has gone; and records without proof.
 
     A pass may still resolve some of them by itself.
     """
@@ -53,7 +62,25 @@ async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
         given_up = kind is not None and entry.phase is Phase.VACANT and (gone or entry.fails >= kind.attempts)
         if kind is not None and (entry.phase is Phase.INTENDED or given_up):
             found.append(await _question(ctx, key, entry))
+        elif kind is not None and entry.phase.ours and not ctx.is_signed(key):
+            found += await _of_record(ctx, key, entry)
     return tuple(found)
+
+
+async def _of_record(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Question]:
+    """None where a pass resolves it by itself: it has gone, or its marks or its birth mark tell."""
+    try:
+        seen = await decide.recorded(ctx, key, entry)
+        unclear = [one for one in seen if not await _is_told(ctx, key, one)]
+        return [Question(key, entry, one.name, (await _candidate(ctx, key, one),)) for one in unclear]
+    except CloudError as error:
+        return [Question(key, entry, entry.id, (), error.message)]
+
+
+async def _is_told(ctx: PassContext, key: NodeKey, seen: Observed) -> bool:
+    tags = await _tags(ctx, seen) if seen.target else ()
+    proven = proofs.evidence(ctx, key, seen, tags).strength is Strength.PROVEN
+    return proven or birth_marks.has_birth_mark(ctx, key, seen)
 
 
 async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
@@ -75,9 +102,12 @@ async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidat
     if whose := await decide.claimed_by(ctx, key, seen):
         said.append(f"not this object's: it has {whose}")
     elif seen.target:
-        tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
-        said.append(proofs.evidence(ctx, key, seen, tags).source)
+        said.append(proofs.evidence(ctx, key, seen, await _tags(ctx, seen)).source)
     return Candidate(seen, "; ".join(said) or "nothing but its name speaks for it")
+
+
+async def _tags(ctx: PassContext, seen: Observed) -> Collection[str]:
+    return seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
 
 
 def matching(found: Sequence[Question], text: str) -> list[tuple[Question, Candidate | None]]:

@@ -53,6 +53,9 @@ class PlainCodec:
     def is_mark(self, tag: str) -> bool:
         return tag.casefold().startswith(("owner:", "uuid:", "node:", "carried:", "within:"))
 
+    def detach_command(self, target: str, tags: Collection[str]) -> str:
+        return f"detach {target} {' '.join(sorted(tags))}"
+
     def user(self, key: str, value: str) -> str:
         return f"user:{key}={value}"
 

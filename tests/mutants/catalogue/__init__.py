@@ -18,6 +18,7 @@ from mutants.catalogue import (
     operator_aws,
     parts,
     reconcilers,
+    stores,
     tagging,
     tags_commands,
 )
@@ -27,6 +28,7 @@ MUTANTS = (
     *operator_aws.MUTANTS,
     *kube.MUTANTS,
     *reconcilers.MUTANTS,
+    *stores.MUTANTS,
     *aws_cluster.MUTANTS,
     *clouds_aws.MUTANTS,
     *clouds_aws_kinds.MUTANTS,

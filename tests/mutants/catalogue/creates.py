@@ -160,6 +160,12 @@ ONCE = (
         "entry.fails >= kind.attempts",
         "nobody can decide that a machine is made again",
     ),
+    _questions(
+        "_is_told",
+        "return proven or",
+        "return",
+        "a person is asked about what its own marks prove",
+    ),
     _decide(
         "_not_mine",
         'gone="", ',

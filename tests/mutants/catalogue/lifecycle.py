@@ -71,6 +71,30 @@ DECISIONS = (
         "what another owner's mark is on is recorded as ours, and deleted with the object",
     ),
     _decide(
+        "_mine",
+        "if is_recorded and ctx.is_signed(key):",
+        "if is_recorded:",
+        "what a person calls ours is answered for and not recorded, so the delete never ends",
+    ),
+    _decide(
+        "_drop",
+        "or entry.id != decision.id ",
+        "",
+        "a record is dropped that was written after the person had decided about another one",
+    ),
+    _decide(
+        "_drop",
+        "elif ctx.is_signed(key):",
+        "elif False:",
+        "a resource that this operator recorded is forgotten before its mark can be read",
+    ),
+    _decide(
+        "_drop",
+        "replace(journals.let_go(entry), attempt=entry.attempt)",
+        "journals.let_go(entry)",
+        "a forged record spends the nonce by which our own resource is found",
+    ),
+    _decide(
         "_not_mine",
         "if left > 0:",
         "if False:",

@@ -335,6 +335,12 @@ WANTED = (
         "if False:",
         "the object waits for a workspace that does not exist, without a message",
     ),
+    _wanted(
+        "_existing",
+        "if ambiguous:",
+        "if False:",
+        "one of two workspaces of a name is used, which may be another team's",
+    ),
     _existing(
         "missing",
         "{**asked, **unanswered}",

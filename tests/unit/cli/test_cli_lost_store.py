@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +19,7 @@ NAME = "minimal"
 
 def _freehold(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "freehold.cli.main", *words, "--state", str(state)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.fixture(name="made", scope="module")
@@ -67,6 +69,19 @@ def test_a_store_that_is_gone_is_said(state: Path) -> None:
     assert "is gone, and the cloud was changed from here" in _freehold(state, "get").stderr
 
 
+def _database(path: Path, script: str) -> bytes:
+    with contextlib.closing(sqlite3.connect(path)) as made:
+        made.executescript(script)
+    return path.read_bytes()
+
+
+FOREIGN = {
+    "a database of something else": "CREATE TABLE moz_places (id INTEGER, url TEXT)",
+    "one with tables of our names": "CREATE TABLE objects (id INTEGER); CREATE TABLE revision (id INTEGER)",
+    "one without tables": "PRAGMA user_version = 7",
+}
+
+
 @pytest.mark.parametrize("content", [b"", b"no database, but a text of some length" * 9], ids=["empty", "foreign"])
 def test_a_store_that_is_none_is_not_taken_for_a_new_one(state: Path, content: bytes) -> None:
     _lose(state)
@@ -75,6 +90,38 @@ def test_a_store_that_is_none_is_not_taken_for_a_new_one(state: Path, content: b
     assert told.returncode == 1
     assert "restore it from a backup" in told.stderr
     assert (state / "store.sqlite").read_bytes() == content
+
+
+@pytest.mark.parametrize("command", ["get", "serve"])
+@pytest.mark.parametrize("script", FOREIGN.values(), ids=FOREIGN)
+def test_a_foreign_database_is_refused_before_anything_is_written_to_it(state: Path, script: str, command: str) -> None:
+    _lose(state)
+    content = _database(state / "store.sqlite", script)
+    told = _freehold(state, command)
+    assert told.returncode == 1, told.stdout
+    assert f"store {state / 'store.sqlite'}" in told.stderr and "restore it from a backup" in told.stderr
+    assert "no clusters" not in told.stdout
+    assert (state / "store.sqlite").read_bytes() == content
+    assert [file.name for file in state.glob("store.sqlite*")] == ["store.sqlite"]
+
+
+def test_an_empty_store_is_a_lost_one_where_the_directory_is_bound_to_a_cloud(tmp_path: Path) -> None:
+    """The audit log may be rotated away, or nothing was created yet: objects were stored all the same."""
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "cloud.json").write_text('{"cloud": "simulated"}')
+    (state / "store.sqlite").touch()
+    told = _freehold(state, "get")
+    assert told.returncode == 1
+    assert "is empty" in told.stderr and "restore it from a backup" in told.stderr
+
+
+def test_an_empty_file_in_a_directory_that_nobody_used_is_a_new_store(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "store.sqlite").touch()
+    told = _freehold(tmp_path / "state", "get")
+    assert told.returncode == 0, told.stderr
+    assert "no clusters" in told.stdout
 
 
 def _uuid(state: Path) -> str:

@@ -88,6 +88,87 @@ def test_a_decision_that_the_key_ring_did_not_sign_is_refused(forged: str) -> No
     assert RECORD in life.journal.open
 
 
+SITE = NodeKey("site", "home")
+
+
+def _unproven(*tags: str, deleting: bool = False) -> tuple[Life, Thing]:
+    """Somebody wrote a stranger's resource into the journal; ours is still there."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    theirs = world.cloud.create("site", "theirs", {}, creator="stranger", tags=frozenset(tags))
+    entry = replace(life.journal.entries[SITE], id=theirs.id, target=theirs.target)
+    life.rewrite(life.journal.put(SITE, entry))
+    life.restart()
+    outcome = (life.delete() if deleting else life.create())["site/home"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+    asked = f"freehold resolve {life.owner.name} -n {life.owner.namespace} site/home --mine" in outcome.message
+    assert asked or tags
+    return life, theirs
+
+
+@pytest.mark.parametrize("deleting", [False, True], ids=["wanted", "deleted"])
+def test_a_record_that_a_person_calls_not_ours_is_dropped_and_its_resource_stays(deleting: bool) -> None:
+    life, theirs = _unproven(deleting=deleting)
+    assert _answer(life, _decision(life, Verdict.NOT_MINE, SITE, theirs.id)).startswith("done")
+    if not deleting:
+        assert isinstance(life.create()["site/home"], Ready)
+    if life.last is None or not life.last.released:
+        life.delete()
+    assert life.last is not None and life.last.released
+    assert [thing.id for thing in life.world.living()] == [theirs.id], "ours is found by its marks, and deleted"
+
+
+@pytest.mark.parametrize("deleting", [False, True], ids=["wanted", "deleted"])
+def test_a_record_that_a_person_calls_ours_is_marked_and_deleted_with_the_object(deleting: bool) -> None:
+    life, theirs = _unproven(deleting=deleting)
+    assert "on record as ours, by ada@laptop" in _answer(life, _decision(life, Verdict.MINE, SITE, theirs.id))
+    if not deleting:
+        assert isinstance(life.create()["site/home"], Ready)
+    life.delete()
+    assert theirs.id not in {thing.id for thing in life.world.living()}
+
+
+def test_a_record_of_what_has_another_owners_mark_is_not_ours_whoever_says_so() -> None:
+    life, theirs = _unproven("owner:elsewhere.other", "uuid:another")
+    assert "another owner" in _answer(life, _decision(life, Verdict.MINE, SITE, theirs.id))
+    life.delete()
+    assert theirs.id in {thing.id for thing in life.world.living()}
+
+
+def test_a_record_that_has_changed_since_the_decision_stays() -> None:
+    """Somebody may write another id into the journal while a person decides about the one that was shown."""
+    life, _ = _unproven()
+    before = life.journal.entries[SITE]
+    assert "no more" in _answer(life, _decision(life, Verdict.NOT_MINE, SITE, "site-999"))
+    assert life.journal.entries[SITE] == before
+
+
+def test_a_dropped_record_spends_no_nonce() -> None:
+    """It replaced the record of ours, which is unmarked: nothing but its nonce tells that it is ours."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        while SITE not in life.journal.entries or life.journal.entries[SITE].phase is not Phase.RECORDED:
+            life.once()
+            world.clock.advance(1.0)
+        theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
+        life.rewrite(life.journal.put(SITE, replace(life.journal.entries[SITE], id=theirs.id, target=theirs.target)))
+        life.restart()
+        assert _answer(life, _decision(life, Verdict.NOT_MINE, SITE, theirs.id)).startswith("done")
+    life.delete()
+    assert [thing.id for thing in world.living()] == [theirs.id]
+
+
+def test_what_this_operator_signed_is_not_dropped() -> None:
+    """Its marks would bring it back: a person who does not want it prunes it, or deletes it."""
+    life = Life(MemoryWorld(nodes=[node("site/home")]))
+    life.create()
+    entry = life.journal.entries[SITE]
+    assert "with this operator's signature" in _answer(life, _decision(life, Verdict.NOT_MINE, SITE, entry.id))
+    assert life.journal.entries[SITE] == entry
+
+
 def test_a_decision_about_an_earlier_create_does_not_count_for_a_later_one() -> None:
     """It may be answered a second time, after a crash between the record and the answer."""
     life, _ = _presumed()

@@ -55,7 +55,7 @@ def test_a_recorded_resource_without_proof_holds_the_finalizer_and_is_named() ->
     assert life.last is not None and not life.last.released
     outcome = life.last.outcomes[SITE]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
-    assert theirs.id in outcome.message and "freehold.dev/journal" in outcome.message
+    assert theirs.id in outcome.message and f"freehold resolve c1 -n prod {SITE} --mine, and" in outcome.message
     # Its id replaced that of ours, which is deleted nevertheless: a record that is not ours does not use up the nonce.
     assert [thing.id for thing in world.living()] == [theirs.id]
 

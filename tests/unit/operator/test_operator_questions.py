@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.port import step
 from freehold.operator.questions import Question, matching, questions
@@ -82,3 +84,34 @@ def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None
     life.create()
     (question,) = step(questions(life.journal, life.deps))
     assert question.vanished and question.entry.gone == machine.id
+
+
+SITE = NodeKey("site", "home")
+
+
+def _of_a_record(*tags: str, **change: str) -> list[Question]:
+    """The record of the site is of a resource that a stranger made, and says so with ``change``."""
+    life = Life(MemoryWorld(nodes=[node("site/home")]))
+    life.create()
+    theirs = life.world.cloud.create("site", "theirs", {}, creator="stranger", tags=frozenset(tags))
+    entry = replace(life.journal.entries[SITE], id=theirs.id, target=theirs.target)
+    life.rewrite(life.journal.put(SITE, replace(entry, **change)))  # type: ignore[arg-type]  # fields of an entry
+    return _asked(life)
+
+
+def test_a_record_without_proof_is_a_question_with_what_its_marks_say() -> None:
+    (question,) = _of_a_record()
+    assert question.recorded and not question.vanished
+    assert [(one.observed.name, one.evidence) for one in question.candidates] == [("theirs", "no mark")]
+    (question,) = _of_a_record("owner:elsewhere.other", "uuid:another")
+    assert "not this object's: it has another owner's mark" in question.candidates[0].evidence
+
+
+def test_a_record_that_its_marks_prove_or_whose_resource_has_gone_is_no_question() -> None:
+    """A pass signs the one anew, and takes the other off."""
+    life = Life(MemoryWorld(nodes=[node("site/home")]))
+    life.create()
+    entry = life.journal.entries[SITE]
+    for change in ({"signature": "not one"}, {"signature": "not one", "id": "site-999"}):
+        life.rewrite(life.journal.put(SITE, replace(entry, **change)))  # type: ignore[arg-type]  # fields of an entry
+        assert _asked(life) == []

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from shlex import quote
 
-from freehold.lifecycle.keyed_codec import UUID, WITHIN
+from freehold.clouds.aws.arn import Arn
+from freehold.lifecycle.keyed_codec import UUID, WITHIN, KeyedCodec
 
 Tags = Mapping[str, str]
+
+
+class AwsCodec(KeyedCodec):
+    """Marks as tags of AWS."""
+
+    def detach_command(self, target: str, tags: Collection[str]) -> str:
+        """https://docs.aws.amazon.com/cli/latest/reference/resourcegroupstaggingapi/untag-resources.html"""
+        arn = Arn.parse(target)
+        region = f" --region {quote(arn.region)}" if arn and arn.region else ""
+        keys = " ".join(sorted(quote(self.key(tag)) for tag in tags))
+        return (
+            f"aws resourcegroupstaggingapi untag-resources{region} --resource-arn-list {quote(target)} "
+            f"--tag-keys {keys}"
+        )
 
 
 def not_of(uuid: str, found: Mapping[str, Tags]) -> tuple[str, ...]:

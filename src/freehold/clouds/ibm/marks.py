@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator
+from shlex import quote
 
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
@@ -110,6 +111,10 @@ class IbmCodec:
     def is_mark(self, tag: str) -> bool:
         marks = self.read([tag])
         return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
+
+    def detach_command(self, target: str, tags: Collection[str]) -> str:
+        """docs/reference/ibm-cloud.md#global-tagging; no tag has a comma in it."""
+        return f"ibmcloud resource tag-detach --resource-id {quote(target)} --tag-names {quote(','.join(sorted(tags)))}"
 
     def user(self, key: str, value: str) -> str:
         """``key:value``, or ``key`` alone; check it with :func:`validation_error` first."""

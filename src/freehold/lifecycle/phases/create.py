@@ -171,10 +171,11 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
 def _forgotten(ctx: PassContext, key: NodeKey, found: Sequence[Observed]) -> Blocked:
     """Made by an attempt that a restored journal does not know: another one would be a second resource."""
     ids = ", ".join(sorted(c.id for c in found))
+    ways = "; ".join(proofs.how_to_detach(ctx, c.target, c.tags or ()) for c in found)
     return Blocked(
         Reason.AMBIGUOUS,
         f"{ids} has a birth mark of {key} that is on no record: this object was restored from an older backup, or "
-        f"somebody copied the mark. Delete {ids} in the cloud if it was made for this object, or detach the mark",
+        f"somebody copied the mark. Delete {ids} in the cloud if it was made for this object; if it was not, {ways}",
         ctx.deps.intervals.slow,
     )
 

@@ -11,7 +11,7 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Want
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Want
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe
@@ -38,19 +38,20 @@ async def apply(ctx: PassContext) -> None:
 
 
 async def _mine(ctx: PassContext, decision: Decision) -> None:
-    """It is recorded as the result of the create that was cut off, and is marked like any other."""
+    """It is recorded as the result of the create that was cut off, or its record is signed; then it is marked."""
     key = decision.about
     entry = ctx.journal.get(key)
-    if entry and entry.phase.ours and entry.id == decision.id:
+    is_recorded = entry is not None and entry.phase.ours and entry.id == decision.id
+    if is_recorded and ctx.is_signed(key):
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
         return
     is_open = entry is not None and entry.phase is Phase.INTENDED and entry.attempt == decision.attempt
-    if entry is None or key.kind not in ctx.deps.registry or not is_open:
+    if entry is None or key.kind not in ctx.deps.registry or not (is_open or is_recorded):
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
     try:
-        found = {one.id: one for one in await candidates(ctx, key, entry)}
-        seen = found.get(decision.id)
+        among = await (recorded(ctx, key, entry) if is_recorded else candidates(ctx, key, entry))
+        seen = next((one for one in among if one.id == decision.id), None)
         whose = await claimed_by(ctx, key, seen) if seen else ""
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
@@ -64,6 +65,12 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
         ctx.decided.append(
             Conclusion(decision, True, f"{seen.name} ({seen.id}) is on record as ours, by {decision.by}")
         )
+
+
+async def recorded(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
+    """What ``entry`` names, whoever wrote that."""
+    seen = (await ctx.kind(key).driver.observe([Ref(entry.id, entry.target)])).get(entry.id)
+    return (seen,) if seen else ()
 
 
 async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
@@ -96,6 +103,9 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
     """The create that was cut off had no effect, or what has gone, once or again and again, may be made once more."""
     key = decision.about
     entry, node = ctx.journal.get(key), ctx.node(key)
+    if decision.id:
+        _drop(ctx, decision, entry)
+        return
     if entry is not None and entry.attempt == decision.attempt + 1:  # a crash came between the record and the answer
         ctx.decided.append(Conclusion(decision, True, f"the create of {key} counts as one without effect"))
         return
@@ -117,6 +127,21 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
     ctx.decided.append(
         Conclusion(decision, True, f"the create of {key} counts as one without effect, by {decision.by}")
     )
+
+
+def _drop(ctx: PassContext, decision: Decision, entry: Entry | None) -> None:
+    """A record that we did not sign is taken out. Its attempt is not spent: its nonce may be on a resource of ours."""
+    key = decision.about
+    if entry is None or entry.id != decision.id or not entry.phase.ours:
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
+    elif ctx.is_signed(key):
+        _refuse(ctx, decision, f"{decision.id} is on record as ours, with this operator's signature")
+    else:
+        ctx.journal = ctx.journal.put(key, replace(journals.let_go(entry), attempt=entry.attempt))
+        ctx.state.forget(key)
+        ctx.outcomes.pop(key, None)
+        ctx.ready_nodes.pop(key, None)
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is off the record of {key}, by {decision.by}"))
 
 
 def _prune(ctx: PassContext, decision: Decision) -> None:

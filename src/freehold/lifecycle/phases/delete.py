@@ -163,7 +163,7 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
             ctx.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
             ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
         elif evidence.strength is Strength.DISPUTED:
-            ctx.outcomes[key] = _disputed(observed, evidence)
+            ctx.outcomes[key] = _disputed(ctx, key, observed, tags, evidence)
         elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):
             # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
             observe.record_owned(ctx, key, observed, entry)
@@ -184,27 +184,30 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
                 _heal(ctx, key, entry, observed)
         else:
             ctx.node(key).unproven = True
-            ctx.outcomes[key] = _unproven(key, observed, evidence)
+            ctx.outcomes[key] = _unproven(ctx, key, observed, evidence)
     return frozenset(proven)
 
 
-def _disputed(observed: Observed, evidence: Evidence) -> Blocked:
+def _disputed(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str], evidence: Evidence) -> Blocked:
+    fold = ctx.deps.codec.fold
+    own = fold(ctx.deps.codec.owner(ctx.owner) | proofs.seals(ctx, key, observed))
+    ours = {tag for tag in tags if fold([tag]) & own}
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) has our marks and {evidence.source}: two owners claim it, so nobody deletes "
-        "it. Detach the marks of the one that it does not belong to",
+        f"it. If it is not of this object, {proofs.how_to_detach(ctx, observed.target, ours)}. If it is, "
+        f"{proofs.how_to_detach(ctx, observed.target, set(tags) - ours)}",
         RECHECK,
         observed,
     )
 
 
-def _unproven(key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
+def _unproven(ctx: PassContext, key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
     """A restored or edited journal, or a lost key: neither deleted nor forgotten."""
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is on record for {key}, and nothing proves now that it is ours "
-        f"({evidence.source}). Delete it in the cloud if it was made for this object; otherwise remove {key} from "
-        "annotation freehold.dev/journal",
+        f"({evidence.source}). To decide: {ctx.resolve(key)} --mine, and it is deleted; or --not-mine, and it stays",
         RECHECK,
         observed,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from freehold.lifecycle import birth_marks
+from freehold.lifecycle import birth_marks, proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.graph import Node
@@ -81,9 +81,10 @@ async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Obs
     for (key, ref), seen in zip(refs.items(), await ctx.deps.port.all(asked), strict=True):
         if isinstance(seen, Denied | Invalid) and key.logical.startswith(ONLY_MARKED):
             # Whoever may tag can put a mark of ours on what we may not read: that must not hold the finalizer.
+            how = proofs.how_to_detach(ctx, ref.target, marked.get(ref.target, ()))
             ctx.state.copied[ref.target] = (
                 f"{ref.target} has a mark of our uuid and may not be read ({seen.message}): nothing is looked for in "
-                "it. Detach the mark if it is not of this object"
+                f"it. If it is not of this object, {how}"
             )
         elif isinstance(seen, CloudError):
             _failed(ctx, key, seen)

@@ -225,11 +225,15 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 def unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
     """An unsigned id: a person, another operator's backup or an attacker wrote it, so it gets no mark of ours."""
     before_ring = ctx.journal.entries[key].key == UNKEYED
-    way = "run the operator with the API key that it was recorded with until it is Ready, or " if before_ring else ""
+    way = (
+        "Run the operator with the API key that it was recorded with until it is Ready; or decide"
+        if before_ring
+        else ""
+    )
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's signature show "
-        f"that it is ours: it is neither changed nor deleted. If it was made for this object, {way}delete it in the "
-        f"cloud to have it created again; otherwise remove {key} from annotation freehold.dev/journal",
+        f"that it is ours: it is neither changed nor deleted. {way or 'To decide'}: {ctx.resolve(key)} --mine if it "
+        "was made for this object, or --not-mine to have another one created",
         observed=observed,
     )

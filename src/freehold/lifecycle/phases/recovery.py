@@ -8,7 +8,7 @@ finalizer: otherwise everybody who may tag could block any delete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle import birth_marks, proofs
@@ -56,7 +56,7 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
         try:
             existing = await ctx.deps.registry[kind].driver.observe([item.ref for item in group])
         except (Denied, Invalid) as error:
-            _may_not_be_read(ctx, group, error)
+            _may_not_be_read(ctx, group, error, tags_by_target)
             continue
         except CloudError as error:
             ctx.outcomes[group[0].key] = of_error(error)
@@ -111,7 +111,7 @@ def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
     return bool(entry and entry.id and entry.phase.ours and not ctx.is_signed(key))
 
 
-def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError) -> None:
+def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError, marked: TagsByTarget) -> None:
     """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
     for item in group:
         if not item.carried:
@@ -119,7 +119,7 @@ def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: Clou
         else:
             ctx.state.copied[item.ref.id] = (
                 f"{item.ref.id} is named by a mark of ours on {item.ref.target} and may not be read "
-                f"({error.message}): it is left alone. Detach the mark if it is not of this object"
+                f"({error.message}): it is left alone. If it is not of this object, {_how(ctx, item, marked)}"
             )
 
 
@@ -137,17 +137,20 @@ def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: froze
         return
     ctx.state.copied[item.ref.id] = (
         f"{observed.name} ({observed.id}) is named by a mark of ours on {item.ref.target} that nothing shows to be "
-        f"written by us: it is left alone. If it is not of this object, detach the mark"
+        f"written by us: it is left alone. If it is not of this object, {_how(ctx, item, {item.ref.target: tags})}"
     )
+
+
+def _how(ctx: PassContext, item: _Unrecorded, marked: TagsByTarget) -> str:
+    return proofs.how_to_detach(ctx, item.ref.target, _naming(ctx, item, marked.get(item.ref.target, ())))
 
 
 async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
     """An attach that was in flight may have come after its detach. The index may be behind: the carrier is asked."""
-    codec = ctx.deps.codec
     ident = item.ref.id.rpartition("/")[2].casefold()
     try:
         tags = await ctx.deps.tagger.tags_of(item.ref.target)
-        stale = {tag for tag in tags for mark in codec.read([tag]).carried if _names(ctx, item, mark.uuid, mark.id)}
+        stale = _naming(ctx, item, tags)
     except CloudError as error:
         ctx.outcomes[item.key] = of_error(error)
         return
@@ -160,6 +163,12 @@ async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
     else:
         ctx.state.emptied.add(item.ref.target)
         ctx.notes.append(f"{item.key}: {ident} is gone, and its mark is taken off {item.ref.target}")
+
+
+def _naming(ctx: PassContext, item: _Unrecorded, tags: Collection[str]) -> set[str]:
+    """Those of a carrier's ``tags`` that are marks of the unrecorded resource."""
+    read = ctx.deps.codec.read
+    return {tag for tag in tags for mark in read([tag]).carried if _names(ctx, item, mark.uuid, mark.id)}
 
 
 def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:

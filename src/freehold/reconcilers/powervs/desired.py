@@ -18,6 +18,7 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Entry, Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
+from freehold.lifecycle.reasons import Reason
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.cluster_status import ClusterWanted
@@ -76,8 +77,11 @@ def _existing(
     spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
 ) -> Desired:
     problems = (*existing.check(spec, facts), *places.check(spec, facts.places, journal))
+    ambiguous = existing.ambiguous(spec, facts)
     if problems:
-        return Refused(problems, notes)
+        return Refused((*problems, *ambiguous), notes)
+    if ambiguous:
+        return Refused(ambiguous, notes, reason=Reason.AMBIGUOUS.value)
     missing = {**existing.missing(spec, facts), **places.missing(facts.places)}
     if missing:
         return Undecided(missing, notes)

@@ -78,11 +78,6 @@ def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
         )
     if not (spec.network and (spec.network.id or spec.network.name)):
         problems.append(Problem("spec.network", f"it is missing; give the id or the name of a network, {hint}"))
-    for key, answer in facts.existing.items():
-        if isinstance(answer, Several):
-            where = _field(spec, key)
-            message = f"{len(answer.ids)} resources have this name ({', '.join(answer.ids)}); give the id instead"
-            problems.append(Problem(where, message))
     if isinstance(facts.existing.get(WORKSPACE), NoSuch):
         name = workspace_id(spec) or (spec.service_instance and spec.service_instance.name)
         problems.append(
@@ -96,6 +91,18 @@ def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
             Problem(_field(spec, NETWORK), f"there is no network {name!r}; correct it, create the network, {hint}")
         )
     return tuple(problems)
+
+
+def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+    """Names that more than one resource has: nothing is wrong with the manifest, and a person says which is meant."""
+    return tuple(
+        Problem(
+            _field(spec, key),
+            f"{len(answer.ids)} resources have this name ({', '.join(answer.ids)}); give the id instead",
+        )
+        for key, answer in facts.existing.items()
+        if isinstance(answer, Several)
+    )
 
 
 def _field(spec: IBMPowerVSClusterSpec, key: NodeKey) -> str:
