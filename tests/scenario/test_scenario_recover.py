@@ -16,6 +16,8 @@ from freehold.operator.accounts import Around, Place
 from freehold.operator.orphans import MarkedOwner, orphans
 from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold_sim.faults import Effect, Fault
+from freehold_sim.flow import Identified
+from freehold_sim.http import Request
 from harness.powervs import UID, Harness, StoredObject, example
 from harness.resources import REGION, existing
 from harness.traits import traits
@@ -69,6 +71,50 @@ def test_a_lost_object_is_recovered_at_any_moment_of_its_creation(passes: int) -
     written = len(harness.calls(mutating=True))
     harness.for_a_while(1200.0)
     assert len(harness.calls(mutating=True)) == written, "nothing is written to the cloud while it is paused"
+    _apply(harness, manifest)
+    harness.up()
+    assert traits(harness) == traits(undisturbed)
+    harness.down()
+    assert existing(harness) == []
+
+
+def _die_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> Harness:
+    """The process dies when the cloud has taken that many writes: none of its later calls arrives.
+
+    They are counted as they arrive: those of one wave are in flight together.
+    """
+    harness, taken = Harness(), 0
+
+    def cut(found: Identified, _: Request) -> Fault | None:
+        nonlocal taken
+        taken += found.writes
+        return Fault(Effect.RESET, "*") if taken > writes else None
+
+    with monkeypatch.context() as patched:
+        patched.setattr(harness.cloud, "_match_fault", cut)
+        harness.run(lambda: taken > writes or harness.ready())
+    assert len([call for call in harness.calls(mutating=True) if 200 <= call.status < 300]) == writes
+    return harness
+
+
+WRITES = 22
+"""Of the creation of this cluster."""
+
+
+@pytest.mark.parametrize("writes", range(1, WRITES + 1))
+def test_a_lost_object_is_recovered_after_any_write_of_its_creation(
+    writes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a pass too: what was sent and is on no record is found by its nonce, once the uuid is known."""
+    undisturbed = Harness()
+    undisturbed.up()
+    assert len(undisturbed.calls(mutating=True)) == WRITES
+    harness = _die_after(writes, monkeypatch)
+    manifest = copy.deepcopy(harness.object.history[0])
+    harness.clock.advance(60.0)
+    if not _recover(harness):
+        assert not [row for row in existing(harness) if row["tags"]], "a mark is readable after a minute"
+        return
     _apply(harness, manifest)
     harness.up()
     assert traits(harness) == traits(undisturbed)

@@ -7,6 +7,8 @@ letters where IBM Cloud does not tell them apart, fields in another order; after
 from __future__ import annotations
 
 import copy
+import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from harness.plans import Snapshot, planned, promised
 from harness.powervs import Harness, example
 from harness.resources import existing, omitted
-from harness.traits import made, traits
+from harness.traits import Trait, kind_of, made, traits
 
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
 NAME = example()["metadata"]["name"]
@@ -79,13 +81,6 @@ def _fields_in_another_order(harness: Harness, spec: Spec) -> None:
     spec.update(turned)
 
 
-AT_ANY_MOMENT: dict[str, Respell] = {
-    "defaults written": _defaults_written,
-    "tags in other letters": _tags_in_other_letters,
-    "fields in another order": _fields_in_another_order,
-}
-
-
 def _lists_turned(harness: Harness, spec: Spec) -> None:
     for field in ("vpcSubnets", "vpcSecurityGroups", "loadBalancers"):
         spec[field] = spec.get(field, [])[::-1]
@@ -98,9 +93,11 @@ def _names_taken_out(harness: Harness, spec: Spec) -> None:
 
 
 def _own_ids(harness: Harness, spec: Spec) -> None:
-    ours = {(record["kind"], record["name"]): record["id"] for record in made(harness)}
+    """Of all that is there by now, and can be given by its id."""
+    ours = {(kind_of(record), record["name"]): record["id"] for record in made(harness)}
+    alone = {kind: ident for (kind, _), ident in ours.items()}
     for field, kind in (
-        ("vpcSubnets", "subnet"),
+        ("vpcSubnets", "vpc-subnet"),
         ("vpcSecurityGroups", "security-group"),
         ("loadBalancers", "load-balancer"),
     ):
@@ -110,16 +107,40 @@ def _own_ids(harness: Harness, spec: Spec) -> None:
             else entry
             for entry in spec.get(field, [])
         ]
-    vpc = next(ident for (kind, _), ident in ours.items() if kind == "vpc")
-    spec["vpc"] = {"id": vpc, "region": "us-south"}
+    if "vpc" in alone:
+        spec["vpc"] = {"id": alone["vpc"], "region": "us-south"}
+    if "workspace" in alone:
+        spec["serviceInstance"] = {"id": alone["workspace"]}
+    if "transit-gateway" in alone:
+        spec["transitGateway"] = {"id": alone["transit-gateway"]}
 
 
-AFTERWARDS: dict[str, Respell] = {
-    **AT_ANY_MOMENT,
+def _own_network(harness: Harness, spec: Spec) -> None:
+    _own_ids(harness, spec)
+    for record in made(harness):
+        if kind_of(record) == "dhcp-server":
+            spec["network"] = {"id": record["id"]}
+
+
+def _own_server(harness: Harness, spec: Spec) -> None:
+    for record in made(harness):
+        if kind_of(record) == "dhcp-server":
+            spec["dhcpServer"] = {"id": record["dhcp"]}
+
+
+SPELLINGS: dict[str, Respell] = {
+    "defaults written": _defaults_written,
+    "tags in other letters": _tags_in_other_letters,
+    "fields in another order": _fields_in_another_order,
     "lists in another order": _lists_turned,
     "names taken out": _names_taken_out,
     "own resources by their ids": _own_ids,
+    "own network by its id": _own_network,
+    "own DHCP server by its id": _own_server,
 }
+
+ELSE_NAMED = ("lists in another order", "names taken out")
+"""What is not there yet gets the name and the zone that it has in the spelling of now."""
 
 
 def _cluster(spec: Spec) -> Harness:
@@ -133,14 +154,14 @@ def _respelled(harness: Harness, respell: Respell) -> None:
     harness.object.patch({"spec": spec})
 
 
-@pytest.mark.parametrize("spelling", AFTERWARDS)
+@pytest.mark.parametrize("spelling", SPELLINGS)
 @given(spec=specs())
 @settings(max_examples=8, deadline=None)
 def test_another_spelling_of_a_ready_cluster_changes_nothing(spelling: str, spec: Spec) -> None:
     harness = _cluster(spec)
     harness.up()
     harness.settle()
-    _respelled(harness, AFTERWARDS[spelling])
+    _respelled(harness, SPELLINGS[spelling])
     before = Snapshot(harness)
     assert not promised(planned(harness)), "the plan lists changes"
     harness.for_a_while(1500.0)
@@ -151,7 +172,26 @@ def test_another_spelling_of_a_ready_cluster_changes_nothing(spelling: str, spec
     assert existing(harness) == []
 
 
-@pytest.mark.parametrize("spelling", AT_ANY_MOMENT)
+_NONCE = re.compile(r"-f(?:[a-z2-7]{12}|[a-z2-7]{7})(?=[-_]|$)")
+
+
+def _without_nonces(harness: Harness) -> Counter[Trait]:
+    """What is named by its id before it was renamed keeps its name with the nonce: the spec wants no other name then.
+
+    That is seen wherever another resource refers to it. The rules of the VPC have their own test below.
+    """
+    found: Counter[Trait] = Counter()
+    for trait, times in traits(harness).items():
+        if (trait.kind, trait.field) != ("vpc", "rule"):
+            found[Trait(*(_NONCE.sub("", text) for text in trait))] += times
+    return found
+
+
+def _kinds(harness: Harness) -> Counter[str]:
+    return Counter(kind_of(record) for record in made(harness))
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
 @given(spec=specs(), passes=st.integers(1, 14))
 @settings(max_examples=8, deadline=None)
 def test_another_spelling_in_the_middle_of_a_creation_ends_in_the_same_cluster(
@@ -162,8 +202,26 @@ def test_another_spelling_in_the_middle_of_a_creation_ends_in_the_same_cluster(
     for _ in range(passes):
         if not harness.ready():
             harness.settle(1)
-    _respelled(harness, AT_ANY_MOMENT[spelling])
+    _respelled(harness, SPELLINGS[spelling])
     harness.up()
-    assert traits(harness) == traits(undisturbed)
+    if spelling in ELSE_NAMED:
+        assert _kinds(harness) == _kinds(undisturbed)
+    elif spelling.startswith("own "):
+        assert _without_nonces(harness) == _without_nonces(undisturbed)
+    else:
+        assert traits(harness) == traits(undisturbed)
+    assert "no longer wants" not in str(harness.status()["resources"])
     harness.down()
     assert existing(harness) == []
+
+
+@pytest.mark.xfail(strict=True, reason="the engine puts no parts into what the spec gives by id, also where it is ours")
+def test_an_own_vpc_that_is_named_by_its_id_before_its_rule_was_there_gets_the_rule() -> None:
+    """Without it the cluster is Ready, and nobody reaches the API server."""
+    harness = _cluster({})
+    harness.settle(1)
+    _respelled(harness, _own_ids)
+    harness.up()
+    harness.settle()
+    rules = [trait.value for trait in traits(harness) if (trait.kind, trait.field) == ("vpc", "rule")]
+    assert any("6443" in rule for rule in rules)
