@@ -178,12 +178,11 @@ _NONCE = re.compile(r"-f(?:[a-z2-7]{12}|[a-z2-7]{7})(?=[-_]|$)")
 def _without_nonces(harness: Harness) -> Counter[Trait]:
     """What is named by its id before it was renamed keeps its name with the nonce: the spec wants no other name then.
 
-    That is seen wherever another resource refers to it. The rules of the VPC have their own test below.
+    That is seen wherever another resource refers to it.
     """
     found: Counter[Trait] = Counter()
     for trait, times in traits(harness).items():
-        if (trait.kind, trait.field) != ("vpc", "rule"):
-            found[Trait(*(_NONCE.sub("", text) for text in trait))] += times
+        found[Trait(*(_NONCE.sub("", text) for text in trait))] += times
     return found
 
 
@@ -215,7 +214,6 @@ def test_another_spelling_in_the_middle_of_a_creation_ends_in_the_same_cluster(
     assert existing(harness) == []
 
 
-@pytest.mark.xfail(strict=True, reason="the engine puts no parts into what the spec gives by id, also where it is ours")
 def test_an_own_vpc_that_is_named_by_its_id_before_its_rule_was_there_gets_the_rule() -> None:
     """Without it the cluster is Ready, and nobody reaches the API server."""
     harness = _cluster({})

@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     _parts(
         "are_looked_at",
-        " or ctx.category(key) is Category.SHARED",
+        "ctx.category(key) is Category.SHARED or ",
         "",
         "rules of the in-cluster provider are removed",
     ),

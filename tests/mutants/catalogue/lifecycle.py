@@ -1329,9 +1329,15 @@ LOOKS = (
     ),
     _parts(
         "are_looked_at",
-        " or node.given",
+        " or (node.given and kind.exclusive_parts)",
         "",
         "the rules of our own security group are removed when the spec gives it by its id",
+    ),
+    _parts(
+        "claimable",
+        "ours.union(kept if node.given else ())",
+        "ours",
+        "parts of our own resource are removed when the spec gives it by its id",
     ),
     _engine(
         "_is_planned_look",

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from freehold.clouds.aws.tags import AwsCodec
-from freehold.clouds.ibm.tags import IbmCodec
+from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle.outcomes import Blocked
 from freehold.lifecycle.tag_text import text
 from lab.life import Life

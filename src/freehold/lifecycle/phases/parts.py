@@ -28,23 +28,30 @@ def wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
 
 
 def are_looked_at(ctx: PassContext, key: NodeKey) -> bool:
-    """Not of our own resource that the spec gives by its id, or hands over: it does not say what is to be in it."""
+    """Not where the spec does not say all that is to be inside: of our own resource that it hands over, or gives by its
+    id and where others may put nothing."""
     kind, entry, node = ctx.kind(key), ctx.journal.entries[key], ctx.graph.nodes[key]
     inside = wanted(ctx, key)
-    if kind.parts is None or node.given or ctx.category(key) is Category.SHARED or inside is None:
+    left_alone = ctx.category(key) is Category.SHARED or (node.given and kind.exclusive_parts)
+    if kind.parts is None or left_alone or inside is None:
         return False
     return bool(inside or kind.exclusive_parts or entry.parts)
 
 
 def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
-    """The wanted parts that leave with the wish for them if we add them, although others may add some beside them."""
+    """The wanted parts that leave with the wish for them if we add them, although others may add some beside them.
+
+    What the spec gives by its id keeps what we added: the spec need not say that any more.
+    """
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
+    kept = entry.parts if entry else ()
     inside = wanted(ctx, key)
-    if node.given or inside is None:
-        return entry.parts if entry else ()
+    if inside is None or (node.given and kind.exclusive_parts):
+        return kept
     if node.shared:
         return ()
-    return tuple(sorted(str(part) for part in inside if part.kind not in kind.exclusive_parts and not part.retain))
+    ours = {str(part) for part in inside if part.kind not in kind.exclusive_parts and not part.retain}
+    return tuple(sorted(ours.union(kept if node.given else ())))
 
 
 async def look(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:

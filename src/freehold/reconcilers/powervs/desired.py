@@ -218,15 +218,17 @@ class _Build:
 
     def _vpc(self) -> Node:
         vpc = self.spec.vpc
+        parts = frozenset({api_server_rule(self.port)})
         if vpc and vpc.id:
             given = partial(keys.constant, f"{self.region}/{vpc.id}")
+            name, field = vpc.name or vpc.id, "spec.vpc.id"
+            # The parts are put only into one that is ours nevertheless.
             return Node(
-                keys.VPC, vpc.name or vpc.id, keys.no_request, Naming.EXPLICIT, given=given, field="spec.vpc.id"
+                keys.VPC, name, keys.no_request, Naming.EXPLICIT, given=given, parts=lambda known: parts, field=field
             )
         explicit = vpc.name if vpc else None
         name = explicit or self.names.vpc
         request = {"name": name, "region": self.region, "resource_group": self.group}
-        parts = frozenset({api_server_rule(self.port)})
         return _simple(keys.VPC, name, request, explicit, parts)
 
     def _gateway(self) -> Iterator[Node]:
