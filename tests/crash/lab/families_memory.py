@@ -143,6 +143,7 @@ NAMED: Mapping[str, Named] = {
     "forged seals beside a restored journal": Named(10, 62),
     "forged ids of unmarkable kinds": Named(4, 46),
     "every family in a lagging cloud": Named(1, 245),
+    "journal rolled back, object deleted, carrier given, tags are a map": Named(0, 8),
     "our tags stripped, tags are a map": Named(0, 2),
     "journal rolled back one write, tags are a map": Named(0, 12),
     "journal rolled back, create in flight, tags are a map": Named(0, 8),
