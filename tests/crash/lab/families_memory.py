@@ -142,7 +142,7 @@ NAMED: Mapping[str, Named] = {
     "a new writing key, journal rolled back": Named(13, 62),
     "forged seals beside a restored journal": Named(10, 62),
     "forged ids of unmarkable kinds": Named(4, 46),
-    "every family in a lagging cloud": Named(1, 245),
+    "every family in a lagging cloud": Named(1, 334),
     "journal rolled back, object deleted, carrier given, tags are a map": Named(0, 8),
     "our tags stripped, tags are a map": Named(0, 2),
     "journal rolled back one write, tags are a map": Named(0, 12),
