@@ -74,7 +74,7 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     key = CloudSettings().api_key
     # The limit on calls a second is lifted: it would stretch the first look at a thousand clusters to minutes.
     settings = Settings(
-        Connection(api_url), CloudAccess(key, cloud_url), "off", clock=clock, keys=Path(keys),
+        Connection(api_url), CloudAccess(ibm_key=key, ibm_url=cloud_url), "off", clock=clock, keys=Path(keys),
         new_limits=lambda: Limits(1e6, 1_000_000),
     )  # fmt: skip
     serving = Operator(settings)

@@ -66,6 +66,9 @@ def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAcces
         if role := env.get(ROLE_VARIABLE):
             mine = AssumedRole(role, mine)
         regions = (region,) if region else ()
-        return CloudAccess(api_key_of(env), env.get(PROFILE_VARIABLE, "").strip(), aws_own=mine, aws_regions=regions)
+        profile = env.get(PROFILE_VARIABLE, "").strip()
+        return CloudAccess(ibm_key=api_key_of(env), ibm_profile=profile, aws_own=mine, aws_regions=regions)
     own = StaticKeys(ACCESS_KEY, SECRET_KEY, origin="the simulated account")
-    return CloudAccess(API_KEY, "", simulator, f"{simulator}/aws", own, (SIMULATED_REGION,))
+    return CloudAccess(
+        ibm_key=API_KEY, ibm_url=simulator, aws_url=f"{simulator}/aws", aws_own=own, aws_regions=(SIMULATED_REGION,)
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from freehold.clouds.aws.identities import Identity, OwnCredentials
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CloudAccess:
     """``ibm_key`` is empty where there is none. The URLs are those of simulated clouds, None for the real ones.
 

@@ -46,7 +46,9 @@ async def client() -> AsyncIterator[KubeClient]:
 
 @asynccontextmanager
 async def operator(client: KubeClient, keys: Path | RingSecret) -> AsyncIterator[Operator]:
-    serving = Operator(Settings(client.connection, CloudAccess("a-key", NOWHERE), cluster_api="off", keys=keys))
+    serving = Operator(
+        Settings(client.connection, CloudAccess(ibm_key="a-key", ibm_url=NOWHERE), cluster_api="off", keys=keys)
+    )
     running = asyncio.create_task(serving.run())
     try:
         yield serving
