@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from harness.powervs import Harness, ReconcilerHarness, example
 FLEET = ("fleet", "a")
 
 
-class Beside(Lab):
+class Beside(Lab, ABC):
     """``cluster`` shares its account and clock with the metadata controller; its object is stored for both."""
 
     cluster: ReconcilerHarness[Any]
@@ -27,23 +28,23 @@ class Beside(Lab):
         """``tags``: all that its spec asks for from now on."""
         self.cluster.object.patch({"spec": self.spec(tags)})
 
-    def spec(self, tags: Mapping[str, str]) -> Json:
-        raise NotImplementedError
+    @abstractmethod
+    def spec(self, tags: Mapping[str, str]) -> Json: ...
 
+    @abstractmethod
     async def ask(self, tags: Mapping[str, str], name: str = "metadata") -> None:
         """A metadata object about all that somebody put into the fleet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def classify(self, ident: str) -> None:
         """Put it into the fleet, so long ago that the index shows it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tags_of(self, ident: str) -> set[str]:
         """Without marks of any sort: ``key=value``."""
-        raise NotImplementedError
 
-    def vpc_of_cluster(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def vpc_of_cluster(self) -> str: ...
 
     def cluster_writes(self, seconds: float = 3600.0) -> list[str]:
         """What the engine changes in so many seconds of its passes."""
