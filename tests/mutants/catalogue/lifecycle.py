@@ -1334,6 +1334,12 @@ LOOKS = (
         "the rules of our own security group are removed when the spec gives it by its id",
     ),
     _parts(
+        "surplus",
+        "if ctx.graph.nodes[key].given:",
+        "if False:",
+        "what is inside our own resource is taken out when the spec gives it by its id",
+    ),
+    _parts(
         "claimable",
         "ours.union(kept if node.given else ())",
         "ours",

@@ -392,6 +392,23 @@ def test_a_holding_part_of_others_is_not_taken_out_although_we_had_tried_to_add_
     assert (JOIN, "their-network") in table.parts and world.tampered() == []
 
 
+def test_what_we_put_into_our_own_resource_stays_when_the_spec_gives_it_by_its_id() -> None:
+    """The spec need not say any more what is to be inside."""
+    world = _SharedJoins()
+    life = Life(world)
+    life.create()
+    table = _made(world, "table")
+    before = set(table.parts)
+    assert before
+    given = node(str(TABLE), given=table.id)
+    world.nodes = [given if each.key == TABLE else each for each in world.nodes]
+    life.state.invalidate()
+    life.create()
+    assert set(table.parts) == before
+    life.delete()
+    assert not world.living()
+
+
 def _handed(world: NetworkWorld, *more: Part, over: bool) -> list[Node]:
     return [replace(each, shared=over) if each.key == TABLE else each for each in _routing(world, *more)]
 

@@ -103,7 +103,9 @@ def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
 
 
 def surplus(ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part]) -> frozenset[Part]:
-    """What is inside, is not wanted, and is ours to remove."""
+    """What is inside, is not wanted, and is ours to remove; nothing where the spec need not say what is inside."""
+    if ctx.graph.nodes[key].given:
+        return frozenset()
     return frozenset(part for part in have - inside if is_ours(ctx, key, part))
 
 
