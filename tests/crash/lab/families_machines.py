@@ -12,7 +12,7 @@ from lab.catalogue import Families, Ground
 from lab.cloud import ReadLags
 from lab.families import Case, Named, at_each_call
 from lab.families_memory import edit
-from lab.life import Course, Wedged
+from lab.life import Course, Life, Wedged
 from lab.machines import OTHER_DATA, SECRET, MachineWorld
 from lab.oracles import NO_EXCUSE, Excuse
 
@@ -49,7 +49,8 @@ MACHINES = Ground(
 
 
 def _wants_nothing(life: Course) -> None:
-    life.world.nodes = []  # type: ignore[attr-defined]  # the in-memory world
+    assert isinstance(life, Life)
+    life.world.nodes = []
 
 
 def _stripped() -> Iterator[Case]:

@@ -22,7 +22,7 @@ from lab import (
 from lab.catalogue import Families, Ground
 from lab.cloud import ReadLags
 from lab.families import Case, Named, crashes
-from lab.life import Course
+from lab.life import Course, Life
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.world import MemoryWorld, node, standard
 
@@ -89,11 +89,13 @@ SMALL = partial(MemoryWorld, nodes=[node("net/main", size=1)])
 def _wants_more(life: Course) -> None:
     """A site, which nothing else holds, and a hub with a link."""
     world = RECOGNISABLE()
-    life.world.nodes = world.nodes  # type: ignore[attr-defined]  # the in-memory world
+    assert isinstance(life, Life)
+    life.world.nodes = world.nodes
 
 
 def _wants_nothing(life: Course) -> None:
-    life.world.nodes = []  # type: ignore[attr-defined]  # the in-memory world
+    assert isinstance(life, Life)
+    life.world.nodes = []
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:

@@ -12,7 +12,7 @@ from lab.at_once import AtOnceNetwork
 from lab.catalogue import Families, Ground
 from lab.cloud import ReadLags
 from lab.families import Case, Named, crashes
-from lab.life import Course
+from lab.life import Course, Life
 from lab.network import NetworkWorld, network
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.world import node
@@ -90,7 +90,8 @@ SMALL = partial(NetworkWorld, nodes=[each for each in network() if each.key.kind
 
 
 def _wants_more(life: Course) -> None:
-    life.world.nodes = network()  # type: ignore[attr-defined]  # the in-memory world
+    assert isinstance(life, Life)
+    life.world.nodes = network()
 
 
 NO_TAG_API = partial(NetworkWorld, tag_api=False)

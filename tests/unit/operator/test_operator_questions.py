@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.port import step
@@ -89,13 +90,13 @@ def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None
 SITE = NodeKey("site", "home")
 
 
-def _of_a_record(*tags: str, **change: str) -> list[Question]:
+def _of_a_record(*tags: str, **change: Any) -> list[Question]:
     """The record of the site is of a resource that a stranger made, and says so with ``change``."""
     life = Life(MemoryWorld(nodes=[node("site/home")]))
     life.create()
     theirs = life.world.cloud.create("site", "theirs", {}, creator="stranger", tags=frozenset(tags))
     entry = replace(life.journal.entries[SITE], id=theirs.id, target=theirs.target)
-    life.rewrite(life.journal.put(SITE, replace(entry, **change)))  # type: ignore[arg-type]  # fields of an entry
+    life.rewrite(life.journal.put(SITE, replace(entry, **change)))
     return _asked(life)
 
 
@@ -112,6 +113,7 @@ def test_a_record_that_its_marks_prove_or_whose_resource_has_gone_is_no_question
     life = Life(MemoryWorld(nodes=[node("site/home")]))
     life.create()
     entry = life.journal.entries[SITE]
-    for change in ({"signature": "not one"}, {"signature": "not one", "id": "site-999"}):
-        life.rewrite(life.journal.put(SITE, replace(entry, **change)))  # type: ignore[arg-type]  # fields of an entry
+    changes: list[dict[str, Any]] = [{"signature": "not one"}, {"signature": "not one", "id": "site-999"}]
+    for change in changes:
+        life.rewrite(life.journal.put(SITE, replace(entry, **change)))
         assert _asked(life) == []

@@ -68,7 +68,7 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
 
 
 async def recorded(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
-    """What ``entry`` names, whoever wrote that."""
+    """The resource that ``entry`` names, read now; none if it does not exist."""
     seen = (await ctx.kind(key).driver.observe([Ref(entry.id, entry.target)])).get(entry.id)
     return (seen,) if seen else ()
 

@@ -21,7 +21,7 @@ class Referred(Enum):
 
 
 def referred(means: Means, reference: Reference, but: Key | None = None) -> Referred:
-    """``but``: one that is known not to refer to it, whatever the watch has shown."""
+    """``but``: one that is known not to refer to it any more; the watch may be behind."""
     grants = means.grants()
     if grants is None or not means.stored.knows_clouds():
         return Referred.UNKNOWN
