@@ -39,7 +39,7 @@ class Phase(Enum):
         return self in (Phase.INTENDED, Phase.RECORDED, Phase.OWNED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One node's record.
 

@@ -67,7 +67,7 @@ class State(Enum):
     DELETING = "deleting"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Observed:
     """One resource as a cloud showed it.
 
@@ -138,7 +138,7 @@ class Birth:
     marks: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """What is inside a resource and has no mark of its own: a rule, a listener, a member.
 
@@ -242,7 +242,7 @@ class PartChanger(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A resource as a list shows it. ``parts`` are None where the list does not show them."""
 

@@ -18,7 +18,7 @@ class Category(Enum):
     UNMANAGED = "unmanaged"  # given: never changed, never deleted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ready:
     """As wanted. ``note`` is for a person, although nothing is wrong."""
 

@@ -61,7 +61,7 @@ class MarkState(Enum):
     DOUBTED = "doubted"  # not readable, or they say that it is not ours: read again in each pass
 
 
-@dataclass
+@dataclass(slots=True)
 class NodeState:
     """What is remembered of one node. ``None`` in a time means that it has not happened, or is over.
 

@@ -147,7 +147,7 @@ class Operator:
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers += metadata_controllers(
                 client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata,
-                settings.onlookers, audit,
+                tuple(self._controllers), settings.onlookers, audit,
             )  # fmt: skip
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())

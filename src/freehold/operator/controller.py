@@ -83,7 +83,8 @@ class Controller:
     """Runs ``reconcile`` for the objects of ``resource``.
 
     ``time`` is domain time (requeues, backoff). ``resync`` and ``grace`` are wall seconds: how long a
-    lost event can last, and how long a reconcile in hand may go on after ``stop``.
+    lost event can last, and how long a reconcile in hand may go on after ``stop``. ``reads``: controllers in whose
+    caches ``reconcile`` looks, so that one process holds an object once; their changes wake nothing here.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Controller:
         namespace: str = "",
         workers: int = 8,
         watches: Sequence[Watched] = (),
+        reads: Sequence[Controller] = (),
         wake: predicates.Predicate = predicates.on_spec_or_metadata,
         backoff: Backoff | None = None,
         resync: float = RESYNC_SECONDS,
@@ -109,9 +111,14 @@ class Controller:
         self._wake = wake
         self._grace = grace
         self._primary = Reflector(client, resource, namespace, label_selector=label_selector, resync=resync)
+        self._primary.on_state = self._tell_readers
         self._secondary = [
             (watched, Reflector(client, watched.resource, watched.namespace, resync=resync)) for watched in watches
         ]
+        self._read = [each._primary for each in reads]
+        self._readers: list[Controller] = []
+        for each in reads:
+            each._readers.append(self)
         self._settled = asyncio.Event()
         self._stopping = asyncio.Event()
         self._begun: dict[Key, float] = {}
@@ -131,7 +138,7 @@ class Controller:
 
     def follower(self, resource: Resource) -> Reflector:
         """The cache, and what is known of it, of a watched resource. Raises KeyError for one that is not watched."""
-        for reflector in self._reflectors():
+        for reflector in (*self._reflectors(), *self._read):
             if reflector.resource == resource:
                 return reflector
         raise KeyError(f"{self.resource}'s controller does not watch {resource}")
@@ -221,6 +228,10 @@ class Controller:
                 elif _matters(change, self._wake):
                     self.queue.add(change.key, _priority(change))
 
+    def _tell_readers(self) -> None:
+        for each in self._readers:
+            each._check_settled()
+
     def _following(self, watched: Watched, reflector: Reflector) -> Callable[[], Awaitable[None]]:
         async def follow() -> None:
             reflector.on_state = self._check_settled
@@ -250,7 +261,8 @@ class Controller:
         A watch that fails counts as knowing: its state tells the reconcile "unknown", never "absent"
         (docs/reference/capi-contract.md C19), and one that is refused must not hold up everything else.
         """
-        if self._primary.state is State.SYNCED and all(each.state is not State.STARTING for _, each in self._secondary):
+        others = [*(each for _, each in self._secondary), *self._read]
+        if self._primary.state is State.SYNCED and all(each.state is not State.STARTING for each in others):
             self._settled.set()
 
     def _reflectors(self) -> list[Reflector]:

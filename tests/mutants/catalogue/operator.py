@@ -788,7 +788,7 @@ QUEUE = (
     ),
     _controller(
         "Controller._check_settled",
-        " and all(each.state is not State.STARTING for _, each in self._secondary)",
+        " and all(each.state is not State.STARTING for each in others)",
         "",
         "workers start before the other resources have been listed",
     ),

@@ -124,6 +124,24 @@ async def test_workers_start_when_every_watch_has_listed(other: State, begins: b
     assert found.health().ready is begins
 
 
+@pytest.mark.parametrize(
+    ("other", "begins"),
+    [(State.STARTING, False), (State.SYNCED, True), (State.ABSENT, True), (State.FAILING, True)],
+)
+async def test_workers_start_when_what_they_read_of_another_controller_is_listed(other: State, begins: bool) -> None:
+    """Each object is held once in a process; one that is not listed yet would count as absent."""
+    client, time = KubeClient(NOBODY), VirtualTime()
+    read = Controller(client, SECRETS, never, time=time)
+    found = Controller(client, CONFIG_MAPS, never, time=time, reads=[read])
+    assert found.follower(SECRETS) is read.follower(SECRETS)
+    found.follower(CONFIG_MAPS).state = State.SYNCED
+    found._check_settled()
+    assert not found._settled.is_set()
+    if other is not State.STARTING:
+        read.follower(SECRETS)._enter(other)
+    assert found._settled.is_set() is begins
+
+
 @dataclass
 class Held:
     """A key ring keeper."""

@@ -184,8 +184,8 @@ def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]
     reasons = "; ".join(f"{name} ({id_}): {why}" for name, id_, why in told)
     return Blocked(
         Reason.AMBIGUOUS,
-        f"a resource has the birth mark of {key} and was not made by its create: {reasons}. Delete it if it was made "
-        f"for this object, rename it if somebody copied the mark, or decide: {ctx.resolve(key)}",
+        f"a resource has the birth mark of {key} and was not made by its create: {reasons}. To see the evidence, and "
+        f"to decide whether it is this object's: {ctx.resolve(key)}",
         ctx.deps.intervals.slow,
     )
 

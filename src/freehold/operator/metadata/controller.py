@@ -125,10 +125,11 @@ def metadata_controllers(
     recorder: Recorder,
     place: Place,
     configuration: Configuration,
+    clusters: Sequence[Controller],
     onlookers: Onlookers = NOBODY,
     audit: ChangeAudit | None = None,
 ) -> list[Controller]:
-    """``regions`` are those of objects that name none."""
+    """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds."""
     watches = (AuditedChanges(audit or NoAudit()), *onlookers.changes)
     means = Means(
         client=client,
@@ -157,9 +158,9 @@ def metadata_controllers(
         workers=place.workers,
         watches=[
             *providers,
-            *(Watched(each, lambda cluster: (), namespace=place.namespace) for each in SERVED_RESOURCES),
             Watched(GRANTS, lambda grant: [key_of(each) for each in controller.all()], on_spec_or_metadata),
         ],
+        reads=clusters,
     )
     going = [
         Controller(
