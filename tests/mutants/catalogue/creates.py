@@ -131,13 +131,13 @@ ONCE = (
         "what a person had deleted and wants again is reported as deleted by somebody",
     ),
     _create(
-        "_may_create",
+        "_decide_by_candidates",
         "if held := prune.holds_place(ctx, node):",
         "if held := None:",
         "a plan shows a create that the cloud refuses, and nobody is told that a prune would free the range",
     ),
     _create(
-        "_may_create",
+        "_why_not_created",
         "if entry and entry.gone and kind.once:",
         "if False:",
         "a machine that somebody terminated is made again by the next pass",

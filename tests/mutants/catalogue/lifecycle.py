@@ -369,19 +369,19 @@ INTENTS = (
 
 CANDIDATES = (
     _create(
-        "_may_create",
+        "_why_not_created",
         "if not ctx.state.minted and not ctx.settled(key, ctx.state.first_seen):",
         "if False:",
         "a restarted process creates at once, although a create of the earlier one may be under way",
     ),
     _create(
-        "_may_create",
+        "_why_not_created",
         "if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):",
         "if False:",
         "a bucket is created on a carrier that is not ours, and cannot be marked",
     ),
     _create(
-        "_may_create",
+        "_why_not_created",
         "if entry and entry.fails >= kind.attempts:",
         "if False:",
         "a resource that somebody deletes each time is created again and again",
@@ -474,9 +474,9 @@ SYNCING = (
         "a retained part is removed when nothing wants it any more",
     ),
     _parts(
-        "surplus",
-        "if is_ours(ctx, key, part)",
-        "",
+        "diff_parts",
+        "(have - inside) & ours",
+        "have - inside",
         "parts that others added are removed",
     ),
     _drift(
@@ -1334,9 +1334,9 @@ LOOKS = (
         "the rules of our own security group are removed when the spec gives it by its id",
     ),
     _parts(
-        "surplus",
-        "if ctx.graph.nodes[key].given:",
-        "if False:",
+        "diff",
+        "frozenset[Part]() if ctx.graph.nodes[key].given else found.surplus",
+        "found.surplus",
         "what is inside our own resource is taken out when the spec gives it by its id",
     ),
     _parts(
@@ -1461,7 +1461,7 @@ LOOKS = (
     ),
     _drift(
         "is_as_wanted",
-        "return wish <= inside and ",
+        "return not differs.missing and ",
         "return ",
         "a missing rule is confirmed",
     ),

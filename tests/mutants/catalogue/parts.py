@@ -106,15 +106,15 @@ MUTANTS = (
         "parts of others are changed and removed",
     ),
     _parts(
-        "sync",
-        "if kind.part_changer and is_ours(ctx, key, pair[1])",
-        "if kind.part_changer",
+        "diff_parts",
+        " if is_ in ours",
+        "",
         "a stranger's route is led to our gateway",
     ),
     _parts(
-        "sync",
-        "if kind.part_changer and is_ours(ctx, key, pair[1])",
-        "if False",
+        "diff",
+        "changed=found.changed if ctx.kind(key).part_changer else ()",
+        "changed=()",
         "a route goes on leading to a gateway that was replaced",
     ),
     _parts(

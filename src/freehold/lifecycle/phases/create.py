@@ -165,7 +165,13 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
     if named:
         await _namesake(ctx, node, named[0])
         return False
-    return _may_create(ctx, node)
+    if held := prune.holds_place(ctx, node):
+        ctx.outcomes[key] = held  # looked at in each pass: it asks nobody, and a prune ends it
+        return False
+    if reason := _why_not_created(ctx, node):
+        ctx.block(key, reason)
+        return False
+    return True
 
 
 def _forgotten(ctx: PassContext, key: NodeKey, found: Sequence[Observed]) -> Blocked:
@@ -264,42 +270,31 @@ def _own_under_another_key(ctx: PassContext, own: NodeKey, seen: Observed) -> Wa
     return Waiting(Reason.SETTLING, 30.0, f"{what}; it is used again when its marks have been read", seen)
 
 
-def _may_create(ctx: PassContext, node: Node) -> bool:
+def _why_not_created(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
+    """Why no create is sent although nothing has its name. Decides; changes nothing."""
     key, kind = node.key, ctx.kind(node.key)
     entry = ctx.journal.get(key)
-    if held := prune.holds_place(ctx, node):
-        ctx.outcomes[key] = held  # looked at in each pass: it asks nobody, and a prune ends it
-        return False
     if entry and entry.gone and kind.once:
         message = (
             f"{node.name} ({entry.gone}) has gone and was not deleted by this operator. It is not made again by "
             f"itself: find out who deleted it, then decide: {ctx.resolve(key)} --not-mine --yes"
         )
-        ctx.block(key, Blocked(Reason.GONE, message, ctx.deps.intervals.slow))
-        return False
+        return Blocked(Reason.GONE, message, ctx.deps.intervals.slow)
     if entry and entry.fails >= kind.attempts:
         message = (
             f"{key} was created {entry.fails} times and vanished each time before it could be marked: "
             f"find out who deletes it, then try again: {ctx.resolve(key)} --not-mine --yes"
         )
-        ctx.block(key, Blocked(Reason.VANISHING, message, ctx.deps.intervals.slow))
-        return False
+        return Blocked(Reason.VANISHING, message, ctx.deps.intervals.slow)
     if not ctx.state.minted and not ctx.settled(key, ctx.state.first_seen):
         left = kind.settle - (ctx.now - ctx.state.first_seen)
-        ctx.block(key, Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect"))
-        return False
+        return Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect")
     if kind.carrier and kind.carrier_owned and kind.tagging is Tagging.NEVER:
         carriers = [k for k in node.requires if k.kind == kind.carrier]
         if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):
-            ctx.block(
-                key,
-                Blocked(
-                    Reason.UNMARKABLE,
-                    f"{key} cannot be tagged, and its {kind.carrier} is not ours, so it cannot carry our mark",
-                ),
-            )
-            return False
-    return True
+            message = f"{key} cannot be tagged, and its {kind.carrier} is not ours, so it cannot carry our mark"
+            return Blocked(Reason.UNMARKABLE, message)
+    return None
 
 
 async def create(ctx: PassContext, wave: Sequence[Node]) -> None:

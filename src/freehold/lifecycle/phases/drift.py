@@ -130,7 +130,8 @@ def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, inside: fro
     if inside is None:
         return True
     wish = parts.wanted(ctx, key) or frozenset()
-    return wish <= inside and not parts.surplus(ctx, key, inside, wish) and not parts.other_behavior(inside, wish)
+    differs = parts.diff(ctx, key, inside, wish)
+    return not differs.missing and not differs.surplus and not parts.other_behavior(inside, wish)
 
 
 def _mend(kind: Kind, fixed: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ says that we added this one: it is recorded before it is added. What others put 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Unknown
@@ -16,6 +16,24 @@ from freehold.lifecycle.outcomes import Category
 
 Inside = Mapping[NodeKey, frozenset[Part] | CloudError]
 """What is inside resources, or why it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartsDiff:
+    """How the parts that are there differ from the wanted ones.
+
+    ``changed``: those that are there, ours and do something else than is wanted; as wanted, with their ids.
+    """
+
+    missing: frozenset[Part]
+    surplus: frozenset[Part]
+    changed: tuple[Part, ...]
+
+
+def diff_parts(have: frozenset[Part], inside: frozenset[Part], ours: frozenset[Part]) -> PartsDiff:
+    """``ours``: those of ``have`` that may be changed or removed."""
+    changed = tuple(replace(part, id=is_.id) for part, is_ in _differing(have, inside) if is_ in ours)
+    return PartsDiff(inside - have, (have - inside) & ours, changed)
 
 
 def wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
@@ -102,11 +120,11 @@ def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
     return part.kind in ctx.kind(key).exclusive_parts or str(part) in ours
 
 
-def surplus(ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part]) -> frozenset[Part]:
-    """What is inside, is not wanted, and is ours to remove; nothing where the spec need not say what is inside."""
-    if ctx.graph.nodes[key].given:
-        return frozenset()
-    return frozenset(part for part in have - inside if is_ours(ctx, key, part))
+def diff(ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part]) -> PartsDiff:
+    """Nothing is surplus where the spec need not say what is inside, nor changed where the kind cannot."""
+    found = diff_parts(have, inside, frozenset(part for part in have if is_ours(ctx, key, part)))
+    surplus = frozenset[Part]() if ctx.graph.nodes[key].given else found.surplus
+    return replace(found, surplus=surplus, changed=found.changed if ctx.kind(key).part_changer else ())
 
 
 def other_behavior(have: Collection[Part], inside: Collection[Part]) -> list[str]:
@@ -127,16 +145,15 @@ async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[st
     kind, entry, inside = ctx.kind(key), ctx.journal.entries[key], wanted(ctx, key)
     assert kind.parts is not None
     assert inside is not None
-    ref, missing, extra = Ref(entry.id, entry.target), inside - have, surplus(ctx, key, have, inside)
-    changed = [pair for pair in _differing(have, inside) if kind.part_changer and is_ours(ctx, key, pair[1])]
-    await _add(ctx, key, ref, sorted(missing, key=str))
-    for part, is_ in changed:
+    ref, differs = Ref(entry.id, entry.target), diff(ctx, key, have, inside)
+    await _add(ctx, key, ref, sorted(differs.missing, key=str))
+    for part in differs.changed:
         assert kind.part_changer is not None
-        await kind.part_changer.change_part(ref, replace(part, id=is_.id))
-    await _remove(kind, ref, sorted(extra, key=str))
+        await kind.part_changer.change_part(ref, part)
+    await _remove(kind, ref, sorted(differs.surplus, key=str))
     before = have
-    if missing or extra or changed:
-        have = await _after(ctx, key, have - extra, [*missing, *(replace(part, id=is_.id) for part, is_ in changed)])
+    if differs.missing or differs.surplus or differs.changed:
+        have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
     return _concluded(ctx, key, have, inside, before)
 
 
