@@ -9,8 +9,10 @@ import pytest
 from lab import families
 from lab.families import NOTHING_NAMED, Case
 from lab.families_network import FAMILIES, NAMED
+from lab.mutations import NETWORK_MUTATIONS, Mutation, mutated
 
 CI_CASES = 12
+MOST_TRIES = 250
 MOST_CALLS = 303
 """Three times the calls of an undisturbed life."""
 MOST_CALLS_IN = {"a quota is reached": 340}
@@ -31,3 +33,14 @@ def test_family(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
     _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)
+
+
+@pytest.mark.parametrize("mutation", NETWORK_MUTATIONS, ids=str)
+def test_each_safety_line_is_needed(mutation: Mutation) -> None:
+    """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""
+    with mutated(mutation.row):
+        for family in mutation.families:
+            for case in families.shuffled(FAMILIES[family](), MOST_TRIES):
+                if families.run(case).faults:
+                    return
+    pytest.fail(f"nothing noticed: {mutation}")

@@ -9,14 +9,14 @@ from typing import Any
 
 from freehold.cli.deciding import who
 from freehold.cli.errors import CliError
-from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import StateDirectory
+from freehold.lifecycle.clock import SystemClock
 
 _PATIENCE_SECONDS = 10.0
 
 
 def decided(
-    state: StateDirectory, session: ReadSession, subject: str, why: str, more: Mapping[str, Any] | None = None
+    state: StateDirectory, clock: SystemClock, subject: str, why: str, more: Mapping[str, Any] | None = None
 ) -> None:
     """One line: who did what to which object. Raises CliError where it cannot be written."""
     from freehold.operator.audit import AuditInUse, FileAudit
@@ -26,7 +26,7 @@ def decided(
         why = f"{why}: {json.dumps(more, sort_keys=True)}"
     while True:
         try:
-            with FileAudit(state.audit_of_people, session.clock) as audit:
+            with FileAudit(state.audit_of_people, clock) as audit:
                 audit.decided(subject, "", who(), done=True, why=why)
             return
         except AuditInUse as problem:  # another command, for a moment

@@ -138,8 +138,11 @@ class StateDirectory:
 
     @property
     def used(self) -> bool:
-        """Whether anything tells that commands worked here before; each of these files may be lost too."""
-        traces = (self.path / "cloud.json", self.keys, self.audit, self.audit_of_people, self.world)
+        """Whether anything tells that objects were served here before; each of these files may be lost too.
+
+        Not the log of what people do: it has logins, which come before the first object.
+        """
+        traces = (self.path / "cloud.json", self.keys, self.audit, self.world)
         return any(trace.exists() for trace in traces)
 
     @property

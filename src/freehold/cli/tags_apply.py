@@ -123,7 +123,7 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
         return  # the audit log of that API server has it; the annotation names the person
     for each in applied:
         spec = each.target.document.obj.get("spec")
-        decided(target.state, session, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
+        decided(target.state, session.clock, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
     audit_approvals(target, session, digests)
 
 
@@ -136,7 +136,7 @@ async def ask_to_apply(*, approves: bool) -> None:
 def audit_approvals(target: Access, session: Session, digests: Mapping[str, str]) -> None:
     if target.state is not None:
         for name, digest in digests.items():
-            decided(target.state, session, f"CloudMetadata {name}", f"approved the plan {digest}")
+            decided(target.state, session.clock, f"CloudMetadata {name}", f"approved the plan {digest}")
 
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:

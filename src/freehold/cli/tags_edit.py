@@ -82,7 +82,7 @@ async def _edit(target: Access, name: str, namespace: str, patience: float, *, a
             subject = f"{edit.resource.kind} {key_of(edit.wanted)}"
             say(f"{subject}: edited")
             if target.state is not None:
-                decided(target.state, session, subject, "edited (tags edit)", {"spec": edit.wanted.get("spec")})
+                decided(target.state, session.clock, subject, "edited (tags edit)", {"spec": edit.wanted.get("spec")})
         audit_approvals(target, session, digests)
         await see_done(session, target, plans, digests, patience)
 

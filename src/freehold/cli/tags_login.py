@@ -13,6 +13,7 @@ from freehold.cli.asking import somebody_is_there
 from freehold.cli.credentials import ROLE_VARIABLE, access_of
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.logins import Login
+from freehold.cli.people import decided
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
 from freehold.cli.terminal import API_KEY_VARIABLE, say, tell
@@ -49,7 +50,19 @@ def run(
             raise CliError("--profile, --role and --region are for --cloud aws", code=MISUSED)
         after = replace(before, trusted_profile=trusted_profile)
         _ibm(directory, after, api_key_file, forget=forget, check=not no_check)
+    _audit(directory, cloud, forget=forget)
     _show(directory)
+
+
+def _audit(directory: StateDirectory, cloud: str, *, forget: bool) -> None:
+    """Which credentials are used from now on, in the log of what people do; no secret."""
+    from freehold.lifecycle.clock import SystemClock
+
+    login = logins.read(directory)
+    aws = {"profile": login.profile, "role": login.role, "region": login.region}
+    used = aws if cloud == "aws" else {"key": login.key_in, "trustedProfile": login.trusted_profile}
+    why = "credentials forgotten (tags login)" if forget else "credentials chosen (tags login)"
+    decided(directory, SystemClock(), f"login {cloud}", why, {name: value for name, value in used.items() if value})
 
 
 def _show(directory: StateDirectory) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import freehold
 from lab import mapped
-from mutants.catalogue import MUTANTS, creates
+from mutants.catalogue import MUTANTS, creates, mark_calls, parts
 from mutants.rows import Mutant, edit
 
 
@@ -245,6 +245,22 @@ AWS_MUTATIONS = (
     ),
 )
 """Those that only families on the simulated AWS cover here."""
+
+NETWORK_MUTATIONS = (
+    Mutation(
+        _row("phases/parts", "parts of others are changed and removed", parts.MUTANTS),
+        ("routes of others",),
+    ),
+    Mutation(
+        _row(
+            "phases/create",
+            "a new process does not look for what an earlier one made, and makes a second",
+            mark_calls.MUTANTS,
+        ),
+        ("journal rolled back one write",),
+    ),
+)
+"""Those of parts and of reads that looks with tags make needless, which families on :mod:`lab.network` must cover."""
 
 MACHINE_MUTATIONS = (
     _of_creates(

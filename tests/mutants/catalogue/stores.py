@@ -43,7 +43,7 @@ MUTANTS = (
     ),
     _state(
         "StateDirectory.used",
-        'self.path / "cloud.json", self.keys, self.audit, self.audit_of_people, self.world',
+        'self.path / "cloud.json", self.keys, self.audit, self.world',
         "self.audit,",
         "without the operator's audit log an empty store counts as a new one",
     ),

@@ -12,6 +12,7 @@ import pytest
 
 from freehold.cli import logins, tags_login
 from freehold.cli.credentials import ROLE_VARIABLE, access_of
+from freehold.cli.deciding import who
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import StateDirectory
 from freehold.clouds.aws.identities import AssumedRole
@@ -101,6 +102,24 @@ def test_a_trusted_profile_is_assumed_with_the_key_that_is_stored(
     assert access_of("", env).ibm_profile == ""
     login(state, "ibm", forget=True)
     assert PROFILE not in state.login.read_text()
+
+
+def test_who_chose_or_forgot_credentials_is_in_the_audit_log_without_the_key(
+    state: StateDirectory, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text(KEY)
+    login(state, "aws", profile="work", role=ROLE)
+    login(state, "ibm", api_key_file=str(tmp_path / "key"), trusted_profile=PROFILE)
+    login(state, "ibm", forget=True)
+    text = state.audit_of_people.read_text()
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert [(row["object"], row["by"], row["reason"]) for row in rows] == [
+        ("login aws", who(), f'credentials chosen (tags login): {{"profile": "work", "role": "{ROLE}"}}'),
+        ("login ibm", who(), f'credentials chosen (tags login): {{"key": "file", "trustedProfile": "{PROFILE}"}}'),
+        ("login ibm", who(), "credentials forgotten (tags login)"),
+    ]
+    assert KEY not in text
+    assert not state.used, "nobody has lost a store that no object was in"
 
 
 def test_a_trusted_profile_is_of_ibm_cloud(state: StateDirectory) -> None:

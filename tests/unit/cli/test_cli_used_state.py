@@ -11,7 +11,7 @@ from freehold.cli.live import _open
 from freehold.cli.state_directory import StateDirectory
 from freehold.cli.stored import stored_client
 
-TRACES = ("cloud.json", "audit.jsonl", "audit-people.jsonl", "simulated-cloud.json", "../state.keys")
+TRACES = ("cloud.json", "audit.jsonl", "simulated-cloud.json", "../state.keys")
 
 
 @pytest.fixture(name="state")
