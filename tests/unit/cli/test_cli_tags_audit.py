@@ -13,7 +13,6 @@ from freehold.cli.audit_log import documents
 from freehold.cli.errors import CliError
 from freehold.cli.people import decided
 from freehold.cli.state_directory import StateDirectory
-from freehold.kube.object_client import ObjectClient
 from freehold.lifecycle.clock import ManualClock, SystemClock
 from freehold.lifecycle.errors import Denied
 from freehold.lifecycle.port import Call, Effect
@@ -70,21 +69,10 @@ def test_calls_that_are_in_flight_together_have_each_its_own_outcome(tmp_path: P
     assert {each.resource: each.outcome for each in rows} == {"arn-a": "done", "arn-b": "done", "arn-c": "refused"}
 
 
-class At:
-    """A session that only has a clock."""
-
-    clock = SystemClock()
-    namespace, simulated = "default", False
-
-    @property
-    def client(self) -> ObjectClient:
-        raise NotImplementedError
-
-
 def test_what_people_do_is_told_with_their_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = StateDirectory.open(tmp_path)
     written(state.audit)
-    decided(state, At(), SUBJECT, "edited (tags edit)", {"spec": {"a": "b"}})
+    decided(state, SystemClock(), SUBJECT, "edited (tags edit)", {"spec": {"a": "b"}})
     tags_audit.run((), False, "", "", "json", tmp_path)
     rows = told(capsys)
     person = next(each for each in rows if not each["resource"])
@@ -96,7 +84,7 @@ def test_both_logs_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """Each has its own chain: two processes cannot write one file."""
     state = StateDirectory.open(tmp_path)
     written(state.audit)
-    decided(state, At(), SUBJECT, "edited (tags edit)")
+    decided(state, SystemClock(), SUBJECT, "edited (tags edit)")
     tags_audit.run((), True, "", "", "table", tmp_path)
     assert capsys.readouterr().out.count("none changed, taken out or added") == 2
     log = state.audit_of_people
