@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -9,12 +10,15 @@ from functools import partial
 from freehold.lifecycle.outcomes import Reason
 from lab import catalogue, catalogue_forgeries, catalogue_more, catalogue_restores, catalogue_tokens, faults
 from lab.catalogue import Families, Ground
+from lab.catalogue_outages import creates
 from lab.cloud import ReadLags
 from lab.families import Case, Named, at_each_call
 from lab.families_memory import edit
+from lab.faults import Fault, Script
 from lab.life import Course, Life, Wedged
 from lab.machines import OTHER_DATA, SECRET, MachineWorld
 from lab.oracles import NO_EXCUSE, Excuse
+from lab.seam import World
 
 KINDS = ("net", "machine", "pool")
 TAGGED = ("net", "machine")
@@ -100,12 +104,28 @@ def _deleted(life: Course) -> None:
     life.world.secrets.pop(SECRET, None)
 
 
+def _refused_by_the_cloud() -> Iterator[Case]:
+    """The cloud counts its quota itself, so that what it refuses has used up the token of that create."""
+    for number in MACHINES.numbers(creates):
+        for gap, crash in itertools.product(range(1, 22, 2), (None, faults.AFTER, faults.BEFORE)):
+            for dies in range(1, 6, 2) if crash else (0,):
+                script = partial(_full, number=number, gap=gap, crashes={number + dies: crash} if crash else {})
+                yield Case(f"full from {number}, for {gap} calls, {crash} {dies} later", MachineWorld, script)
+
+
+def _full(world: World, *, number: int, gap: int, crashes: Mapping[int, Fault]) -> Script:
+    assert isinstance(world, MachineWorld)
+    full = world.cloud.full
+    return Script(crashes, {number: lambda: full.add("machine"), number + gap: lambda: full.discard("machine")})
+
+
 FAMILIES: Families = {
     **{name: cases for name, cases in catalogue.families(MACHINES).items() if name != "stranger's resource in ours"},
     **catalogue_more.more(MACHINES),
     **catalogue_more.lagging(replace(MACHINES, step=5), 10),
     **catalogue_restores.refused_families(MACHINES, _wants_nothing),
     **catalogue_tokens.families(MACHINES, ("machine",)),
+    "a quota of the cloud uses up tokens": _refused_by_the_cloud,
     "our tags stripped": _stripped,
     "stranger copies our tags, of what its create does not prove": _copied_pools,
     "our machine deleted": _made_once,

@@ -284,6 +284,11 @@ MACHINE_MUTATIONS = (
         "a machine that somebody terminated is made again by the next pass",
         "our machine deleted",
     ),
+    _of_creates(
+        "phases/create",
+        "a create is sent for ever under a token that the cloud has bound to a refused one",
+        "a quota of the cloud uses up tokens",
+    ),
     _of_creates("phases/reveal", "the value of a secret is in the journal", "crash before and after each call"),
     _of_creates("phases/intents", "a repeat is sent with a reference in place of the value", "single faults"),
 )

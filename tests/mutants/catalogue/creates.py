@@ -74,6 +74,18 @@ TOKENS = (
         "",
         "an outage uses up the attempts that a journal may count",
     ),
+    _intents(
+        "_replay",
+        "if ctx.kind(key).spends_tokens:",
+        "if False:",
+        "a refusal that no record holds is heard for as long as its token lives, and the object is never deleted",
+    ),
+    _intents(
+        "_replay",
+        "if ctx.kind(key).spends_tokens:",
+        "if True:",
+        "what only its token finds counts as never made because a repeat is refused",
+    ),
     _kinds(
         "Kind.spends_tokens",
         "return self.dedupe is Dedupe.TOKEN and self.tells_apart",

@@ -183,6 +183,47 @@ def test_a_refused_create_spends_its_token() -> None:
     assert isinstance(life.create()["machine/node"], Ready)
 
 
+def _refused_unrecorded(kind: str, world: MemoryWorld) -> Life:
+    """The cloud refuses the create, for it is full, and the process dies with the answer; it is not full after that."""
+    golden = Life(replace(world))
+    golden.create()
+    number = next(i for i, call in enumerate(golden.port.calls) if call.operation == f"create_{kind}")
+    world.cloud.full.add(kind)
+    life = Life(world, Script({number + 1: faults.BEFORE}))
+    while not life.crashes:
+        done = life.once()
+        world.clock.advance(max(done.after, 0.001) if done else 0.001)
+    world.cloud.full.clear()
+    return life
+
+
+def test_a_refusal_that_no_record_holds_spends_its_token_too() -> None:
+    """The next process asks under the same token, and hears the first answer for as long as the token lives."""
+    life = _refused_unrecorded("machine", MachineWorld())
+    assert life.journal.entries[MACHINE].phase is Phase.INTENDED
+    assert isinstance(life.create()["machine/node"], Ready)
+    assert life.journal.entries[MACHINE].attempt == 2
+
+
+def test_a_refusal_that_no_record_holds_does_not_keep_the_object_from_being_deleted() -> None:
+    life = _refused_unrecorded("machine", MachineWorld())
+    life.delete()
+    assert life.released
+
+
+def test_without_a_birth_mark_a_refused_repeat_is_no_answer_about_the_first_request() -> None:
+    """Nothing but the token would find what that made: its intent stays open."""
+    world = MemoryWorld(nodes=[node("net/main", size=1), node("disk/data", "net/main")])
+    life = _refused_unrecorded("disk", world)
+    world.cloud.full.add("disk")
+    outcome = life.create()["disk/data"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.QUOTA
+    assert life.journal.entries[DISK].phase is Phase.INTENDED
+    world.cloud.full.clear()
+    life.invalidate()
+    assert isinstance(life.create()["disk/data"], Ready)
+
+
 @pytest.mark.parametrize("fault", (faults.THROTTLED, faults.UNAVAILABLE), ids=str)
 def test_a_create_that_the_cloud_did_not_take_up_spends_nothing(fault: Fault) -> None:
     """An outage of a day would else use up what a journal may count."""

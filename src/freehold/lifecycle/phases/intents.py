@@ -292,8 +292,13 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
         # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
         _no_effect(ctx, key, entry)
     except NeedsPerson as error:
-        # No quota, no permission: that is no answer about the first request. It is asked again.
-        _retry_later(ctx, key, of_error(error))
+        # No quota, no permission: that is no answer about the first request.
+        if ctx.kind(key).spends_tokens:
+            # It may be the first answer, repeated for as long as the token lives. Reads show what was made.
+            ctx.node(key).unanswered = error.message
+            _no_effect(ctx, key, entry)
+        else:
+            _retry_later(ctx, key, of_error(error))
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
     else:
