@@ -77,6 +77,7 @@ async def server(tmp_path: Path) -> AsyncIterator[TlsServer]:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.pem.decode())
     context.load_cert_chain(tmp_path / "server.pem")
     context.verify_mode = ssl.CERT_OPTIONAL
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # as an API server, whatever Python this is
 
     async def who(request: web.Request) -> web.Response:
         assert request.transport is not None
@@ -102,6 +103,24 @@ async def test_server_name_and_client_certificate(server: TlsServer) -> None:
     cert, key = server.authority.issue("me")
     settings = TlsSettings(ca_data=server.authority.pem, server_name="inner.example", cert_data=cert, key_data=key)
     assert await ask(Connection(server.url, tls=settings)) == ["me"]
+
+
+async def test_an_authority_without_a_key_identifier_is_trusted(
+    server: TlsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of every EKS cluster; Python 3.13 and later refuse it by default."""
+    lenient = ssl.create_default_context
+
+    def strict(*, cadata: str | None) -> ssl.SSLContext:
+        context = lenient(cadata=cadata)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", strict)
+    assert (
+        await ask(Connection(server.url, tls=TlsSettings(ca_data=server.authority.pem, server_name="inner.example")))
+        == []
+    )
 
 
 async def test_the_certificate_of_a_plugin_is_sent(server: TlsServer) -> None:
