@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
-from freehold.tagging.configuration import Configuration
+
+if TYPE_CHECKING:
+    from freehold.tagging.configuration import Configuration
 
 SPEED = 30.0
 """Simulated seconds in a real one, where nothing else is asked for."""
@@ -21,8 +24,8 @@ class ServeOptions:
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
-    (seconds of domain time). ``gates``: the features that are on. ``metadata``: of the metadata controller.
-    ``metrics``: host and port to serve them on.
+    (seconds of domain time). ``gates``: the features that are on. ``metadata``: of the metadata controller, None for
+    its defaults. ``metrics``: host and port to serve them on.
     """
 
     operator: bool = True
@@ -35,7 +38,7 @@ class ServeOptions:
     gates: FeatureGates = ALL_OFF
     settings: Path | None = None
     metrics: tuple[str, int] | None = None
-    metadata: Configuration = field(default_factory=Configuration)
+    metadata: Configuration | None = None
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,10 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         if options.operator:
             from freehold.operator.metadata.outcomes import OUTCOMES, TagOutcomes
 
-            outcomes = TagOutcomes(options.metadata)
+            settings = _settings(state, options, server, clock)
+            outcomes = TagOutcomes(settings.metadata)
             onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))
-            settings = replace(_settings(state, options, server, clock), onlookers=onlookers)
+            settings = replace(settings, onlookers=onlookers)
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
             api.extend(OUTCOMES, outcomes.answer)
@@ -165,6 +166,7 @@ users:
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
     from freehold.lifecycle.interface import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
+    from freehold.tagging.configuration import Configuration
 
     intervals, deep = Intervals(), options.deep_every
     if deep is not None:  # shared readings in the same proportion
@@ -178,7 +180,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
         intervals=intervals,
         keys=state.keys,
         gates=options.gates,
-        metadata=options.metadata,
+        metadata=options.metadata or Configuration(),
         new_limits=lambda: limits_of(clock, server.simulator),
     )
 

@@ -24,6 +24,7 @@ NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_to
 OTHERS_CODE = (
     "operator.app",
     "reconcilers",
+    "tagging",
     "clouds",
     "apiserver.store",
     "apiserver.objects",
