@@ -123,3 +123,17 @@ async def test_volumes_and_interfaces_of_an_instance_of_ours_are_no_namesakes(ac
     account.instance(subnet, TagSpecifications=[*ours, *along])
     account.clock.advance(300)
     assert {each.uuid for each in (await Asked(account).reader.namesakes("prod", "u1")).value} == {"u1"}
+
+
+async def test_nor_are_they_while_the_index_shows_what_another_cluster_had(account: AwsAccount) -> None:
+    """Then each that is shown is asked itself."""
+    vpc, (subnet, *_) = account.network()
+    group = account.ec2.create_security_group(
+        VpcId=vpc, GroupName="g", Description="d", TagSpecifications=tagged("security-group", **{CLUSTER: "owned"})
+    )["GroupId"]
+    along = [spec for kind in ("volume", "network-interface") for spec in tagged(kind, **{CLUSTER: "owned"})]
+    ours = tagged("instance", **{CLUSTER: "owned", UUID: "u1"})
+    account.instance(subnet, TagSpecifications=[*ours, *along])
+    account.clock.advance(300)
+    account.ec2.delete_security_group(GroupId=group)
+    assert {each.uuid for each in (await Asked(account).reader.namesakes("prod", "u1")).value} == {"u1"}
