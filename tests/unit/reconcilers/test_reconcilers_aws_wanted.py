@@ -299,6 +299,12 @@ def test_a_users_name_replaces_upstreams_and_nothing_else() -> None:
     assert found.user_tags == (("Name", "mine"), ("a", "b"))
 
 
+def test_the_cloud_controller_finds_one_group_whatever_the_user_tags() -> None:
+    """Of several it takes none, and serves no load balancer."""
+    groups = {str(key): node.refused_tags for key, node in graph(LEAST).nodes.items() if key.kind == "security-group"}
+    assert {key for key, refused in groups.items() if CCM not in refused} == {"security-group/lb"}
+
+
 def test_given_subnets_are_shared_and_say_whether_they_are_public() -> None:
     found = graph(GIVEN)
     assert tags(found.nodes[NodeKey("subnet", PUBLIC)]) == {CCM: "shared", "kubernetes.io/role/elb": "1"}
