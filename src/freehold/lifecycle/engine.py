@@ -5,21 +5,23 @@ that does what can be done now and returns when to come back. A pass never waits
 
 :func:`ensure`, which may be cut off between any two calls (``*``: calls to the cloud)::
 
-    confirm*   at rest, when a look is due: lists that all objects share show that nothing changed, and that is all
-    observe*   read what is recorded
-    intents*   resolve creates that were interrupted
-    decide*    act on what a person has decided
-    mark*      read marks back: a record whose mark is read is OWNED
-    recovery*  a process that did not mint the identity looks for what is ours by its marks and on no record
-    drift*     parts without which nothing that depends on their resource can be made
-    fitness*   look into given resources for what must be inside them
-    create*    look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
-               at once; one patch with the ids
-    drift*     bring mutable attributes and parts to the spec
-    mark*      attach marks and tags
+    confirm*     at rest: the tag index, or lists that all objects share, show that nothing has changed; the pass ends
+    observe*     read what is recorded
+    intents*     resolve creates that were interrupted
+    decide*      act on what a person has decided
+    detach*      take marks off carriers whose resource is gone
+    read marks*  a record whose mark is read back is OWNED
+    recovery*    record what the marks prove to be ours and no record holds; the pass ends if no node wants it
+    drift*       add the parts that a resource must have before anything that depends on it can be created
+    fitness*     look into given resources for what must be inside them
+    create*      look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
+                 at once; one patch with the ids
+    drift*       bring mutable attributes and parts to the spec
+    mark*        attach marks and tags
+    detach*      take off tags that are not wanted any more
     given tags*  the user's tags on what is not ours
-    renewal*   bring seals of an older key to the writing one
-    prune*     delete surplus where its kind allows that, report the rest
+    renewal*     bring seals of an older key to the writing one
+    prune*       delete surplus where its kind allows that, report the rest
 
 :func:`release`::
 
@@ -27,10 +29,11 @@ that does what can be done now and returns when to come back. A pass never waits
     decide*       act on what a person has decided
     observe*      read what nothing else of ours depends on; what is gone leaves the journal
     inner owners* wait for what a machine of this cluster, for example, still has
-    mark*         read the marks, in the pass that deletes
+    read marks*   in the pass that deletes
     delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;
                   from observe on again for what that freed, where it goes at once
-    final check*  once nothing is on record and the settle time is over: index and native lists show nothing of ours
+    final check*  once nothing is on record and the settle time is over, or a delete was refused because something is
+                  inside: what index and native lists show of ours goes on record
 """
 
 from __future__ import annotations
@@ -89,10 +92,10 @@ async def ensure(
     the shared index cannot be read: the next pass starts from what is on record.
     """
     ctx = PassContext(deps, graph, journal, store, state, user_tags, decisions=decisions)
-    if not _may_start(ctx):
+    if not _journal_is_readable(ctx):
         return ctx.finish()
     deps.in_hand.look = _is_planned_look(ctx)
-    if await _is_idle(ctx):
+    if await _ends_at_rest(ctx):
         return ctx.finish()
     if deps.in_hand.look and not decisions and await confirm.by_lists(ctx):
         _plan_deep_look(ctx, "by shared lists")
@@ -176,7 +179,7 @@ def _is_planned_look(ctx: PassContext) -> bool:
     return bool(state.at_rest) or state.looked_at == -inf
 
 
-def _may_start(ctx: PassContext) -> bool:
+def _journal_is_readable(ctx: PassContext) -> bool:
     """Whether this process can check the journal. What it remembers is dropped if it is of another journal.
 
     A journal that is neither what this process last read or wrote, nor what it last tried to write, was put there by
@@ -218,7 +221,7 @@ def _must_read_marks_first(ctx: PassContext) -> bool:
     return state.marks_read_at < state.first_seen or ctx.now >= settled > state.marks_read_at
 
 
-async def _is_idle(ctx: PassContext) -> bool:
+async def _ends_at_rest(ctx: PassContext) -> bool:
     """A shallow pass: everything was Ready at the last look, and the shared index still shows our marks.
 
     Its other outcomes (drift, surplus) are reported again.
@@ -282,7 +285,7 @@ async def release(
     """
     ctx = PassContext(deps, graph, journal, store, state, decisions=decisions)
     deps.in_hand.look = False
-    if not _may_start(ctx):
+    if not _journal_is_readable(ctx):
         return ctx.finish()
     if not state.releasing:
         state.invalidate()

@@ -36,6 +36,7 @@ class Phase(Enum):
 
     @property
     def ours(self) -> bool:
+        """On record as ours, or being created. That says nothing about proof: anybody may edit an annotation."""
         return self in (Phase.INTENDED, Phase.RECORDED, Phase.OWNED)
 
 
@@ -125,6 +126,7 @@ class Journal:
 
     @property
     def ours(self) -> dict[NodeKey, Entry]:
+        """What is on record as ours (:attr:`Phase.ours`)."""
         return {k: e for k, e in self.entries.items() if e.phase.ours}
 
     @property

@@ -475,8 +475,8 @@ SYNCING = (
     ),
     _parts(
         "diff_parts",
-        "(have - inside) & ours",
-        "have - inside",
+        "(have - wish) & ours",
+        "have - wish",
         "parts that others added are removed",
     ),
     _drift(
@@ -534,7 +534,7 @@ SYNCING = (
         "a container is deleted while a forgotten create may still take effect in it",
     ),
     _engine(
-        "_is_idle",
+        "_ends_at_rest",
         "except CloudError:  # only",
         "except ZeroDivisionError:  # only",
         "an index that does not answer makes every object at rest not ready",
@@ -950,13 +950,13 @@ PASSES = (
         "a create whose effect is unknown counts as refused",
     ),
     _engine(
-        "_may_start",
+        "_journal_is_readable",
         "if ctx.outcomes:",
         "if False:",
         "an object whose key is missing is served",
     ),
     _engine(
-        "_may_start",
+        "_journal_is_readable",
         "state.reset(ctx.now)",
         "pass",
         "with a journal of unknown age no settle time is waited for",
@@ -968,13 +968,13 @@ PASSES = (
         "after the journal was lost, marks are not read before a create",
     ),
     _engine(
-        "_is_idle",
+        "_ends_at_rest",
         "if read_marks.missing(ctx, key, observed, shown.get(entry.target, frozenset())):",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
     _engine(
-        "_is_idle",
+        "_ends_at_rest",
         "ctx.now >= state.deep_at or ",
         "",
         "states and parts are never read again",

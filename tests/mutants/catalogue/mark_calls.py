@@ -85,7 +85,7 @@ MUTANTS = (
         "a delete does not look for what is ours and on no record before it begins",
     ),
     _engine(
-        "_is_idle",
+        "_ends_at_rest",
         " or not ctx.kind(key).indexed",
         "",
         "an object with an IAM role is never at rest",

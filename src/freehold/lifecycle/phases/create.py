@@ -100,7 +100,10 @@ def _may_exist(ctx: PassContext, node: Node) -> bool:
 
 
 def _is_in_new_home(ctx: PassContext, node: Node) -> bool:
-    """Whether it is the first of its node in what this object has made. One that was refused may have been too late."""
+    """Whether its node was never tried and what contains it is ours: then nothing of its name can be there.
+
+    After a refused create something may be there all the same.
+    """
     home = ctx.kind(node.key).home
     homes = [entry for key in node.requires if key.kind == home and (entry := ctx.journal.get(key))]
     return bool(homes) and all(entry.phase.ours for entry in homes) and ctx.journal.get(node.key) is None

@@ -43,7 +43,7 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
         ctx.outcomes[key] = Blocked(
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
-    # A user with edit rights on the object can have written these.
+    # Whoever may edit the object can have invented an id that nothing proves: nothing of ours waits for it.
     unproven = {key for key in ours - unknown if ctx.node(key).unproven}
     free = next_delete_wave(ours - unproven, ctx.journal.entries, ctx.deps.registry)
     now = (free - unknown) | unproven

@@ -81,9 +81,9 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     """What the observed state means for the node, before marks and parts are considered."""
     shown = observed.vendor_state or observed.state.value
     match observed.state:
-        case State.READY if validation_error := _refused_replacement(ctx, key, observed):
+        case State.READY if why_unfit := _why_unfit(ctx, key, observed):
             ctx.node(key).look_now()
-            ctx.outcomes[key] = Blocked(Reason.UNFIT, validation_error, ctx.deps.intervals.slow, observed)
+            ctx.outcomes[key] = Blocked(Reason.UNFIT, why_unfit, ctx.deps.intervals.slow, observed)
         case State.READY if ctx.delete_is_fresh(key):
             after = polling.next_look(ctx, key, Verb.DELETE)
             message = "delete requested; the cloud still reports it as available"
@@ -123,7 +123,7 @@ def _only_once(ctx: PassContext, key: NodeKey) -> str:
     return f", and then decide: {ctx.resolve(key)} --not-mine --yes" if ctx.kind(key).once else ""
 
 
-def _refused_replacement(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
+def _why_unfit(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
     node = ctx.graph.nodes.get(key)
     return node.unfit(observed) if node and ctx.category(key) is Category.UNMANAGED else ""
 

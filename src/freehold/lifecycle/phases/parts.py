@@ -30,10 +30,10 @@ class PartsDiff:
     changed: tuple[Part, ...]
 
 
-def diff_parts(have: frozenset[Part], inside: frozenset[Part], ours: frozenset[Part]) -> PartsDiff:
-    """``ours``: those of ``have`` that may be changed or removed."""
-    changed = tuple(replace(part, id=is_.id) for part, is_ in _differing(have, inside) if is_ in ours)
-    return PartsDiff(inside - have, (have - inside) & ours, changed)
+def diff_parts(have: frozenset[Part], wish: frozenset[Part], ours: frozenset[Part]) -> PartsDiff:
+    """``have`` are there, ``wish`` is wanted; ``ours``: those that are there and may be changed or removed."""
+    changed = tuple(replace(part, id=is_.id) for part, is_ in _differing(have, wish) if is_ in ours)
+    return PartsDiff(wish - have, (have - wish) & ours, changed)
 
 
 def wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
@@ -49,11 +49,11 @@ def are_looked_at(ctx: PassContext, key: NodeKey) -> bool:
     """Not where the spec does not say all that is to be inside: of our own resource that it hands over, or gives by its
     id and where others may put nothing."""
     kind, entry, node = ctx.kind(key), ctx.journal.entries[key], ctx.graph.nodes[key]
-    inside = wanted(ctx, key)
+    wish = wanted(ctx, key)
     left_alone = ctx.category(key) is Category.SHARED or (node.given and kind.exclusive_parts)
-    if kind.parts is None or left_alone or inside is None:
+    if kind.parts is None or left_alone or wish is None:
         return False
-    return bool(inside or kind.exclusive_parts or entry.parts)
+    return bool(wish or kind.exclusive_parts or entry.parts)
 
 
 def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
@@ -63,12 +63,12 @@ def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
     """
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
     kept = entry.parts if entry else ()
-    inside = wanted(ctx, key)
-    if inside is None or (node.given and kind.exclusive_parts):
+    wish = wanted(ctx, key)
+    if wish is None or (node.given and kind.exclusive_parts):
         return kept
     if node.shared:
         return ()
-    ours = {str(part) for part in inside if part.kind not in kind.exclusive_parts and not part.retain}
+    ours = {str(part) for part in wish if part.kind not in kind.exclusive_parts and not part.retain}
     return tuple(sorted(ours.union(kept if node.given else ())))
 
 
@@ -120,32 +120,32 @@ def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
     return part.kind in ctx.kind(key).exclusive_parts or str(part) in ours
 
 
-def diff(ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part]) -> PartsDiff:
+def diff(ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part]) -> PartsDiff:
     """Nothing is surplus where the spec need not say what is inside, nor changed where the kind cannot."""
-    found = diff_parts(have, inside, frozenset(part for part in have if is_ours(ctx, key, part)))
+    found = diff_parts(have, wish, frozenset(part for part in have if is_ours(ctx, key, part)))
     surplus = frozenset[Part]() if ctx.graph.nodes[key].given else found.surplus
     return replace(found, surplus=surplus, changed=found.changed if ctx.kind(key).part_changer else ())
 
 
-def other_behavior(have: Collection[Part], inside: Collection[Part]) -> list[str]:
+def other_behavior(have: Collection[Part], wish: Collection[Part]) -> list[str]:
     """The parts that do something else than is wanted, for a person."""
-    pairs = [(part, is_.behavior, part.behavior) for part, is_ in _differing(have, inside)]
-    return [f"{part} is {is_!r}, the spec says {wish!r}" for part, is_, wish in pairs]
+    pairs = [(part, is_.behavior, part.behavior) for part, is_ in _differing(have, wish)]
+    return [f"{part} is {is_!r}, the spec says {says!r}" for part, is_, says in pairs]
 
 
-def _differing(have: Collection[Part], inside: Collection[Part]) -> list[tuple[Part, Part]]:
+def _differing(have: Collection[Part], wish: Collection[Part]) -> list[tuple[Part, Part]]:
     """The wanted parts that are there with another behavior, each with the part that is there."""
     there = {part: part for part in have}
-    pairs = [(part, there[part]) for part in sorted(inside, key=str) if part in there]
+    pairs = [(part, there[part]) for part in sorted(wish, key=str) if part in there]
     return [(part, is_) for part, is_ in pairs if part.behavior and is_.behavior and part.behavior != is_.behavior]
 
 
 async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[str]:
     """Add, change and remove parts; returns those whose behavior differs from the wanted one and is not changed."""
-    kind, entry, inside = ctx.kind(key), ctx.journal.entries[key], wanted(ctx, key)
+    kind, entry, wish = ctx.kind(key), ctx.journal.entries[key], wanted(ctx, key)
     assert kind.parts is not None
-    assert inside is not None
-    ref, differs = Ref(entry.id, entry.target), diff(ctx, key, have, inside)
+    assert wish is not None
+    ref, differs = Ref(entry.id, entry.target), diff(ctx, key, have, wish)
     await _add(ctx, key, ref, sorted(differs.missing, key=str))
     for part in differs.changed:
         assert kind.part_changer is not None
@@ -154,7 +154,7 @@ async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[st
     before = have
     if differs.missing or differs.surplus or differs.changed:
         have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
-    return _concluded(ctx, key, have, inside, before)
+    return _concluded(ctx, key, have, wish, before)
 
 
 async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> None:
@@ -199,16 +199,16 @@ def _may_appear(ctx: PassContext, key: NodeKey, part: str, before: frozenset[Par
 
 
 def _concluded(
-    ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part], before: frozenset[Part]
+    ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part], before: frozenset[Part]
 ) -> list[str]:
     observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
-    ids = sorted(part.id for part in have if part in inside)
+    ids = sorted(part.id for part in have if part in wish)
     shown = None if observed.parts is None else have
     ctx.node(key).last_seen = replace(observed, parts=shown, attributes={**observed.attributes, "parts": ids})
     kept = tuple(part for part in entry.parts if part in claimable(ctx, key) or _may_appear(ctx, key, part, before))
     if entry.parts != kept:
         ctx.journal = ctx.journal.put(key, replace(entry, parts=kept))
-    differ = other_behavior(have, inside)
+    differ = other_behavior(have, wish)
     if not differ:
         ctx.node(key).parts_checked = True
     return differ
@@ -228,10 +228,10 @@ def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
         return False
     if ctx.category(key) is Category.SHARED:
         return False
-    inside = wanted(ctx, key)
-    if inside is None:
+    wish = wanted(ctx, key)
+    if wish is None:
         return True
-    needed = frozenset(part for part in inside if part.kind in essential)
+    needed = frozenset(part for part in wish if part.kind in essential)
     if not needed:
         return False
     have = node.observed.parts
