@@ -18,6 +18,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.reasons import Reason
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Namesake
 from freehold.reconcilers.aws_cluster.names import DefaultNames
@@ -249,6 +250,14 @@ def test_names_of_target_groups_fit_and_differ_between_clusters_and_ports() -> N
     ]
     assert len(set(names)) == len(names) == 6
     assert all(len(name) <= 32 for name in names)
+
+
+def test_a_bastion_whose_subnet_is_not_known_is_no_node() -> None:
+    """A delete does not ask for zones: of a cluster without recorded subnets there is none for it to be in."""
+    spec = cluster({**LEAST, "bastion": {"enabled": True}})
+    found = wanted(NAMES, spec, Facts(None, facts().api_port), account="111122223333", storage=False)
+    assert isinstance(found, AWSWanted)
+    assert keys.BASTION not in found.graph.nodes
 
 
 def test_a_bastion_has_the_newest_image_and_keeps_the_one_that_it_has() -> None:
