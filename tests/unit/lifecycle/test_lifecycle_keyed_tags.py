@@ -13,7 +13,7 @@ from freehold.lifecycle.graph import Node
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing, digest_of, fingerprint
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason
+from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.port import Call
 from lab import faults
 from lab.cloud import ReadLags
@@ -130,6 +130,17 @@ def test_anothers_value_in_place_of_the_seal_blocks_and_does_not_hold_the_delete
     _write(life, f"{SEAL}=a-copied-one")
     life.delete()
     assert life.released and not life.world.living()
+
+
+def test_nothing_is_created_on_what_has_another_value_in_place_of_its_seal() -> None:
+    """Whether it is still ours is for a person to say first."""
+    life = _at_rest("net/Main")
+    _write(life, f"{SEAL}=a-copied-one", "net")
+    life.world.nodes = [node("net/Main"), node(DISK, "net/Main")]
+    outcomes = _settled(life)
+    assert isinstance(net := outcomes["net/Main"], Blocked) and net.reason is Reason.TAG_TAKEN
+    assert isinstance(outcomes[DISK], Waiting)
+    assert {each.kind for each in life.world.living()} == {"net"}
 
 
 @pytest.mark.parametrize("mark", ("freehold.dev/owner-uuid=another", "freehold.dev/owner=prod/c2"))
