@@ -35,6 +35,19 @@ MUTANTS = (
     ),
     _parts(
         "claim",
+        "ctx.node(key).parts_refused -= theirs",
+        "pass",
+        "what others added after a refused add is not ours for the whole life of the process, and is never recorded",
+        equivalent="the record says so, too: the part is not in it, and a part that is asked for is there",
+    ),
+    _parts(
+        "claim",
+        "node.parts_refused |= ours\n        put_by_others[key] = theirs",
+        "node.parts_refused = (node.parts_refused - theirs) | ours",
+        "a stranger's part is removed when the wish for it is dropped while that is put on record",
+    ),
+    _parts(
+        "claim",
         "theirs = node.parts_refused & set(map(str, have))",
         "theirs = set()",
         "a part that others added after a refused add of ours is removed with the wish, after a restart",

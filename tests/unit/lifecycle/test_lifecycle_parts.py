@@ -12,15 +12,15 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.graph import Graph, Node
-from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.kinds import Kind, Part
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.lifecycle.overlay import Action, Overlay
-from freehold.lifecycle.port import Port, ReadOnlyPort, step
+from freehold.lifecycle.port import Call, Effect, Port, ReadOnlyPort, step
 from lab import faults
 from lab.cloud import Resource, Traits
 from lab.drivers import MemoryDriver
-from lab.faults import Crash, Script
+from lab.faults import Answer, Crash, Script
 from lab.life import Life
 from lab.network import (
     ALLOW,
@@ -287,6 +287,32 @@ def test_a_part_that_was_never_added_and_that_somebody_else_adds_is_theirs(dropp
     assert (ROUTE, PEERING) in _made(world, "table").parts and world.tampered() == []
 
 
+def test_what_is_theirs_stays_theirs_when_the_object_changes_while_that_is_put_on_record() -> None:
+    """The wish is dropped just then, so that the write is refused."""
+    world, life = _living()
+    world.nodes = _routing(world, Part(ROUTE, PEERING, behavior="ours"))
+    life.state.invalidate()
+    with outage(life, "add_part_table", errors.Denied("no permission to add routes")):
+        life.once()
+    world.drop_in("table")
+    dropped = []
+
+    async def drop(answer: Answer, call: Call) -> object:
+        if call.effect is Effect.STORE and not dropped:
+            dropped.append(call)
+            raise StaleObject
+        return await answer(call)
+
+    life.port.interceptors.append(drop)
+    life.state.invalidate()
+    life.once()
+    assert dropped
+    world.nodes = network()
+    life.state.invalidate()
+    life.create()
+    assert (ROUTE, PEERING) in _made(world, "table").parts and world.tampered() == []
+
+
 def test_parts_that_an_earlier_version_recorded_are_still_ours() -> None:
     """It recorded every wanted part, whoever had put it there."""
     world, life = _living()
@@ -407,6 +433,20 @@ def test_what_we_put_into_our_own_resource_stays_when_the_spec_gives_it_by_its_i
     assert set(table.parts) == before
     life.delete()
     assert not world.living()
+
+
+def test_a_resource_in_which_all_is_ours_keeps_it_when_the_spec_gives_it_by_its_id() -> None:
+    """What the spec says of it then is not what is to be inside."""
+    world, life = _living()
+    group = _made(world, "group", "front")
+    before, other = set(group.parts), frozenset({Part(ALLOW, "everybody")})
+    world.nodes = [
+        replace(each, given=lambda known: group.id, parts=lambda known: other) if each.key == FRONT else each
+        for each in world.nodes
+    ]
+    life.state.invalidate()
+    life.create()
+    assert set(group.parts) == before
 
 
 def _handed(world: NetworkWorld, *more: Part, over: bool) -> list[Node]:

@@ -96,7 +96,7 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
     What is there although each add of it was refused has been put there by others meanwhile. What is missing makes
     a write of the object also where there is nothing new to record: some parts are added by creates (port.FencedPort).
     """
-    before, lacking = ctx.journal, False
+    before, lacking, put_by_others = ctx.journal, False, dict[NodeKey, frozenset[str]]()
     for key, have in inside.items():
         if isinstance(have, CloudError):
             continue
@@ -104,7 +104,8 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
         missing = {str(part) for part in (wanted(ctx, key) or ()) if part not in have}
         theirs = node.parts_refused & set(map(str, have))
         ours = missing & set(claimable(ctx, key)) - set(entry.parts)
-        node.parts_refused = (node.parts_refused - theirs) | ours
+        node.parts_refused |= ours
+        put_by_others[key] = theirs
         if ours or theirs:
             ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *ours} - theirs))))
         lacking = lacking or bool(missing)
@@ -112,6 +113,8 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
         await ctx.save_before_write()
     elif ctx.journal != before:
         await ctx.save()
+    for key, theirs in put_by_others.items():  # not before it is on record: a write that is refused forgets nothing
+        ctx.node(key).parts_refused -= theirs
 
 
 def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
