@@ -38,7 +38,7 @@ MUTANTS = (
         "ctx.node(key).parts_refused -= theirs",
         "pass",
         "what others added after a refused add is not ours for the whole life of the process, and is never recorded",
-        equivalent="the record says so, too: the part is not in it, and a part that is asked for is there",
+        equivalent="it is not on record as ours then; an add of ours that the cloud takes clears it, too",
     ),
     _parts(
         "claim",
