@@ -282,6 +282,16 @@ def test_surplus_that_something_of_the_object_needs_stays() -> None:
     assert "is in use by rule-003" in _answer(life, decision) and life.journal.entries[wall].id
 
 
+def test_surplus_that_other_surplus_needs_stays_and_the_decision_is_answered() -> None:
+    """A person approved the one and not the other."""
+    life, _ = _surplus()
+    life.world.edit(drop="net/main")  # type: ignore[attr-defined]  # the in-memory world
+    net = NodeKey("net", "main")
+    answer = _answer(life, _decision(life, Verdict.PRUNE, net, life.journal.entries[net].id))
+    assert answer == "refused: this object's balancer/web depends on it"
+    assert {thing.kind for thing in life.world.living()} == {"net", "balancer"}
+
+
 def test_stored_decisions_are_read_back_with_their_answers() -> None:
     life, record = _presumed()
     signed = decisions.signed(_decision(life, Verdict.MINE, RECORD, record.id), life.keys)

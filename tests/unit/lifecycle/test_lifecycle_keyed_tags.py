@@ -132,6 +132,16 @@ def test_anothers_value_in_place_of_the_seal_blocks_and_does_not_hold_the_delete
     assert life.released and not life.world.living()
 
 
+def test_a_delete_says_what_is_in_place_of_the_seal_of_what_has_lost_its_other_marks() -> None:
+    """Nothing but the record says that it is ours, and the mark that would prove it cannot be attached."""
+    life = _at_rest("net/Main", DISK)
+    life.world.cloud.detach(life.world.cloud.get(_id(life, "disk")).target, _tags(life))
+    _write(life, f"{SEAL}=a-copied-one")
+    outcome = life.delete()[DISK]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.TAG_TAKEN
+    assert f"{SEAL}=a-copied-one" in outcome.message and not life.released
+
+
 def test_nothing_is_created_on_what_has_another_value_in_place_of_its_seal() -> None:
     """Whether it is still ours is for a person to say first."""
     life = _at_rest("net/Main")
