@@ -85,12 +85,6 @@ MUTANTS = (
         "replaced",
         "a Name of the user's that the default one replaces counts as another's, and stays",
     ),
-    _delete(
-        "prove",
-        "if blocked := keyed_tags.proof_taken(ctx, key, observed, taken):",
-        "if blocked := None:",
-        "a delete says for ever that it marks again what somebody overwrote, and not what to do",
-    ),
     _given(
         "_note_refused",
         " if pair[0] in wanted[target]",

@@ -177,11 +177,7 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
                 observed,
             )
         elif evidence.strength is Strength.HEALABLE:
-            taken = keyed_tags.taken(ctx, key, observed, tags)
-            if blocked := keyed_tags.proof_taken(ctx, key, observed, taken):
-                ctx.outcomes[key] = blocked
-            else:
-                _heal(ctx, key, entry, observed)
+            _heal(ctx, key, entry, observed)
         else:
             ctx.node(key).unproven = True
             ctx.outcomes[key] = _unproven(ctx, key, observed, evidence)
