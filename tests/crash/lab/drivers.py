@@ -15,6 +15,9 @@ from freehold.lifecycle.port import Call, Effect, Port
 from freehold.lifecycle.secret_values import SecretValue, values_in
 from lab.cloud import US, Cloud, Resource
 
+FENCED = ("create", "add_part", "add_parts")
+"""What clouds make by a create: a rule, a listener, a route."""
+
 
 class MemoryDriver:
     """``nonce``: the place of the nonce ("name": its own name, renamed later; "nested"; "" none)."""
@@ -31,7 +34,7 @@ class MemoryDriver:
     async def _send(
         self, operation: str, effect: Effect, run: Callable[[], Any], subject: str, request: Request | None = None
     ) -> Any:
-        call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation == "create")
+        call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation in FENCED)
         if request is not None:
             call = replace(call, detail=_plain(request), hidden=values_in(request))
         return await self.port.send(call)

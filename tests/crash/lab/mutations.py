@@ -253,6 +253,14 @@ NETWORK_MUTATIONS = (
     ),
     Mutation(
         _row(
+            "phases/parts",
+            "a route that somebody takes out is never put back: its create is fenced, and nothing new is on record",
+            parts.MUTANTS,
+        ),
+        ("parts taken out or redirected",),
+    ),
+    Mutation(
+        _row(
             "phases/create",
             "a new process does not look for what an earlier one made, and makes a second",
             mark_calls.MUTANTS,

@@ -313,6 +313,17 @@ def test_what_is_theirs_stays_theirs_when_the_object_changes_while_that_is_put_o
     assert (ROUTE, PEERING) in _made(world, "table").parts and world.tampered() == []
 
 
+def test_a_part_that_somebody_takes_out_is_put_back() -> None:
+    """It is on record already, and a create is sent only soon after a write of the object."""
+    world, life = _living()
+    table = _made(world, "table")
+    world.clock.advance(3600.0)
+    world.cloud.remove_part(table.id, ROUTE, EVERYWHERE, "somebody")
+    life.state.invalidate()
+    life.create()
+    assert (ROUTE, EVERYWHERE) in table.parts
+
+
 def test_parts_that_an_earlier_version_recorded_are_still_ours() -> None:
     """It recorded every wanted part, whoever had put it there."""
     world, life = _living()
