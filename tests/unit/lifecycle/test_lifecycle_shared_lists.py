@@ -354,7 +354,7 @@ def _newer_key(world: MemoryWorld, _: Life) -> None:
     world.ring = BOTH
 
 
-def _seal_that_was_not_taken_off(world: MemoryWorld, life: Life) -> None:
+def _renewed(world: MemoryWorld, life: Life) -> None:
     world.ring = BOTH
     life.restart()
     for _ in range(8):
@@ -362,6 +362,21 @@ def _seal_that_was_not_taken_off(world: MemoryWorld, life: Life) -> None:
         life.once()
         world.clock.advance(60.0)
     assert life.journal.keys == {NEW.writing}
+
+
+def _one_of_an_older_key(world: MemoryWorld, life: Life) -> None:
+    """Its record and its marks are from before the renewal of all others."""
+    before = life.journal.entries[HUB]
+    hub = world.cloud.get(before.id)
+    marks = hub.tagged(world.cloud.now())
+    _renewed(world, life)
+    world.cloud.detach(hub.target, hub.tagged(world.cloud.now()) - marks)
+    world.cloud.attach(hub.target, marks)
+    life.rewrite(life.journal.put(HUB, before))
+
+
+def _seal_that_was_not_taken_off(world: MemoryWorld, life: Life) -> None:
+    _renewed(world, life)
     target = life.journal.entries[HUB].target
     old = PlainCodec().node(HUB, life.keys.seal(RING.writing, HUB, target))
     world.cloud.attach(target, frozenset({old}), by="freehold")
@@ -389,6 +404,7 @@ NOT_CONFIRMED: dict[str, Alter] = {
     "its mark was not read back": _on_record(phase=Phase.RECORDED),
     "somebody edited its record": _on_record(signature="forged"),
     "its record is signed with an older key": _newer_key,
+    "its record alone is signed with an older key": _one_of_an_older_key,
     "a seal of an older key is on it": _seal_that_was_not_taken_off,
     "a user's tag is not wanted any more": _no_tags_wanted,
     "another resource is not wanted any more": _not_wanted,
