@@ -79,15 +79,12 @@ class PassContext:
         return self.deps.registry[key.kind]
 
     def possible_kinds(self) -> list[str]:
-        """The kinds that this object may have used: all that there are where the spec or the journal cannot tell.
-
-        Those that no index lists are always among them: after a restore neither spec, record nor index may name one.
-        """
+        """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
         registry, entries = self.deps.registry, self.journal.entries
         if not self.graph.nodes or not entries:
             return list(registry)
         used = {key.kind for key in entries} | {key.kind for key in self.graph.nodes}
-        return [kind for kind in registry if kind in used or not registry[kind].indexed]
+        return [kind for kind in registry if kind in used]
 
     def longest_settle(self) -> float:
         """Seconds after which no create or attach for this object can take effect any more."""

@@ -9,7 +9,6 @@ _read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
-_context = partial(Mutant, "lifecycle/context.py")
 _confirm = partial(Mutant, "lifecycle/phases/confirm.py")
 _inventory = partial(Mutant, "lifecycle/inventory.py")
 _lists = partial(Mutant, "lifecycle/shared_lists.py")
@@ -17,12 +16,6 @@ _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _stand_in = partial(Mutant, "lifecycle/tag_stand_in.py")
 
 MUTANTS = (
-    _context(
-        "PassContext.possible_kinds",
-        " or not registry[kind].indexed",
-        "",
-        "a role that was made after the backup is an orphan: nothing lists it",
-    ),
     _read_marks(
         "_may_be_readable",
         "return node.attached is None or node.seen_since_attach",
