@@ -859,8 +859,8 @@ PROOF = (
         "state.invalidate()",
         "pass",
         "after a failed save a requeue time that was computed from the unsaved journal is kept",
-        equivalent="what waits is looked at within its interval anyhow, and only a pass that was saved leaves an object at "
-        "rest: with each save of creates, deletes and heals refused, times and calls are the same. A second lock",
+        equivalent="a second lock: what waits is looked at within its interval anyhow, and only a pass that was saved "
+        "leaves an object at rest. With each save of creates, deletes and heals refused, all times are the same",
     ),
     _context(
         "PassContext._store",
