@@ -248,6 +248,11 @@ def sample(cases: Iterable[Case], about: int) -> list[Case]:
     return every[:: max(1, len(every) // about)]
 
 
+def any_fails(cases: Iterable[Case]) -> bool:
+    """Whether a run has a fault; no further one is run then."""
+    return any(run(case).faults for case in cases)
+
+
 def shuffled(cases: Iterable[Case], most: int) -> list[Case]:
     """That many of them in a random but fixed order, so that the first failure is found soon."""
     every = list(cases)

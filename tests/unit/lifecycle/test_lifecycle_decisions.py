@@ -285,7 +285,8 @@ def test_surplus_that_something_of_the_object_needs_stays() -> None:
 def test_surplus_that_other_surplus_needs_stays_and_the_decision_is_answered() -> None:
     """A person approved the one and not the other."""
     life, _ = _surplus()
-    life.world.edit(drop="net/main")  # type: ignore[attr-defined]  # the in-memory world
+    assert isinstance(life.world, MemoryWorld)
+    life.world.edit(drop="net/main")
     net = NodeKey("net", "main")
     answer = _answer(life, _decision(life, Verdict.PRUNE, net, life.journal.entries[net].id))
     assert answer == "refused: this object's balancer/web depends on it"
