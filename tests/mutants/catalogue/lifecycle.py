@@ -1337,8 +1337,8 @@ LOOKS = (
     ),
     _parts(
         "diff",
-        "frozenset[Part]() if ctx.graph.nodes[key].given else found.surplus",
-        "found.surplus",
+        "replace(found, surplus=frozenset()) if ctx.graph.nodes[key].given else found",
+        "found",
         "what is inside our own resource is taken out when the spec gives it by its id",
     ),
     _parts(

@@ -126,8 +126,8 @@ MUTANTS = (
     ),
     _parts(
         "diff",
-        "changed=found.changed if ctx.kind(key).part_changer else ()",
-        "changed=()",
+        "have if ctx.kind(key).part_changer else have - wish",
+        "have - wish",
         "a route goes on leading to a gateway that was replaced",
     ),
     _parts(

@@ -125,9 +125,9 @@ def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
 
 def diff(ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part]) -> PartsDiff:
     """Nothing is surplus where the spec need not say what is inside, nor changed where the kind cannot."""
-    found = diff_parts(have, wish, frozenset(part for part in have if is_ours(ctx, key, part)))
-    surplus = frozenset[Part]() if ctx.graph.nodes[key].given else found.surplus
-    return replace(found, surplus=surplus, changed=found.changed if ctx.kind(key).part_changer else ())
+    asked = have if ctx.kind(key).part_changer else have - wish
+    found = diff_parts(have, wish, frozenset(part for part in asked if is_ours(ctx, key, part)))
+    return replace(found, surplus=frozenset()) if ctx.graph.nodes[key].given else found
 
 
 def other_behavior(have: Collection[Part], wish: Collection[Part]) -> list[str]:
