@@ -8,7 +8,7 @@ import pytest
 
 from conformance.clouds import EVERY_KIND
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Dedupe, Ref, State
+from freehold.lifecycle.kinds import Dedupe, Observed, Ref, State, Tagging
 
 NONCE = "fabcdefg"
 
@@ -24,6 +24,8 @@ async def test_create_rename_delete(bench: Any, kind: str) -> None:
     seen, took = await bench.until(kind, made, State.READY)
     assert took <= entry.create_time + 1
     assert seen.target and (entry.carrier is not None or not seen.carried)
+    if entry.dedupe is Dedupe.NONCE and entry.tagging is not Tagging.ON_CREATE:  # the birth mark is in a name
+        assert _names_it(entry.rename_command.format_map(seen.attributes), seen), "nobody could take a copied one off"
     if not seen.carried:
         assert entry.driver.identify(seen.target).partition("/")[0] == seen.id.partition("/")[0]
 
@@ -47,6 +49,12 @@ async def test_create_rename_delete(bench: Any, kind: str) -> None:
         return
     with pytest.raises(NotFound):
         await entry.driver.delete(ref)
+
+
+def _names_it(command: str, seen: Observed) -> bool:
+    """Whether it is for this resource: with its own id, or that of its network."""
+    ids = {seen.attributes["id"], seen.attributes.get("network_id")} - {None, ""}
+    return command.startswith("ibmcloud ") and not ids.isdisjoint(command.split())
 
 
 def _elsewhere(request: dict[str, Any]) -> dict[str, Any]:

@@ -302,7 +302,7 @@ def _never(request: Request, other: Observed) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of cloud resource, as data.
 
@@ -325,6 +325,7 @@ class Kind:
     ``name_in_region``: no two in a region have one name, so another's is in the way wherever it is.
     ``gone_at_once``: a delete that the cloud takes is done when it answers; it refuses those that cannot be done.
     ``changeable``: what is not in ``mutable``, and a person can change in the cloud all the same.
+    ``rename_command``: with which a person renames one, in braces what fills it in of its attributes.
     ``in_the_way``: what a create would need that another one of the kind has, for a person; empty where both can be.
     """
 
@@ -368,6 +369,7 @@ class Kind:
     name_in_region: bool = False
     gone_at_once: bool = False
     changeable: frozenset[str] = frozenset()
+    rename_command: str = ""
     in_the_way: Callable[[Request, Observed], str] = _never
 
     @property

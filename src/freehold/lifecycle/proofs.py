@@ -72,6 +72,13 @@ def how_to_detach(ctx: PassContext, target: str, tags: Collection[str]) -> str:
     return f"detach its marks: {ctx.deps.codec.detach_command(target, marks)}" if marks else "detach its marks"
 
 
+def how_to_remove_birth_mark(ctx: PassContext, kind: str, observed: Observed) -> str:
+    """For a person: the command for one resource, which has it in its tags or in its name."""
+    if observed.tags and ctx.deps.codec.read(observed.tags).nodes:
+        return how_to_detach(ctx, observed.target, observed.tags)
+    return ctx.deps.registry[kind].rename_command.format_map({"id": observed.id, **observed.attributes}) or "rename it"
+
+
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
     entry = ctx.journal.get(key)

@@ -92,6 +92,7 @@ def kinds(cloud: Cloud, port: Port, actor: str = US) -> tuple[Kind, ...]:
             token_life=traits.token_life,
             parts=driver if parts else None,
             container=driver if contains else None,
+            rename_command=f"{name} rename {{id}} --name NEW_NAME",
             listing=driver,
         )
 

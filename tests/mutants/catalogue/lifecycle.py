@@ -1266,6 +1266,13 @@ LEAVING = (
         "ctx.possible_kinds()",
         "a backup from before an edit is restored, and what the edit added is lost without a word",
     ),
+    Mutant(
+        "lifecycle/proofs.py",
+        "how_to_remove_birth_mark",
+        '{"id": observed.id, **observed.attributes}',
+        '{**observed.attributes, "id": "ID"}',
+        "the command that removes a copied birth mark is for no resource",
+    ),
     _final_check(
         "by_nonce",
         '            _failed(ctx, NodeKey(kind, "last look"), found)',

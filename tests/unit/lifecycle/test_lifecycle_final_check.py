@@ -123,6 +123,7 @@ def test_one_nonce_on_two_resources_needs_a_person() -> None:
     assert life.last is not None and not life.last.released
     blocked = [o for o in life.last.outcomes.values() if isinstance(o, Blocked) and o.reason is Reason.AMBIGUOUS]
     assert blocked and site.id in blocked[0].message and twin.id in blocked[0].message
+    assert all(f"site rename {each.id} --name NEW_NAME" in blocked[0].message for each in (site, twin))
     assert {site.id, twin.id} <= {thing.id for thing in world.living()}
     assert world.cloud.now() > now and link.id not in _left(world)
 

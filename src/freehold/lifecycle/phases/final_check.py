@@ -148,7 +148,7 @@ def _sort(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequenc
             ctx.outcomes[NodeKey(kind, observed.id)] = Kept(Reason.NOT_OWNED, message)
     for word, same in by_nonce_found.items():
         if len(same) > 1:
-            ctx.outcomes[NodeKey(kind, word)] = _copied(kind, same)
+            ctx.outcomes[NodeKey(kind, word)] = _copied(ctx, kind, same)
         else:
             _record(ctx, kind, same[0], nodes)
 
@@ -167,9 +167,12 @@ def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Nod
     )
 
 
-def _copied(kind: str, same: Sequence[Observed]) -> Blocked:
-    ids = ", ".join(sorted(observed.id for observed in same))
+def _copied(ctx: PassContext, kind: str, same: Sequence[Observed]) -> Blocked:
+    every = sorted(same, key=lambda observed: observed.id)
+    ids = ", ".join(observed.id for observed in every)
+    commands = "; ".join(f"{each.id}: {proofs.how_to_remove_birth_mark(ctx, kind, each)}" for each in every)
     return Blocked(
         Reason.AMBIGUOUS,
-        f"{ids} have the same birth mark of ours ({kind}), so somebody copied it: rename what is not of this object",
+        f"{ids} have the same birth mark of ours ({kind}), so somebody copied it. Take it off those that are not of "
+        f"this object: {commands}",
     )

@@ -189,6 +189,7 @@ def kind(client: ApiClient) -> Kind:
         api="power",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud pi subnet update {network_id} --name NEW_NAME",
         driver=DhcpServerDriver(client),
         requires=("workspace",),
         carrier="workspace",

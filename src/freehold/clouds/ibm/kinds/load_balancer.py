@@ -165,6 +165,7 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is load-balancer-update {id} --name NEW_NAME",
         driver=driver,
         requires=("vpc-subnet", "security-group"),
         born_with_parts=True,

@@ -105,6 +105,7 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is security-group-update {id} --name NEW_NAME",
         driver=driver,
         requires=("vpc",),
         mutable=frozenset({"name"}),

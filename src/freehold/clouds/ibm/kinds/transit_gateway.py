@@ -164,6 +164,7 @@ def kind(client: ApiClient) -> Kind:
         api="transit",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud tg gateway-update {id} --name NEW_NAME",
         driver=driver,
         mutable=frozenset({"name", "global"}),
         create_time=120.0,

@@ -175,6 +175,7 @@ def kind(client: ApiClient) -> Kind:
         api="transit",
         tagging=Tagging.NEVER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud tg connection-update {gateway} {id} --name NEW_NAME",
         driver=driver,
         requires=("transit-gateway", "vpc", "workspace"),
         carrier="transit-gateway",

@@ -150,6 +150,7 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is vpc-update {id} --name NEW_NAME",
         driver=driver,
         mutable=frozenset({"name"}),
         outputs=frozenset({"default_security_group"}),

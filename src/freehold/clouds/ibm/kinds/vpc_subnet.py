@@ -83,6 +83,7 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is subnet-update {id} --name NEW_NAME",
         driver=VpcSubnetDriver(client),
         requires=("vpc",),
         mutable=frozenset({"name"}),

@@ -86,6 +86,7 @@ def kind(client: ApiClient) -> Kind:
         api="rc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME",
         driver=driver,
         mutable=frozenset({"name"}),
         contains=("dhcp-server",),
