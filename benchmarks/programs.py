@@ -62,6 +62,8 @@ async def new_cloud(profile: str) -> None:
 
 
 async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
+    from freehold.cli.arenas import use_few_arenas
+    from freehold.cli.collector import collected_seldom
     from freehold.kube.config import Connection
     from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import Operator, Settings
@@ -77,15 +79,17 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
         Connection(api_url), CloudAccess(ibm_key=key, ibm_url=cloud_url), "off", clock=clock, keys=Path(keys),
         new_limits=lambda: Limits(1e6, 1_000_000),
     )  # fmt: skip
+    use_few_arenas()
     serving = Operator(settings)
-    running = asyncio.create_task(serving.run())
     loop = asyncio.get_running_loop()
-    while await loop.run_in_executor(None, sys.stdin.readline) and not running.done():
-        health = serving.health()
-        queue = {"queued": health.queued, "scheduled": health.scheduled} if health else {"queued": 0, "scheduled": 0}
-        say({**asdict(Usage.so_far()), **queue})
-    serving.stop()
-    await running
+    with collected_seldom():  # it and the arenas are what `freehold operator` sets
+        running = asyncio.create_task(serving.run())
+        while await loop.run_in_executor(None, sys.stdin.readline) and not running.done():
+            health = serving.health()
+            queued, scheduled = (health.queued, health.scheduled) if health else (0, 0)
+            say({**asdict(Usage.so_far()), "queued": queued, "scheduled": scheduled})
+        serving.stop()
+        await running
 
 
 async def controller(api_url: str, count: str) -> None:

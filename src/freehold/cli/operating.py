@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import CLOUD_METADATA, SERVED
+from freehold.cli.arenas import use_few_arenas
 from freehold.cli.collector import collected_seldom
 from freehold.cli.credentials import access_of, api_key_of, has_aws
 from freehold.cli.errors import CliError
@@ -32,6 +33,7 @@ def run(
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     tell_looks()
+    use_few_arenas()
     try:
         with onlookers_of(metrics_address) as onlookers, collected_seldom():
             run_to_end(

@@ -10,6 +10,7 @@ from shlex import quote
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import ServeOptions
+from freehold.cli.arenas import use_few_arenas
 from freehold.cli.collector import collected_seldom
 from freehold.cli.credentials import ACCESS_KEY, SIMULATED_REGION
 from freehold.cli.errors import CliError
@@ -42,6 +43,7 @@ def run(
         metrics=metrics_address,
         metadata=metadata,
     )
+    use_few_arenas()
     try:
         with collected_seldom():
             run_to_end(_serve(directory, options, until_stdin_closes))

@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import aiohttp
 
@@ -151,13 +152,14 @@ class Reflector:
             )
             async for page in pages:
                 version = version or page.resource_version
+                texts: dict[str, str] = {}
                 self._contacted()
                 for obj in page.items:
                     # List items lack both; https://github.com/kubernetes/kubernetes/issues/3030
                     obj.setdefault("apiVersion", self.resource.api_version)
                     obj.setdefault("kind", self.resource.kind)
                     seen.add(key_of(obj))
-                    for change in self._store(obj, Origin.LIST):
+                    for change in self._store(_shared(obj, texts), Origin.LIST):
                         yield change
         except Expired:
             self._unpaged = True  # an unpaged list cannot expire between pages
@@ -216,6 +218,8 @@ class Reflector:
         obj["metadata"].pop("managedFields", None)
         key = key_of(obj)
         old = self._objects.get(key)
+        if old == obj:
+            obj = old  # a relist brings the same again: one of the two is enough
         self._objects[key] = obj
         if old is not None and old["metadata"].get("uid") != obj["metadata"].get("uid"):
             # Deleted and created again between two events: two objects, not one modified object.
@@ -257,6 +261,15 @@ class Reflector:
         self._failures = min(self._failures + 1, 16)
         asked = problem.retry_after if problem and problem.retry_after else 0.0
         return max(delay * random.uniform(0.8, 1.2), asked)
+
+
+def _shared(value: Any, texts: dict[str, str]) -> Any:
+    """The same value, with one text for all that are equal: objects of one kind say mostly the same."""
+    if isinstance(value, str):
+        return texts.setdefault(value, value)
+    if isinstance(value, dict):
+        return {name: _shared(each, texts) for name, each in value.items()}
+    return [_shared(each, texts) for each in value] if isinstance(value, list) else value
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:

@@ -181,6 +181,24 @@ async def test_line_longer_than_any_buffer(scripted: Any, client: KubeClient) ->
     assert len(reflector.objects[Key("d", "big")]["data"]["x"]) == 1_500_000
 
 
+async def test_what_is_listed_again_and_equal_keeps_the_object_and_equal_texts_are_one(
+    scripted: Any, client: KubeClient
+) -> None:
+    """A thousand objects would be in memory twice, and each with its own copy of what all of them say."""
+    kept, changed = thing("a", 3), thing("b", 4)
+    api = Api([listed(5, kept, changed), listed(9, kept, thing("b", 8))], [[line("ERROR", EXPIRED)], [None]])
+    scripted.handler = api
+    reflector = Reflector(client, CONFIG_MAPS, sleep=scripted.nap)
+    changes = reflector.changes()
+    await take(changes, 3)
+    first, second = (reflector.objects[Key("d", name)] for name in ("a", "b"))
+    assert first["metadata"]["namespace"] is second["metadata"]["namespace"]
+    assert told(await take(changes, 3)) == ["~a", "~b", "="]
+    await changes.aclose()
+    assert reflector.objects[Key("d", "a")] is first
+    assert reflector.objects[Key("d", "b")]["metadata"]["resourceVersion"] == "8"
+
+
 async def test_an_object_deleted_and_created_in_the_gap_is_two_objects(
     scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
