@@ -193,6 +193,14 @@ def test_without_an_edit_the_same_tests_pass(copy: Copy) -> None:
     assert tried.verdict is Verdict.SURVIVED, tried.by
 
 
+def test_an_edit_with_which_a_module_of_tests_cannot_be_collected_is_noticed(copy: Copy) -> None:
+    """Some of them run the engine when they are imported, to know their parameters."""
+    mutant = SAMPLE[0]
+    failing = Edit("raise KeyError('an edit')\n", frozenset())
+    tried = copy.attempt(mutant, failing, {mutant.killed_by: 1.0})
+    assert tried.verdict is Verdict.KILLED and tried.by.endswith("(it cannot be collected)")
+
+
 def test_a_trial_that_cannot_start_is_not_a_kill(copy: Copy) -> None:
     """A missing test shows nothing about a mutant."""
     mutant = SAMPLE[0]

@@ -49,6 +49,11 @@ class Trial:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: self._order.get(item.nodeid, len(self._order)))
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Some modules run the engine when they are imported; without the edit all of them were collected."""
+        if report.failed:
+            self._killer.write_text(f"{report.nodeid} (it cannot be collected)")
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         allowed = SHORTEST + LONGER * self._tests.get(item.nodeid, 0.0)

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import pytest
+
 from mutants import trial
 from mutants.rows import Edit, Mutant
 
@@ -26,6 +28,10 @@ STARTING = 120.0
 
 FIRST = 25
 """Tests of the first batch: one of the quickest kills most mutants, and few files need to be imported."""
+
+
+_FAILED = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
+"""Where a test failed, or a module of tests could not be collected."""
 
 
 class Verdict(Enum):
@@ -108,7 +114,7 @@ class Copy:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.join()
                 return Verdict.KILLED, "a process that never ends"
-            if process.exitcode == 1 and killer.exists():
+            if process.exitcode in _FAILED and killer.exists():
                 return Verdict.KILLED, killer.read_text()
             if process.exitcode == 0:
                 return Verdict.SURVIVED, ""

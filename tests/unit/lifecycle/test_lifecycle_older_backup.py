@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure
-from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Reason, Surplus
 from freehold.lifecycle.overlay import Action, Overlay
@@ -40,10 +43,16 @@ def test_what_no_index_lists_is_found_at_the_end_although_neither_record_nor_spe
     assert life.released and not world.living()
 
 
-def _made_after_many_refusals() -> tuple[NetworkWorld, Life]:
+def _is_open(text: str) -> bool:
+    entry = journals.loads(text).entries.get(NAT)
+    return entry is not None and entry.phase is Phase.INTENDED
+
+
+def _made_after_many_refusals(*, forgotten: bool = False) -> tuple[NetworkWorld, Life]:
     """A gateway was made by an attempt that the restored journal does not know, and was not sealed yet.
 
-    Each refusal spends a token. It has no name of its own, so only its birth mark shows it.
+    Each refusal spends a token. It has no name of its own, so only its birth mark shows it. ``forgotten``: the backup
+    is from before a refusal, and the cloud knows nothing of it any more, so that the earlier token makes something.
     """
     world = NetworkWorld()
     life = Life(world)
@@ -52,6 +61,8 @@ def _made_after_many_refusals() -> tuple[NetworkWorld, Life]:
         done = life.once()
         world.clock.advance(done.after if done else 1.0)
     backup, before = len(life.stored.versions), life.journal.entries[NAT].attempt
+    if forgotten:
+        backup = max(n for n, text in enumerate(life.stored.versions, start=1) if _is_open(text))
     for _ in range(12):
         life.once()
         world.clock.advance(300.0)
@@ -60,6 +71,8 @@ def _made_after_many_refusals() -> tuple[NetworkWorld, Life]:
 
     def die() -> None:
         _restore(life, backup)
+        if forgotten:
+            world.cloud.refusals.clear()
         raise Crash("made, and on no record")
 
     once_after(life, "create_nat", die)
@@ -68,12 +81,14 @@ def _made_after_many_refusals() -> tuple[NetworkWorld, Life]:
     return world, life
 
 
-def test_what_a_forgotten_attempt_made_is_not_made_a_second_time() -> None:
-    world, life = _made_after_many_refusals()
+@pytest.mark.parametrize("forgotten", [False, True], ids=["refusals repeat", "the cloud has forgotten the refusals"])
+def test_what_a_forgotten_attempt_made_is_not_made_a_second_time(forgotten: bool) -> None:
+    world, life = _made_after_many_refusals(forgotten=forgotten)
     (made,) = [each.id for each in world.cloud.log if each.kind == "nat"]
     assert life.last is not None
     blocked = life.last.outcomes[NAT]
-    assert isinstance(blocked, Blocked) and blocked.reason is Reason.AMBIGUOUS and made in blocked.message
+    reason = Reason.PRESUMED_ONLY if forgotten else Reason.AMBIGUOUS
+    assert isinstance(blocked, Blocked) and blocked.reason is reason and made in blocked.message
 
 
 def test_what_a_forgotten_attempt_made_goes_with_the_object() -> None:
