@@ -59,6 +59,18 @@ def test_they_are_there_with_the_marks_and_the_users(codec: Codec, kind: str) ->
     assert life.watch() == []
 
 
+def test_a_tag_that_a_node_refuses_goes_where_an_earlier_version_has_put_it() -> None:
+    """The key is one that others act on: it must not be on two resources."""
+    life = _life(KEYED, node("net/A"), node("net/B"))
+    life.create()
+    assert life.user_tags <= _tags(life, "net")
+    life.world.nodes = [replace(life.world.nodes[0], refused_tags=frozenset({"team"})), *life.world.nodes[1:]]
+    life.invalidate()
+    life.create()
+    has = {r.name(life.world.cloud.now()): r.tagged(life.world.cloud.now()) for r in life.world.cloud.living()}
+    assert [name for name, tags in has.items() if life.user_tags <= tags] == ["c1-B"]
+
+
 def test_a_create_that_takes_tags_sets_them() -> None:
     life = _life(KEYED, node("net/A", tags=_role(KEYED)))
     life.once()
