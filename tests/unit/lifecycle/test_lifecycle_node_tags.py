@@ -71,6 +71,26 @@ def test_a_tag_that_a_node_refuses_goes_where_an_earlier_version_has_put_it() ->
     assert [name for name, tags in has.items() if life.user_tags <= tags] == ["c1-B"]
 
 
+@KINDS
+def test_a_users_name_that_the_nodes_own_replaces_is_ours_until_that_is_seen(kind: str) -> None:
+    """The process ends between the write of the record and the attach: the old value must not seem another's."""
+    life = _life(KEYED, node(f"{kind}/A"))
+    life.user_tags = frozenset({"Name=mine"})
+    life.create()
+    assert "Name=mine" in _tags(life, kind)
+    life.user_tags = frozenset()
+    life.world.nodes = [node(f"{kind}/A", tags=frozenset({"Name=own"}))]
+    life.invalidate()
+    with outage(life, "attach", Unavailable("503")):
+        for _ in range(4):
+            life.once()
+            life.world.clock.advance(30.0)
+    life.restart()
+    life.create()
+    assert "Name=own" in _tags(life, kind)
+    assert life.watch() == []
+
+
 def test_a_create_that_takes_tags_sets_them() -> None:
     life = _life(KEYED, node("net/A", tags=_role(KEYED)))
     life.once()
