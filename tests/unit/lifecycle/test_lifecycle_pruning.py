@@ -8,7 +8,7 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Observed, Registry, Request, Tagging
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting
 from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
@@ -178,3 +178,22 @@ def test_a_container_with_something_of_ours_in_it_is_not_pruned() -> None:
     life.delete()
     assert life.released
     assert world.living() == []
+
+
+def test_what_surplus_holds_is_not_created_and_the_message_says_what_frees_it() -> None:
+    """The cloud would refuse the create for as long as the surplus is there."""
+    world = MemoryWorld(nodes=[node("net/old", size=7)])
+    life = Life(world)
+    life.create()
+    kinds = [replace(kind, in_the_way=_same_size) for kind in life.deps.registry.values()]
+    life.deps = replace(life.deps, registry=Registry(kinds))
+    world.nodes = [node("net/new", size=7)]
+    life.invalidate()
+    outcome = life.create()["net/new"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.IN_USE
+    assert "size 7 is held by net/old" in outcome.message and "freehold prune" in outcome.message
+    assert [each.kind for each in world.living()] == ["net"]
+
+
+def _same_size(wanted: Request, other: Observed) -> str:
+    return f"size {wanted['size']}" if wanted.get("size") == other.attributes.get("size") else ""
