@@ -77,7 +77,7 @@ class ApiModel(BaseModel):
     def _keep_rules(self) -> Self:
         for rule in self.RULES:
             if rule.holds and not rule.holds(self):
-                raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})
+                raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message, "field": rule.field})
         return self
 
     def to_wire(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Both spellings of the proposal are accepted (docs/reference/metadata-compat.md A
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from pydantic import Field
 from freehold.api import patterns
 from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.metadata_status import MetadataStatus
+from freehold.api.tag_sentences import UNPARSABLE_DURATION
 
 GROUP: Final = "metadata-controller.cloud.io"
 VERSION: Final = "v1alpha1"
@@ -85,9 +87,18 @@ class ClassifierSpec(ApiModel):
 class ControllerConfig(ApiModel):
     """How the controller acts."""
 
+    RULES = (
+        Rule(
+            f"!has(self.syncevery) || self.syncevery.matches(r'{patterns.DURATION}')",
+            UNPARSABLE_DURATION,
+            lambda spec: spec.syncevery is None or bool(re.fullmatch(patterns.DURATION, spec.syncevery)),
+            field=".syncevery",
+        ),
+    )
+
     limit: Literal["POLICY_APPLY_PARTIAL", "POLICY_APPLY_STRICT"] = "POLICY_APPLY_STRICT"
     """What happens when the list is longer than a resource allows: part of it is applied, or none."""
-    syncevery: Annotated[str, Field(max_length=32, pattern=patterns.DURATION)] | None = None
+    syncevery: Annotated[str, Field(max_length=32)] | None = None
     """How often the resources are looked at, like 10m; at least 30s."""
     foreign_values: Literal["TakeOver", "Skip", "Fail"] = "TakeOver"
     """What update does about a value that somebody else set: it is taken over, left alone, or an error."""

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from freehold.api import patterns
+from freehold.api import tag_sentences as sentences
 from freehold.api.aws_identity import AWSIdentityReference
 from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.metadata_status import MetadataStatus
@@ -22,63 +23,70 @@ VERSION: Final = "v1alpha1"
 
 AwsTags = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
 IbmTags = Annotated[dict[str, Annotated[str, Field(max_length=127, pattern=patterns.TAG_VALUE)]], Field(max_length=50)]
-Opcode = Annotated[str, Field(max_length=6, pattern=patterns.OPCODE)]
+Opcode = Annotated[str, Field(max_length=32)]
 Keys = Annotated[Items[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=50)]
 
 PROTECTED: Final = tuple(
     Rule(
         f"!has(self.{field}) || self.{field}.all(each, !{key}.matches(r'{patterns.PROTECTED_KEY}'))",
-        "a key is protected, because collectors decide by it what to delete: no metadata object may change it",
+        sentences.PROTECTED_KEY,
         field=f".{field}",
     )
     for field, key in (("resourcetags", "each"), ("tagkeys", "each"), ("exactTags", "each.key"))
 )
+_KNOWN_OPCODE: Final = Rule(
+    "self.opcode.lowerAscii() in ['add', 'update', 'delete']",
+    sentences.UNKNOWN_OPCODE,
+    lambda spec: spec.opcode.lower() in ("add", "update", "delete"),
+    field=".opcode",
+)
 AWS_RULES: Final = (
+    _KNOWN_OPCODE,
     *PROTECTED,
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, "
         f"!key.matches(r'{patterns.AWS_ILLEGAL}') && !self.resourcetags[key].matches(r'{patterns.AWS_ILLEGAL}'))",
-        "a key or a value has a character in it that AWS does not allow: use letters, digits, spaces and any of "
-        "_ . : / = + - @",
+        sentences.AWS_CHARACTER,
         field=".resourcetags",
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, !self.resourcetags[key].matches('^[aA][wW][sS]:'))",
-        "values that begin with aws: are reserved by AWS; choose another",
+        sentences.AWS_RESERVED_VALUE,
         field=".resourcetags",
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, size(key) >= 1 && size(key) <= 128)",
-        "a key has 1 to 128 characters on AWS",
+        sentences.AWS_KEY_LENGTH,
         lambda spec: all(1 <= len(key) <= 128 for key in spec.resourcetags or {}),
         field=".resourcetags",
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^[aA][wW][sS]:'))",
-        "keys that begin with aws: are reserved by AWS; choose another",
+        sentences.AWS_RESERVED_KEY,
         lambda spec: not any(key.lower().startswith("aws:") for key in spec.resourcetags or {}),
         field=".resourcetags",
     ),
 )
 IBM_RULES: Final = (
+    _KNOWN_OPCODE,
     *PROTECTED,
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(one, self.resourcetags.all(two, "
         "one == two || one.lowerAscii() != two.lowerAscii()))",
-        "two keys are the same on IBM Cloud, which knows no case: keep one",
+        sentences.IBM_CASE_TWINS,
         field=".resourcetags",
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, key.matches('^[A-Za-z0-9 _.-]+$')"
         " && size(key) + size(self.resourcetags[key]) <= (self.resourcetags[key] == '' ? 128 : 127))",
-        "a key has letters, digits, spaces and _ - . and, with its value and the colon, at most 128 characters",
+        sentences.IBM_TAG,
         lambda spec: all(_is_ibm_tag(key, value) for key, value in (spec.resourcetags or {}).items()),
         field=".resourcetags",
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^ | $')"
         " && !self.resourcetags[key].matches('^ | $'))",
-        "no key and no value begins or ends with a space, which IBM Cloud takes off",
+        sentences.IBM_OUTER_SPACE,
         lambda spec: not any(_has_outer_space(each) for pair in (spec.resourcetags or {}).items() for each in pair),
         field=".resourcetags",
     ),

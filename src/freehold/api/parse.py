@@ -74,8 +74,9 @@ def _problem(detail: ErrorDetails, at: str) -> Problem:
     path = at
     for part in detail["loc"]:
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    context = detail.get("ctx", {})
     sentence = _SENTENCES.get(detail["type"], _unnamed)
-    return Problem(path, sentence(detail.get("ctx", {}), detail["input"]))
+    return Problem(path + str(context.get("field", "")), sentence(context, detail["input"]))
 
 
 def _unnamed(_: Mapping[str, Any], value: Any) -> str:

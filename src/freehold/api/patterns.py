@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from freehold.api.tag_sentences import IBM_VALUE
+
 VPC_NAME: Final = r"^([a-z]|[a-z][-a-z0-9]*[a-z0-9])$"
 VPC_ID: Final = r"^[-0-9a-z_]+$"
 GATEWAY_NAME: Final = r"^([a-zA-Z]|[a-zA-Z][-_a-zA-Z0-9]*[a-zA-Z0-9])$"
@@ -14,7 +16,6 @@ COS_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 AWS_LOAD_BALANCER_NAME: Final = r"^[A-Za-z0-9]([A-Za-z0-9]{0,31}|[-A-Za-z0-9]{0,30}[A-Za-z0-9])$"
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
-OPCODE: Final = r"^([aA][dD][dD]|[uU][pP][dD][aA][tT][eE]|[dD][eE][lL][eE][tT][eE])$"
 PROTECTED_KEY: Final = (
     r"(?i)^(aws:|eks:|(kubernetescluster|csivolumename|csivolumesnapshotname)$)"
     r"|(^|\.)(freehold\.dev|x-k8s\.io|k8s\.io|kubernetes\.io|k8s\.aws|k8s\.amazonaws\.com|csi\.aws\.com|karpenter\.sh)"
@@ -61,9 +62,7 @@ WORDS: Final[dict[str, str]] = {
     AWS_LOAD_BALANCER_NAME: "a load balancer's name has 1 to 32 letters, digits and dashes, and neither begins nor "
     "ends with a dash",
     TAG_KEY: "a tag's key has letters, digits, spaces and _ - . : and does not begin with a space",
-    TAG_VALUE: "a tag's value has letters, digits, spaces and _ - . : only",
-    OPCODE: "use one of the opcodes add, update, delete",
-    DURATION: "write a duration like 10m or 1h30m",
+    TAG_VALUE: IBM_VALUE,
     CONDITION_REASON: "a reason is one word of letters, digits and _ , : that begins with a letter",
     CONDITION_TYPE: "a condition type is one word of letters and digits, with an optional domain prefix",
     URL_PATH: "it must be the path of a URL, beginning with a slash",

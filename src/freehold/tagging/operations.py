@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from freehold.api.tag_sentences import UNKNOWN_OPCODE
 from freehold.tagging.resources import Cloud, canonical
 
 
@@ -25,7 +26,7 @@ class UnknownOpcode:
 
     @property
     def message(self) -> str:
-        return f"unknown opcode {self.text!r}: use one of {', '.join(Opcode)}"
+        return f"{UNKNOWN_OPCODE} ({self.text!r})"
 
 
 def parse_opcode(text: str | None) -> Opcode | UnknownOpcode:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from freehold.api.tag_sentences import UNPARSABLE_DURATION
+
 DEFAULT: Final = 600.0
 FLOOR: Final = 30.0
 JITTER: Final = 0.1
@@ -26,7 +28,7 @@ class UnparsableDuration:
 
     @property
     def message(self) -> str:
-        return f"{self.text!r} is not a duration: write it like 10m or 1h30m"
+        return f"{UNPARSABLE_DURATION} ({self.text!r})"
 
 
 def parse_sync_period(text: str | None, default: float = DEFAULT) -> float | UnparsableDuration:

@@ -1,6 +1,7 @@
 """What is wrong with the tags of a spec, before anything is read or written.
 
-Source: docs/reference/metadata-compat.md#limits-and-legal-tags. The schema says the same as far as a schema can.
+Source: docs/reference/metadata-compat.md#limits-and-legal-tags. The schema says the same as far as a schema can, in the
+same sentences.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from freehold.api import tag_sentences as sentences
 from freehold.tagging.classifiers import Classifiers, changed_classifiers
 from freehold.tagging.operations import Contradictions, Opcode, Operation, merge
 from freehold.tagging.protected import Access, IgnoreList, access
@@ -20,9 +22,12 @@ LONGEST_KEY: Final = 128
 LONGEST_VALUE: Final = 256
 LONGEST_IBM_TAG: Final = 128
 MOST_TAGS: Final = 50
+_LOOK_ALIKE: Final = "two keys look the same and are not: keep one"
+"""Of this the schema says nothing: CEL has no normal forms of Unicode."""
 
 _AWS_SIGNS: Final = frozenset("_.:/=+-@")
 _IBM_ILLEGAL: Final = re.compile(r"[^A-Za-z0-9 _\-.:]")
+_IBM_ILLEGAL_IN_KEY: Final = re.compile(r"[^A-Za-z0-9 _\-.]")
 
 
 @dataclass(frozen=True)
@@ -57,21 +62,21 @@ def problems(
 def _of_operation(cloud: Cloud, operation: Operation, path: str) -> Iterator[Problem]:
     for key, value in sorted(operation.tags.items()):
         if access(cloud, key, IgnoreList(prefixes=())) is Access.PROTECTED:
-            yield Problem(f"{path}[{key!r}]", f"the key {key!r} is protected: no metadata object may change it")
+            yield Problem(f"{path}[{key!r}]", f"{sentences.PROTECTED_KEY} ({_shown(key)})")
         complaints = _aws(key, value or "") if cloud is Cloud.AWS else _ibm(key, value or "")
         yield from (Problem(f"{path}[{key!r}]", message) for message in complaints)
 
 
 def _aws(key: str, value: str) -> Iterator[str]:
-    if not key:
-        yield "a key is empty: give it a name"
-    for word, text, longest in (("key", key, LONGEST_KEY), ("value", value, LONGEST_VALUE)):
-        if len(text) > longest:
-            yield f"the {word} {_shown(text)} has {len(text)} characters, AWS allows {longest}: shorten it"
+    if not 1 <= len(key) <= LONGEST_KEY:
+        yield f"{sentences.AWS_KEY_LENGTH} ({_shown(key)} has {len(key)})"
+    if len(value) > LONGEST_VALUE:
+        yield f"a value has at most {LONGEST_VALUE} characters on AWS ({_shown(value)} has {len(value)})"
+    for word, text in (("key", key), ("value", value)):
         if bad := next((each for each in text if not _aws_legal(each)), ""):
-            yield f"the {word} {_shown(text)} has {bad!r} in it: use letters, digits, spaces and any of _ . : / = + - @"
+            yield f"{sentences.AWS_CHARACTER} (the {word} {_shown(text)} has {bad!r})"
     if value.lower().startswith("aws:"):
-        yield f"the value {_shown(value)} begins with aws:, which AWS reserves: choose another"
+        yield f"{sentences.AWS_RESERVED_VALUE} ({_shown(value)})"
 
 
 def _aws_legal(character: str) -> bool:
@@ -79,20 +84,19 @@ def _aws_legal(character: str) -> bool:
 
 
 def _ibm(key: str, value: str) -> Iterator[str]:
-    if not key.strip():
-        yield "a key is empty: give it a name"
-    if ":" in key:
-        yield f"the key {_shown(key)} has ':' in it, which on IBM Cloud ends the key: use another character"
-    yield from (
-        f"the {word} {_shown(text)} begins or ends with a space, which IBM Cloud takes off: take it off here"
-        for word, text in (("key", key), ("value", value))
-        if text != text.strip()
-    )
     name = ibm_tag_name(key, value)
+    if not key.strip():
+        yield f"{sentences.IBM_TAG} (a key is empty)"
     if len(name) > LONGEST_IBM_TAG:
-        yield f"the tag {_shown(name)} has {len(name)} characters, IBM Cloud allows {LONGEST_IBM_TAG}: shorten it"
-    if bad := _IBM_ILLEGAL.search(name):
-        yield f"the tag {_shown(name)} has {bad.group()!r} in it: use letters, digits, spaces and any of _ - . :"
+        yield f"{sentences.IBM_TAG} ({_shown(name)} has {len(name)})"
+    if bad := _IBM_ILLEGAL_IN_KEY.search(key):
+        ends = ", which on IBM Cloud ends the key" if bad.group() == ":" else ""
+        yield f"{sentences.IBM_TAG} (the key {_shown(key)} has {bad.group()!r}{ends})"
+    if bad := _IBM_ILLEGAL.search(value):
+        yield f"{sentences.IBM_VALUE} ({_shown(value)} has {bad.group()!r})"
+    for word, text in (("key", key), ("value", value)):
+        if text != text.strip():
+            yield f"{sentences.IBM_OUTER_SPACE} (the {word} {_shown(text)})"
 
 
 def _shown(text: str) -> str:
@@ -102,14 +106,14 @@ def _shown(text: str) -> str:
 def _twins(cloud: Cloud, keys: Iterable[str], path: str) -> Iterator[Problem]:
     """Different keys that a person, or the cloud, takes for the same."""
     found = list(dict.fromkeys(keys))
-    yield from _same_under(found, lambda key: unicodedata.normalize("NFC", key), path, "look the same and are not")
+    yield from _same_under(found, lambda key: unicodedata.normalize("NFC", key), path, _LOOK_ALIKE)
     if cloud is Cloud.IBM:
-        yield from _same_under(found, str.lower, path, "are the same on IBM Cloud, which knows no case")
+        yield from _same_under(found, str.lower, path, sentences.IBM_CASE_TWINS)
 
 
-def _same_under(keys: Sequence[str], fold: Callable[[str], str], path: str, why: str) -> Iterator[Problem]:
+def _same_under(keys: Sequence[str], fold: Callable[[str], str], path: str, sentence: str) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for key in keys:
         other = first.setdefault(fold(key), key)
         if other != key:
-            yield Problem(path, f"the keys {other!a} and {key!a} {why}: keep one")
+            yield Problem(path, f"{sentence} ({other!a} and {key!a})")

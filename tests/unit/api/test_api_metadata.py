@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freehold.api import tag_sentences as sentences
 from freehold.api.base import ApiModel
 from freehold.api.metadata import CloudMetadata
 from freehold.api.metadata_grant import MetadataGrant
@@ -138,29 +139,68 @@ def test_schema_and_parser_refuse_with_the_path(case: str) -> None:
 
 
 BY_THE_CONTROLLER_TOO: dict[str, tuple[str, dict[str, str], str]] = {
-    "a mark by which a collector deletes": ("AWSMetadata", {"kubernetes.io/cluster/x": "owned"}, "protected"),
-    "in another case": ("AWSMetadata", {"Kubernetes.IO/cluster/x": "owned"}, "protected"),
-    "in a domain below": ("AWSMetadata", {"elbv2.k8s.aws/cluster": "x"}, "protected"),
-    "our own mark": ("AWSMetadata", {"freehold.dev/owner": "x"}, "protected"),
-    "the EKS prefix": ("AWSMetadata", {"eks:cluster-name": "x"}, "protected"),
-    "a mark from before keys had domains": ("AWSMetadata", {"KubernetesCluster": "x"}, "protected"),
-    "a mark on IBM Cloud": ("IBMMetadata", {"powervs.cluster.x-k8s.io.owner": "x"}, "protected"),
-    "a character in a key": ("AWSMetadata", {"a#b": "x"}, "use letters, digits"),
-    "a character in a value": ("AWSMetadata", {"a": "x\ty"}, "use letters, digits"),
-    "a reserved value": ("AWSMetadata", {"a": "AWS:x"}, "reserve"),
-    "case twins on IBM Cloud": ("IBMMetadata", {"Env": "a", "env": "b"}, "knows no case"),
+    "a mark by which a collector deletes": (
+        "AWSMetadata",
+        {"kubernetes.io/cluster/x": "owned"},
+        sentences.PROTECTED_KEY,
+    ),
+    "in another case": ("AWSMetadata", {"Kubernetes.IO/cluster/x": "owned"}, sentences.PROTECTED_KEY),
+    "in a domain below": ("AWSMetadata", {"elbv2.k8s.aws/cluster": "x"}, sentences.PROTECTED_KEY),
+    "our own mark": ("AWSMetadata", {"freehold.dev/owner": "x"}, sentences.PROTECTED_KEY),
+    "the EKS prefix": ("AWSMetadata", {"eks:cluster-name": "x"}, sentences.PROTECTED_KEY),
+    "a mark from before keys had domains": ("AWSMetadata", {"KubernetesCluster": "x"}, sentences.PROTECTED_KEY),
+    "a mark on IBM Cloud": ("IBMMetadata", {"powervs.cluster.x-k8s.io.owner": "x"}, sentences.PROTECTED_KEY),
+    "no key": ("AWSMetadata", {"": "x"}, sentences.AWS_KEY_LENGTH),
+    "a long key": ("AWSMetadata", {"k" * 129: "x"}, sentences.AWS_KEY_LENGTH),
+    "a character in a key": ("AWSMetadata", {"a#b": "x"}, sentences.AWS_CHARACTER),
+    "a character in a value": ("AWSMetadata", {"a": "x\ty"}, sentences.AWS_CHARACTER),
+    "a reserved value": ("AWSMetadata", {"a": "AWS:x"}, sentences.AWS_RESERVED_VALUE),
+    "case twins on IBM Cloud": ("IBMMetadata", {"Env": "a", "env": "b"}, sentences.IBM_CASE_TWINS),
+    "no key on IBM Cloud": ("IBMMetadata", {"": "x"}, sentences.IBM_TAG),
+    "a long tag on IBM Cloud": ("IBMMetadata", {"k" * 64: "v" * 64}, sentences.IBM_TAG),
+    "a slash on IBM Cloud": ("IBMMetadata", {"a/b": "x"}, sentences.IBM_TAG),
+    "a colon in an IBM key": ("IBMMetadata", {"a:b": "x"}, sentences.IBM_TAG),
+    "a space before an IBM key": ("IBMMetadata", {" a": "x"}, sentences.IBM_OUTER_SPACE),
+    "a space after an IBM value": ("IBMMetadata", {"a": "x "}, sentences.IBM_OUTER_SPACE),
 }
 
 
 @pytest.mark.parametrize("case", BY_THE_CONTROLLER_TOO)
-def test_schema_and_controller_refuse_tags_that_no_object_may_write(case: str) -> None:
+def test_schema_and_controller_refuse_tags_in_the_same_sentence(case: str) -> None:
     """Also in a list of operations, where they would slip through otherwise; and of objects that are stored already."""
-    kind, tags, said = BY_THE_CONTROLLER_TOO[case]
+    kind, tags, sentence = BY_THE_CONTROLLER_TOO[case]
     for spec in ({"resourcetags": tags}, {"operations": [{"resourcetags": tags}]}):
         found = refusals(kind, spec)
-        assert any("resourcetags" in each and said in each for each in found), found
+        assert any("resourcetags" in each and sentence in each for each in found), found
     told = problems(CLOUD[kind], [operation(Opcode.UPDATE, tags)], None, "spec")
-    assert any("spec" in each.path and said in each.message for each in told), told
+    assert any("spec" in each.path and each.message.startswith(f"{sentence} (") for each in told), told
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "path", "sentence"),
+    [
+        ("AWSMetadata", {"opcode": "replace"}, "spec.opcode", sentences.UNKNOWN_OPCODE),
+        ("AWSMetadata", {"operations": [{"opcode": "x"}]}, "spec.operations[0].opcode", sentences.UNKNOWN_OPCODE),
+        (
+            "CloudMetadata", {**BY, "controllerconfig": {"syncevery": "10"}}, "spec.controllerconfig.syncevery",
+            sentences.UNPARSABLE_DURATION,
+        ),
+        (
+            "CloudMetadata", {**BY, "controllerconfig": {"syncevery": "10m\n"}}, "spec.controllerconfig.syncevery",
+            sentences.UNPARSABLE_DURATION,
+        ),
+        ("AWSMetadata", {"resourcetags": {"Aws:k": ""}}, "spec.resourcetags", sentences.AWS_RESERVED_KEY),
+        ("IBMMetadata", {"resourcetags": {"a/b": ""}}, "spec.resourcetags", sentences.IBM_TAG),
+    ],
+)  # fmt: skip
+def test_schema_and_parser_refuse_in_the_same_sentence_with_one_path(
+    kind: str, spec: dict[str, Any], path: str, sentence: str
+) -> None:
+    """The parser reads what a server without CEL has stored."""
+    assert any(each.startswith(path) and sentence in each for each in refusals(kind, spec)), refusals(kind, spec)
+    with pytest.raises(InvalidObject) as refused:
+        parsed(kind, {"spec": spec})
+    assert f"{path}: {sentence}" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_opcode_is_optional_and_in_any_case(text: str | None, opcode: Opcode) ->
 def test_unknown_opcode_names_the_known_ones() -> None:
     found = parse_opcode("replace")
     assert isinstance(found, UnknownOpcode)
-    assert found.message == "unknown opcode 'replace': use one of add, update, delete"
+    assert found.message == "an opcode is unknown: use one of add, update, delete ('replace')"
 
 
 def test_a9_a10_foreign_tags_stay_whatever_is_written() -> None:
