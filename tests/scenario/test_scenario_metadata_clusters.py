@@ -15,7 +15,7 @@ from freehold.kube.resources import Key, Resource
 from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.controller import GRANTS
 from freehold.operator.metadata.plan import TagPlan
-from freehold.operator.metadata.planning import DryPass, PlanMeans, StoredObjects
+from freehold.operator.metadata.planning import PlanMeans, StoredObjects
 from freehold.operator.metadata.record import NAME
 from harness.aws_account import REGION
 from harness.metadata import NAMESPACE, PLACE, Lab
@@ -106,7 +106,8 @@ async def _planned(lab: Lab) -> TagPlan:
     means = PlanMeans(
         await StoredObjects.read(lab.objects, ()), lab, lab.clock, lab.rings.ring, (PLACE, NAME), (REGION,)
     )
-    return await DryPass(means).plan(Key(NAMESPACE, "metadata"))
+    (plan,) = await means.plans([Key(NAMESPACE, "metadata")])
+    return plan
 
 
 @CLOUDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from freehold.operator.audit import Changes
 from freehold.operator.metadata.changes import AuditedChanges, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS
 from freehold.operator.metadata.plan import TagPlan
-from freehold.operator.metadata.planning import DryPass, PlanMeans, StoredObjects
+from freehold.operator.metadata.planning import PlanMeans, StoredObjects
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from harness.aws_account import REGION
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, WANTED, Lab
@@ -29,11 +30,26 @@ def lab() -> Lab:
 
 async def planned(lab: Lab, *wanted: Json) -> TagPlan:
     """By another process, with ``wanted`` as if it were stored."""
+    return (await plans(lab, "metadata", wanted=wanted))["metadata"]
+
+
+async def plans(lab: Lab, *names: str, wanted: Sequence[Json] = ()) -> dict[str, TagPlan]:
     means = PlanMeans(
         await StoredObjects.read(lab.objects, wanted), lab, lab.clock, lab.rings.ring, (PLACE, "freehold-tags"),
         (REGION,), lab.configuration,
     )  # fmt: skip
-    return await DryPass(means).plan(Key(NAMESPACE, "metadata"))
+    return dict(zip(names, await means.plans([Key(NAMESPACE, name) for name in names]), strict=True))
+
+
+async def split(lab: Lab, parts: str, number: int, **theirs: str) -> None:
+    """A CloudMetadata for each part of a fleet of ``number`` resources with ``theirs``, all of one AWSMetadata."""
+    for part in parts:
+        for each in range(number):
+            lab.group(f"{part}-{each}", **{CLASSIFIER: "owned"}, part=part, **theirs)
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"})
+    for part in parts:
+        await lab.cloud(part, "tags", matchAll={"part": part})
 
 
 def changes(plan: TagPlan) -> set[tuple[str, str, str, str | None]]:
@@ -143,6 +159,34 @@ async def test_what_waits_for_a_person_is_marked_and_its_digest_is_the_controlle
     ]
     await lab.work()
     assert plan.digest and plan.digest in lab.condition("Approved")[2]
+
+
+async def test_what_all_cloud_metadata_of_a_provider_would_overwrite_is_counted_together() -> None:
+    """As the operator counts it: a plan of one that says nothing of the approval would be wrong."""
+    lab = Lab(approve_above=3)
+    await split(lab, "ab", 2, env="theirs")
+    found = (await plans(lab, "a"))["a"]
+    assert all(call.waits for call in found.calls) and "on 4 resources, more than 3" in found.approval
+    await lab.settle("a", "b")
+    assert found.digest in lab.condition("Approved", name="a")[2]
+
+
+@pytest.mark.parametrize(
+    ("number", "theirs"), [(1, {"env": "theirs"}), (9, {})], ids=["within the limit", "nothing to overwrite"]
+)
+async def test_several_cloud_metadata_within_the_limit_wait_for_nobody(number: int, theirs: dict[str, str]) -> None:
+    lab = Lab(approve_above=3)
+    await split(lab, "ab", number, **theirs)
+    assert [each.digest for each in (await plans(lab, "a", "b")).values()] == ["", ""]
+
+
+@pytest.mark.parametrize("theirs", [{}, {"env": "theirs"}], ids=["added", "overwritten"])
+async def test_a_plan_is_the_same_alone_and_beside_others(lab: Lab, theirs: dict[str, str]) -> None:
+    """What the first of them would store is not there for the next one."""
+    await split(lab, "abc", 1, **theirs)
+    together = await plans(lab, "a", "b", "c")
+    assert together == {name: (await plans(lab, name))[name] for name in "abc"}
+    assert all(each.changes and not each.problems and not each.notes for each in together.values())
 
 
 async def test_what_stands_against_it_is_a_problem_and_what_passes_is_not(lab: Lab) -> None:

@@ -29,9 +29,27 @@ MUTANTS = (
     ),
     _planning(
         "_DryObjects.patch",
-        "return patched(await self.get(resource, key), body)",
+        "return self._keep(resource, patched(await self.get(resource, key), body))",
         "return await self._stored.client.patch(resource, key, body, subresource=subresource)  # type: ignore",
         "a plan writes statuses and annotations",
+    ),
+    _planning(
+        "_DryObjects.get",
+        "return deepcopy(found)",
+        "return found",
+        "what the plan of one object would store changes the plan of the next one",
+    ),
+    _planning(
+        "PlanMeans.plans",
+        "again = self.risks.shared()",
+        "again = frozenset[Reference]()",
+        "a plan that waits for a person because of others says that it does not",
+    ),
+    _planning(
+        "PlanMeans.plans",
+        "self._beside(keys)}",
+        "keys}",
+        "what others of the same provider would overwrite does not count",
     ),
     _planning(
         "plan_of",

@@ -88,7 +88,9 @@ def test_keys_to_delete_do_not_count() -> None:
 def test_nfc_and_nfd_twins_are_refused() -> None:
     """The cloud takes them for two keys, and a person for one."""
     found = complaints(AWS, update(**{NFC: "a"}), update(**{NFD: "b"}))
-    assert any("look the same and are not: keep one ('caf\\xe9' and 'cafe\\u0301')" in problem.message for problem in found)
+    assert any(
+        "look the same and are not: keep one ('caf\\xe9' and 'cafe\\u0301')" in problem.message for problem in found
+    )
     assert complaints(AWS, update(**{NFC: "a"})) == []
 
 

@@ -7,8 +7,9 @@ what it would store is laid over what is stored (ADR 17).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -35,7 +36,7 @@ from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
-from freehold.reconcilers.metadata.references import Provider, Refused
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.status import kinds_unmatched, left_of
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
@@ -71,7 +72,7 @@ async def plan_tags(
             settings.clouds.aws_regions,
             settings.metadata,
         )
-        return [await DryPass(means).plan(key) for key in keys]
+        return await means.plans(keys)
 
 
 class StoredObjects:
@@ -140,25 +141,34 @@ def _as_stored(obj: Json) -> Json:
 
 
 class _DryObjects:
-    """The client of one dry pass: it keeps the writes."""
+    """The client of one dry pass: what it writes stays here, and only this pass reads it."""
 
     def __init__(self, stored: StoredObjects) -> None:
         self._stored = stored
+        self._written: dict[tuple[Resource, Key], Json] = {}
 
     async def get(self, resource: Resource, key: Key) -> Json:
-        return self._stored.get(resource, key) if resource in KINDS else await self._stored.client.get(resource, key)
+        found = self._written.get((resource, key))
+        if found is None:
+            there = self._stored.get(resource, key) if resource in KINDS else None
+            found = there or await self._stored.client.get(resource, key)
+        return deepcopy(found)
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
         return await self._stored.client.list(resource, namespace, label_selector=label_selector)
 
     async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json:
-        return patched(await self.get(resource, key), body)
+        return self._keep(resource, patched(await self.get(resource, key), body))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
-        return _as_stored(obj)
+        return self._keep(resource, _as_stored(obj))
 
     async def replace(self, resource: Resource, obj: Json) -> Json:
-        return obj
+        return self._keep(resource, obj)
+
+    def _keep(self, resource: Resource, obj: Json) -> Json:
+        self._written[resource, key_of(obj)] = obj
+        return deepcopy(obj)
 
 
 class _Recording(WrappedPlace):
@@ -177,7 +187,7 @@ class _Recording(WrappedPlace):
 class PlanMeans:
     """What the plans of several objects share. ``record``: namespace and name of the record of what was written.
 
-    ``regions`` are those of objects that name none.
+    ``regions`` are those of objects that name none. ``risks``: what each would overwrite or remove.
     """
 
     objects: StoredObjects
@@ -187,6 +197,35 @@ class PlanMeans:
     record: tuple[str, str]
     regions: tuple[str, ...] = ()
     configuration: Configuration = field(default_factory=Configuration)
+    risks: Risks = field(default_factory=lambda: Risks(waits=False))
+
+    async def plans(self, keys: Sequence[Key]) -> list[TagPlan]:
+        """One of each. Raises KubeError.
+
+        The limit above which a person must approve counts what all CloudMetadata of a provider's object come to: those
+        beside ``keys`` are planned too, and again what shares a provider with another one that has such a risk.
+        """
+        first = {key: await DryPass(self).plan(key) for key in self._beside(keys)}
+        again = self.risks.shared()
+        return [await DryPass(self).plan(key) if self._refers(key, again) else first[key] for key in keys]
+
+    def _beside(self, keys: Sequence[Key]) -> list[Key]:
+        """``keys``, and every other CloudMetadata that refers to what one of them refers to."""
+        named = {each for key in keys for each in self._references(key)}
+        return [
+            *keys,
+            *(key for key in map(key_of, self.objects.clouds()) if key not in keys and self._refers(key, named)),
+        ]
+
+    def _refers(self, key: Key, references: Collection[Reference]) -> bool:
+        return not set(references).isdisjoint(self._references(key))
+
+    def _references(self, key: Key) -> tuple[Reference, ...]:
+        try:
+            found = references_of(self.objects.get(CLOUD_METADATAS, key))
+        except kube.NotFound:
+            return ()
+        return () if isinstance(found, Refused) else found
 
 
 class DryPass:
@@ -209,7 +248,7 @@ class DryPass:
                 regions=means.regions,
                 configuration=means.configuration,
                 observe=self._observe,
-                risks=Risks(waits=False),
+                risks=means.risks,
             )
         )
 

@@ -37,6 +37,14 @@ class Risks:
                 return None
         return found
 
+    def shared(self) -> frozenset[Reference]:
+        """Providers' objects for which more than one of them would overwrite or remove something."""
+        return frozenset(
+            reference
+            for reference, told in self._told.items()
+            if len([resources for _, resources in told.values() if resources]) > 1
+        )
+
 
 def _versions(provider: Provider, cloud: Mapping[str, Any]) -> Versions:
     one, other = provider.raw["metadata"], cloud["metadata"]
