@@ -28,8 +28,9 @@ from freehold.clouds.aws.kinds import (
 )
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import Birth, Kind, NodeKey, Observed, Part, Place, Ref, Registry, State, Want
+from freehold.lifecycle.kinds import Kind, Registry
 from freehold.lifecycle.port import InlinePort
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, Ref, State, Want
 from freehold.lifecycle.tag_text import text
 from freehold_sim.aws.settings import Lags, Settings
 from harness.account import NONCE, Recognised

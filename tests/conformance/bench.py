@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.lifecycle.kinds import Observed, Place, Ref, Registry
+from freehold.lifecycle.kinds import Registry
+from freehold.lifecycle.resources import Observed, Place, Ref
 
 HOUR = 3600.0
 STEP = 1.0

@@ -11,8 +11,9 @@ from conformance.clouds import CLOUDS, each
 from freehold.clouds.aws.kind_facts import FACTS, operations_of
 from freehold.lifecycle import errors
 from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import Dedupe, Kind, Ref, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
 from freehold.lifecycle.port import Effect
+from freehold.lifecycle.resources import Ref
 from freehold.lifecycle.tag_text import text
 
 NONCE = "fabcdefg"

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.bench import CloudUnderTest
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Place, Ref, State
+from freehold.lifecycle.resources import Place, Ref, State
 
 NONCE = "fabcdefghijkl"
 OTHER = "fzzzzzzzzzzzz"

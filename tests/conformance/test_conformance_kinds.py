@@ -8,7 +8,8 @@ import pytest
 
 from conformance.clouds import EVERY_KIND
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Dedupe, Observed, Ref, State, Tagging
+from freehold.lifecycle.kinds import Dedupe, Tagging
+from freehold.lifecycle.resources import Observed, Ref, State
 
 NONCE = "fabcdefg"
 

@@ -9,7 +9,7 @@ import pytest
 from conformance.bench import CloudUnderTest
 from conformance.clouds import EVERY_KIND, IN_NOTHING, INSIDE, WITH_NONCE
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Place, Ref
+from freehold.lifecycle.resources import Place, Ref
 from freehold_sim.faults import Effect, Fault
 
 NONCE = "fabcdefghijkl"

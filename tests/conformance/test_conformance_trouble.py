@@ -10,7 +10,8 @@ import pytest
 from conformance.bench import CloudUnderTest, has_birth_mark
 from conformance.clouds import EVERY_KIND
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Dedupe, Ref
+from freehold.lifecycle.kinds import Dedupe
+from freehold.lifecycle.resources import Ref
 from freehold_sim.faults import Effect, Fault
 
 NONCE = "fabcdefg"

@@ -12,8 +12,8 @@ from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.clouds.ibm.tags import IbmTagger
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Place, Ref, Want
 from freehold.lifecycle.port import Call, InlinePort
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Place, Ref, Want
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.mount import WorldAdapter, mount_client

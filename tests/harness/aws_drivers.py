@@ -7,7 +7,8 @@ from typing import Any
 
 from freehold.clouds.aws.calls import ApiClient
 from freehold.lifecycle.keyed_codec import BIRTH, UUID
-from freehold.lifecycle.kinds import Birth, Kind, NodeKey, Observed, Part, Place, Ref, Want
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, Ref, Want
 from freehold.lifecycle.tag_text import text
 from freehold_sim.faults import Effect, Fault
 from harness.account import NONCE, Recognised

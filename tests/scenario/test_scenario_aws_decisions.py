@@ -12,8 +12,8 @@ from freehold.api.served import AWS_CLUSTER
 from freehold.lifecycle import decisions, journal
 from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.port import step
+from freehold.lifecycle.resources import NodeKey
 from freehold.operator.planning import Plan, plan_with
 from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings

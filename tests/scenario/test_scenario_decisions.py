@@ -10,7 +10,7 @@ from freehold.api import names
 from freehold.lifecycle import decisions, journal
 from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.journal import Entry, Journal, Phase, StaleObject
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import IGNITION, Harness, MemoryDocument, example
 from harness.resources import REGION, existing, made_by_us, only

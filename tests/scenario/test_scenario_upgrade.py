@@ -15,8 +15,8 @@ from freehold.api import names
 from freehold.clouds.ibm.marks import IbmCodec
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle import ownership
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 from harness.before_key_ring import (
     KEYED_ONLY,
     RING,

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase, loads
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:

@@ -68,7 +68,7 @@ def _refuse_unknown(plan: Plan) -> None:
 
 def _decisions(session: Session, raw: Json, rows: list[PlanRow]) -> list[Decision]:
     from freehold.lifecycle.decisions import Decision, Verdict
-    from freehold.lifecycle.kinds import NodeKey
+    from freehold.lifecycle.resources import NodeKey
 
     entries, by, now = journal_of(raw).entries, who(), round(session.clock.now(), 3)
     keys = [NodeKey(row.kind, row.logical) for row in rows]

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, NodeKey, NonceSet, Observed, Tagging, Want
+from freehold.lifecycle.kinds import Dedupe, Tagging
+from freehold.lifecycle.resources import NodeKey, NonceSet, Observed, Want
 
 SPARE_ATTEMPTS = 3
 """A journal rolled back by a restore may have forgotten this many attempts: their nonces are still known."""

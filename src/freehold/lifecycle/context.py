@@ -10,10 +10,11 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Journal, Phase, Store
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.kinds import Kind, NodeKey, Observed
+from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import Call, Effect
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import NodeState, ObjectState
 
 STRANGER = "stranger"

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from freehold.lifecycle.keys import UNKEYED, ObjectKeys
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 
 LIFE = 86_400.0
 """Seconds of domain time for which a decision may be acted on: a stored copy of it must not decide for ever."""

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.journal import Entry, Journal
-from freehold.lifecycle.kinds import NodeKey, Registry
+from freehold.lifecycle.kinds import Registry
+from freehold.lifecycle.resources import NodeKey
 
 Entries = Mapping[NodeKey, Entry]
 

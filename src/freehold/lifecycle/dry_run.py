@@ -17,25 +17,11 @@ from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.errors import CloudError, NotFound, NotReady, Retryable
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import Inventory, TagChange, Tagger, TagsByTarget
-from freehold.lifecycle.kinds import (
-    Birth,
-    Dedupe,
-    Kind,
-    NodeKey,
-    NonceSet,
-    Observed,
-    Part,
-    Place,
-    Ref,
-    Registry,
-    Request,
-    State,
-    Tagging,
-    Want,
-)
+from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.lifecycle.overlay import PLANNED, UNKNOWN, Action, Overlay, Write, is_planned, mentions_planned
 from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
 
 T = TypeVar("T")
 

@@ -50,7 +50,6 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Journal, Phase, Store
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.lifecycle.phases import (
     confirm,
@@ -72,6 +71,7 @@ from freehold.lifecycle.phases import (
     recovery,
     renewal,
 )
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.state import ObjectState
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
+from freehold.lifecycle.resources import NodeKey, Observed, Part, Request
 
 ReadyNodes = Mapping[NodeKey, Observed]
 """What is known of the nodes that are recorded and ready."""

@@ -11,10 +11,11 @@ from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.inventory import InnerOwners, Inventory, NoOthers, OtherObjects, Tagger
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Registry
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import PassInHand, Port
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.secret_values import NoSecrets, SecretReader
 from freehold.lifecycle.shared_lists import SharedLists
 

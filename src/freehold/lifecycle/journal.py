@@ -15,8 +15,8 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from freehold.lifecycle.kinds import NodeKey, Observed, Request
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed, Request
 
 FORMAT = 2
 """Written. 1, from before there was a key ring, is read too: its entries name no key."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from shlex import quote
 
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.tag_text import key_and_value, tag_map, text
 
 PREFIX = "freehold.dev/"

@@ -21,8 +21,8 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from freehold.lifecycle import ownership
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 
 UNKEYED = ""
 """In place of a digest: written before there was a ring."""

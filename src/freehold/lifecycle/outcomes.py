@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Observed
 from freehold.lifecycle.reasons import Reason as Reason
+from freehold.lifecycle.resources import Observed
 
 
 class Category(Enum):

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.kinds import Kind, Observed, Part, Request, State
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Observed, Part, Request, State
 
 T = TypeVar("T")
 PLANNED = "planned-"

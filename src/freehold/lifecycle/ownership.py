@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 
 
 @dataclass(frozen=True)

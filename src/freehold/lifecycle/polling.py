@@ -12,7 +12,7 @@ from dataclasses import replace
 from freehold.lifecycle import deletion_order, schedule
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.durations import DurationKey, Estimate, Span, Verb
-from freehold.lifecycle.kinds import NodeKey, Observed, State
+from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.lifecycle.schedule import Task
 from freehold.lifecycle.state import Started, earliest
 

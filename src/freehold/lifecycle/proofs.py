@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from freehold.lifecycle import birth_marks, ownership
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.ownership import CarriedMark, Evidence, Strength
+from freehold.lifecycle.resources import NodeKey, Observed, State
 
 
 def seals(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:

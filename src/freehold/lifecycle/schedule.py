@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from freehold.lifecycle.durations import SLOWEST, Estimate
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 
 SHORTEST, LATEST = 2.0, 300.0
 """Seconds between two looks at one resource at least, and by which a look is late at most."""

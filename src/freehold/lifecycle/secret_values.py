@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from freehold.lifecycle.errors import CloudError, NotFound
-from freehold.lifecycle.kinds import Request
+from freehold.lifecycle.resources import Request
 
 REFERENCE, DIGEST = "$secret", "digest"
 LEAST = 8

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.drivers import Listed, Listing
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import Snapshot, TagsByTarget
-from freehold.lifecycle.kinds import Listed, Listing, Part, Ref, Registry
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.ownership import Codec
+from freehold.lifecycle.resources import Part, Ref
 
 _LOG = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from math import inf
 from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
+from freehold.lifecycle.resources import NodeKey, Observed
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class NodeState:
     (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
     and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
     id that a create of this process answered with, which only a birth mark can prove. ``itself_gone``: the resource has
-    gone, and the cloud may still take away what remains of it (:class:`kinds.RemainsDriver`). ``unanswered``: what the
-    last create of this process got instead of an answer.
+    gone, and the cloud may still take away what remains of it (:class:`drivers.RemainsDriver`). ``unanswered``: what
+    the last create of this process got instead of an answer.
     """
 
     last_seen: Observed | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.kinds import NodeKey, Observed, Tagging
+from freehold.lifecycle.kinds import Tagging
+from freehold.lifecycle.resources import NodeKey, Observed
 
 
 def marks(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:

@@ -21,9 +21,10 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Registry, State
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.port import LookPort, Port
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, State
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits

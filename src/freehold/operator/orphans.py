@@ -12,8 +12,9 @@ from freehold.clouds.ibm.names import NONCE
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, Registry, State, Tagging
+from freehold.lifecycle.kinds import Registry, Tagging
 from freehold.lifecycle.ownership import UUID, Codec
+from freehold.lifecycle.resources import NodeKey, NonceSet, Observed, Place, Ref, State
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from freehold.lifecycle import overlay
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.overlay import PLANNED, Write, is_planned
+from freehold.lifecycle.resources import NodeKey
 from freehold.operator.plan import Action as Action
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.reconcilers.adapter import PassReport, Wanted

@@ -21,10 +21,10 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import OtherObjects
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Reason, Waiting
 from freehold.lifecycle.overlay import Overlay
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import Reader, Settings, clouds_of

@@ -11,9 +11,9 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import decide
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import ObjectState
 
 

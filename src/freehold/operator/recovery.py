@@ -22,8 +22,8 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Codec, Owner, Strength
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Place
 from freehold.operator.orphans import Marked, MarkedOwner

@@ -16,9 +16,9 @@ from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.reconcilers.answers import NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
 from freehold.reconcilers.gate import Proceed

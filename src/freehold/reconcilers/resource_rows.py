@@ -9,8 +9,8 @@ from freehold.api import names
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.resources import NodeKey, Observed
 
 Row = dict[str, Any]
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from freehold.lifecycle.inventory import Tagger
-from freehold.lifecycle.kinds import Kind, Ref
+from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.resources import Ref
 from lab.cloud import Cloud, Traits
 from lab.drivers import MemoryTagger
 from lab.network import TRAITS, NetworkWorld
@@ -20,7 +21,7 @@ LINGERS = 20.0
 
 
 class Interfaces:
-    """Those of NAT gateways (kinds.RemainsDriver)."""
+    """Those of NAT gateways (drivers.RemainsDriver)."""
 
     def __init__(self, cloud: Cloud, port: Port) -> None:
         self._cloud, self._port = cloud, port

@@ -14,9 +14,9 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph, Node, ReadyNodes
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Journal, Store
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Ref, State, Want
 from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.port import Call, Effect
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
 from freehold.lifecycle.state import ObjectState
 from lab.baselines import FIXED, Held, Naive
 

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Protocol
 
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Codec, Owner
+from freehold.lifecycle.resources import NodeKey
 from lab import faults, outsiders
 from lab.catalogue import Families, Fresh, Ground
 from lab.catalogue_outages import creates

@@ -14,7 +14,7 @@ from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.kinds import Observed, Part, State
+from freehold.lifecycle.resources import Observed, Part, State
 from lab.audit import CloudRequest
 
 US = "freehold"

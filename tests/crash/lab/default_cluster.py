@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part
+from freehold.lifecycle.kinds import Dedupe, Kind
 from freehold.lifecycle.port import Port
+from freehold.lifecycle.resources import NodeKey, Part
 from lab.cloud import Traits
 from lab.network import ALLOW, EVERYWHERE, GATE, JOIN, ROUTE, TRAITS, NetworkWorld, attachment
 from lab.spelling import PlainCodec

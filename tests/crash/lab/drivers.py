@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.lifecycle import errors
+from freehold.lifecycle.drivers import Listed
 from freehold.lifecycle.inventory import TagChange, one_by_one
-from freehold.lifecycle.kinds import Birth, Listed, NodeKey, Observed, Part, Place, Ref, Request, Want
 from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
 from freehold.lifecycle.secret_values import SecretValue, values_in
 from lab.cloud import US, Cloud, Resource
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.lifecycle import decisions
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
+from freehold.lifecycle.resources import NodeKey
 from lab import faults, oracles
 from lab.baselines import Naive
 from lab.faults import Fault, Script

@@ -12,8 +12,9 @@ from functools import partial
 
 from freehold.lifecycle.graph import Node, ReadyNodes
 from freehold.lifecycle.inventory import Tagger
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
 from freehold.lifecycle.port import Port
+from freehold.lifecycle.resources import NodeKey, Part
 from freehold.lifecycle.tag_stand_in import StandInTagger
 from lab.cloud import Traits
 from lab.drivers import DeniedTagger, MemoryDriver, MemoryTagger

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.resources import NodeKey
 from lab import marks
 from lab.life import Course
 from lab.seam import Thing

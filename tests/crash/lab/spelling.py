@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection
 
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
+from freehold.lifecycle.resources import NodeKey
 
 
 class PlainCodec:

@@ -14,9 +14,10 @@ from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory, Tagger
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.lifecycle.ownership import Codec, Marks, Owner
 from freehold.lifecycle.port import Call, Effect, FencedPort, Port
+from freehold.lifecycle.resources import NodeKey, Part, Request
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder

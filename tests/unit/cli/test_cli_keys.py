@@ -32,8 +32,8 @@ from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import KeyRing, derive, fingerprint
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord

@@ -13,8 +13,8 @@ from freehold.cli.tree import tree_lines
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 
 T0 = 1_800_000_000
 STAMP = "2027-01-15T08:00:00Z"  # T0 in UTC

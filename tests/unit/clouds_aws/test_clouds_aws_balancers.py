@@ -12,7 +12,8 @@ from freehold.clouds.aws.kinds import classic_load_balancer, listener, network_l
 from freehold.clouds.aws.kinds.classic_load_balancer import INSTANCE, LISTENER, SUBNET
 from freehold.clouds.aws.seldom import HOUR
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import NodeKey, Part, PartsDriver, Place, Ref, State, User
+from freehold.lifecycle.drivers import PartsDriver, User
+from freehold.lifecycle.resources import NodeKey, Part, Place, Ref, State
 from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import AwsAccount

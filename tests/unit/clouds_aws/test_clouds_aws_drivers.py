@@ -19,7 +19,9 @@ from freehold.clouds.aws.kinds import (
     vpc,
 )
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Birth, Kind, NodeKey, Observed, Part, Ref, State, User, Want
+from freehold.lifecycle.drivers import User
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount

@@ -12,9 +12,9 @@ from freehold.clouds.aws.kinds import internet_gateway, route_table, vpc
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Node, ReadyNodes
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.port import Effect
+from freehold.lifecycle.resources import NodeKey, Part
 from freehold.lifecycle.tag_text import text
 from freehold_sim.aws.settings import Lags, Settings
 from freehold_sim.faults import Effect as FaultEffect

@@ -12,8 +12,8 @@ from freehold.clouds.aws.kinds import classic_load_balancer, s3_bucket, security
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Node, ReadyNodes
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.resources import NodeKey, Part
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.clouds.aws.kinds import instance
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Place, Ref, State
+from freehold.lifecycle.resources import Place, Ref, State
 from freehold.lifecycle.secret_values import SecretValue
 from freehold_sim.faults import Effect
 from harness.account import NONCE

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from freehold.clouds.aws import tag_limits
 from freehold.lifecycle.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID, KeyedCodec
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, NodeMark, Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.tag_text import tag_map, texts
 
 CODEC = KeyedCodec()

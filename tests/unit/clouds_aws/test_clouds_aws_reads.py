@@ -19,7 +19,7 @@ from freehold.clouds.aws.kinds import (
 )
 from freehold.clouds.aws.seen import Place, Seen, state_of
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import State
+from freehold.lifecycle.resources import State
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount

@@ -21,7 +21,7 @@ from freehold.clouds.aws.kinds import (
 from freehold.clouds.aws.seen import Place
 from freehold.clouds.aws.zones import zones
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import State
+from freehold.lifecycle.resources import State
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT, OTHER_KEY, tagged

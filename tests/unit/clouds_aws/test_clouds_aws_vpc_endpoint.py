@@ -11,7 +11,7 @@ from freehold.clouds.aws import documents
 from freehold.clouds.aws.kinds import vpc_endpoint
 from freehold.clouds.aws.kinds.vpc_endpoint import ROUTE_TABLE
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Part, Place, Ref, State
+from freehold.lifecycle.resources import Part, Place, Ref, State
 from freehold_sim.faults import Effect, Fault
 from harness.account import NONCE
 from harness.aws_account import AwsAccount

@@ -13,9 +13,9 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Request
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Request
 from freehold.lifecycle.state import ObjectState
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "IBMPowerVSCluster", "default", "demo")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Ref, State
+from freehold.lifecycle.resources import Ref, State
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Quotas
 

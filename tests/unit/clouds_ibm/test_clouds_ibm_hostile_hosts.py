@@ -12,8 +12,8 @@ from requests.adapters import BaseAdapter
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, IbmSession
 from freehold.lifecycle.errors import Invalid
-from freehold.lifecycle.kinds import NodeKey, Ref, Want
 from freehold.lifecycle.port import InlinePort, step
+from freehold.lifecycle.resources import NodeKey, Ref, Want
 
 EVIL = "thief.example/#"
 

@@ -12,7 +12,7 @@ from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.lifecycle.errors import Denied
-from freehold.lifecycle.kinds import Birth
+from freehold.lifecycle.resources import Birth
 from harness.account import BASE, SimMount
 
 

@@ -10,9 +10,9 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keyed_codec import KeyedCodec
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.state import ObjectState
 from lab.life import OWNER, Handle, Life, Stored
 from lab.spelling import PlainCodec

@@ -10,8 +10,8 @@ from freehold.lifecycle import decisions, errors
 from freehold.lifecycle.decisions import DamagedDecisions, Decision, Verdict
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.faults import Script
 from lab.life import Life

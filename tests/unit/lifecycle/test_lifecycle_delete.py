@@ -11,9 +11,10 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Phase, StaleObject
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Port
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver

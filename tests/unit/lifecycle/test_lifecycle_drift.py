@@ -7,10 +7,10 @@ from dataclasses import replace
 from freehold.lifecycle import errors
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason
 from freehold.lifecycle.phases import drift
 from freehold.lifecycle.port import step
+from freehold.lifecycle.resources import NodeKey, Part
 from lab.cloud import Resource
 from lab.faults import Crash
 from lab.life import Handle, Life

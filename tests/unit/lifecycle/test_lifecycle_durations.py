@@ -11,7 +11,7 @@ from freehold.lifecycle import polling
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.durations import SAMPLE_LIFE, DurationKey, Durations, Span, Verb, estimate
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.state import Started
 from lab.life import Handle, Life
 from lab.world import MemoryWorld, node

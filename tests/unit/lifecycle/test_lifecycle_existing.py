@@ -8,8 +8,9 @@ import pytest
 
 from freehold.lifecycle.graph import Naming
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.catalogue_clocks import Wall
 from lab.cloud import ReadLags, Resource

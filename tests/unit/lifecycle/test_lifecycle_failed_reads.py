@@ -9,9 +9,9 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.port import Call
+from freehold.lifecycle.resources import NodeKey
 from lab.faults import Answer
 from lab.life import Life
 from lab.outage import outage

@@ -9,8 +9,8 @@ import pytest
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import Unavailable
 from freehold.lifecycle.journal import Journal, StaleObject
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.port import Call, Effect, FencedPort, InlinePort, step
+from freehold.lifecycle.resources import NodeKey
 from lab.life import OWNER, Life
 from lab.world import FENCE, MemoryWorld, node
 

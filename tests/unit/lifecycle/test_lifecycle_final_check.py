@@ -11,10 +11,10 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import Port
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.cloud import Resource
 from lab.faults import Script, Spell

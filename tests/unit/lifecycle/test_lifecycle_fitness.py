@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.resources import NodeKey, Part
 from lab.cloud import Resource
 from lab.life import Life
 from lab.outage import outage

@@ -9,9 +9,9 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting
 from freehold.lifecycle.port import Effect
+from freehold.lifecycle.resources import NodeKey
 from lab.at_once import LINGERS, AtOnceNetwork
 from lab.cloud import ReadLags
 from lab.life import Life

@@ -12,10 +12,11 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.errors import Denied, Unavailable
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Registry
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Codec, Owner
 from freehold.lifecycle.phases.inner_owners import KIND
+from freehold.lifecycle.resources import NodeKey
 from lab.cloud import NEIGHBOUR, ReadLags, Resource
 from lab.inner import MACHINE, MemoryInner
 from lab.life import OWNER, Life

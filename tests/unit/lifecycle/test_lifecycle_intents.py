@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Request
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.resources import NodeKey, Request
 from lab.life import Life
 from lab.outage import outage
 from lab.world import SETTLE, MemoryWorld, node

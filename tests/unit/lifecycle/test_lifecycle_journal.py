@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 
 OWNER = Owner("uuid", "Kind", "ns", "name")
 KEY = NodeKey("disk", "data")

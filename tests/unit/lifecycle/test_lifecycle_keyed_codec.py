@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.lifecycle.keyed_codec import LONGEST_KEY, LONGEST_VALUE, KeyedCodec
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, NodeMark, Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.tag_text import key_and_value, tag_map, text, texts
 
 CODEC = KeyedCodec()

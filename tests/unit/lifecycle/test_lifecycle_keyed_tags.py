@@ -12,9 +12,9 @@ from freehold.lifecycle.errors import NotFound, Unavailable
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing, digest_of, fingerprint
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.port import Call
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.cloud import ReadLags
 from lab.faults import Script

@@ -10,8 +10,9 @@ from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Registry
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus
+from freehold.lifecycle.resources import NodeKey
 from lab.cloud import Resource
 from lab.life import Life
 from lab.outage import outage

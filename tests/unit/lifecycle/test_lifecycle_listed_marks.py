@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.kinds import Listed, Observed, Ref, Registry, State
+from freehold.lifecycle.drivers import Listed
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort, step
+from freehold.lifecycle.resources import Observed, Ref, State
 from freehold.lifecycle.shared_lists import SharedLists
 from lab.cloud import Cloud, ReadLags
 from lab.spelling import PlainCodec

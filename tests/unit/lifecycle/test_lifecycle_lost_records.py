@@ -9,7 +9,7 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 from lab.cloud import ReadLags
 from lab.life import OWNER, Life
 from lab.outage import outage

@@ -15,10 +15,11 @@ import pytest
 from freehold.lifecycle import errors, ownership
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import Kind, NodeKey, Tagging
+from freehold.lifecycle.kinds import Kind, Tagging
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.cloud import ReadLags
 from lab.default_cluster import FLOOR, WRITES, ClusterWorld

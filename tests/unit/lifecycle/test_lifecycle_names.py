@@ -8,8 +8,8 @@ from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Naming
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.resources import NodeKey
 from lab.cloud import Resource
 from lab.life import OWNER, Life
 from lab.outage import outage

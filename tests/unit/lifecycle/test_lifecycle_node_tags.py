@@ -15,9 +15,9 @@ from freehold.lifecycle.inventory import NoOthers
 from freehold.lifecycle.journal import CorruptJournal, Phase
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Surplus
 from freehold.lifecycle.ownership import Codec, Owner
+from freehold.lifecycle.resources import NodeKey, Part
 from lab import faults
 from lab.faults import Script
 from lab.life import Life

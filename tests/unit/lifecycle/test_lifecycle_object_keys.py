@@ -8,8 +8,8 @@ import pytest
 
 from freehold.lifecycle import ownership
 from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of, fingerprint
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 
 ONE, TWO = b"one key of thirty-two bytes at all", b"another key of thirty-two bytes, so"
 RING = KeyRing(digest_of(TWO), {digest_of(ONE): ONE, digest_of(TWO): TWO})

@@ -9,10 +9,10 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Reason, Surplus
 from freehold.lifecycle.overlay import Action, Overlay
 from freehold.lifecycle.port import ReadOnlyPort, step
+from freehold.lifecycle.resources import NodeKey
 from lab.faults import Crash
 from lab.life import Life
 from lab.network import NAT, NetworkWorld, network

@@ -10,8 +10,8 @@ from freehold.lifecycle import decisions
 from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.errors import Denied
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason
+from freehold.lifecycle.resources import NodeKey
 from lab.cloud import ReadLags
 from lab.life import Life
 from lab.machines import DAY, MachineWorld

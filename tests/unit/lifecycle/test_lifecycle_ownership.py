@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from freehold.lifecycle import ownership
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Owner, Strength, proves, proves_carried
+from freehold.lifecycle.resources import NodeKey
 from lab.spelling import PlainCodec
 
 CODEC = PlainCodec()

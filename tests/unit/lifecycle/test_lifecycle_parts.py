@@ -13,10 +13,11 @@ from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.journal import Journal, StaleObject
-from freehold.lifecycle.kinds import Kind, Part
+from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.lifecycle.overlay import Action, Overlay
 from freehold.lifecycle.port import Call, Effect, Port, ReadOnlyPort, step
+from freehold.lifecycle.resources import Part
 from lab import faults
 from lab.cloud import Resource, Traits
 from lab.drivers import MemoryDriver

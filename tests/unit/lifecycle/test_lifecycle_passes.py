@@ -14,10 +14,10 @@ from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Waiting
 from freehold.lifecycle.overlay import Overlay
 from freehold.lifecycle.port import Effect, ReadOnlyPort, step
+from freehold.lifecycle.resources import NodeKey, Part
 from freehold.lifecycle.state import Existence
 from lab import faults
 from lab.families import Case, run

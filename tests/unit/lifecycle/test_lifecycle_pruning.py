@@ -8,8 +8,9 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Observed, Registry, Request, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.resources import NodeKey, Observed, Request
 from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
 from lab.life import Life

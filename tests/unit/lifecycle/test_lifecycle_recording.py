@@ -10,9 +10,9 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Entry, Phase, StaleObject
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
 from freehold.lifecycle.port import step
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.catalogue_clocks import Wall
 from lab.drivers import MemoryTagger

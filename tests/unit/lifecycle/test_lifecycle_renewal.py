@@ -8,8 +8,8 @@ import pytest
 
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.phases.renewal import PER_PASS
+from freehold.lifecycle.resources import NodeKey
 from lab.life import Life
 from lab.spelling import PlainCodec
 from lab.world import RING, MemoryWorld

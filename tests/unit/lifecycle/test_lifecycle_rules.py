@@ -8,9 +8,10 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.deletion_order import add_edges, next_delete_wave
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps, loads
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging, Witness
+from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.port import InlinePort
+from freehold.lifecycle.resources import NodeKey
 from lab.faults import FaultPort
 from lab.life import OWNER
 from lab.world import MemoryWorld, kinds, node

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.durations import SLOWEST, Span, Verb, estimate
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.overlay import Overlay
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.schedule import LATE_UNKNOWN, LATEST, LIKELY, SHORTEST, NextLook, Task, next_look
 from lab.life import Life
 from lab.world import MemoryWorld, node

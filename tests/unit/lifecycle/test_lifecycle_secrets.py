@@ -15,10 +15,10 @@ from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.keys import KeyRing, digest_of
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
 from freehold.lifecycle.overlay import Action, Overlay
 from freehold.lifecycle.port import ReadOnlyPort, step
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.secret_values import REFERENCE, SecretValue, named, reference, withhold, without
 from lab import faults
 from lab.cloud import Resource

@@ -11,12 +11,14 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.drivers import Listed
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Ref, Registry, State
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import Blocked, Ready
 from freehold.lifecycle.phases import confirm
 from freehold.lifecycle.port import InlinePort, step
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, State
 from freehold.lifecycle.shared_lists import WINDOW, SharedLists
 from lab.cloud import Cloud, ReadLags, Resource
 from lab.life import Handle, Life

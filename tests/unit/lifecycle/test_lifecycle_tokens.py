@@ -10,8 +10,8 @@ import pytest
 
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import MOST_ATTEMPTS, Entry, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.cloud import ReadLags, Resource
 from lab.faults import Fault, Script

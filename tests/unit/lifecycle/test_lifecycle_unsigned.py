@@ -8,8 +8,9 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Registry
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason
+from freehold.lifecycle.resources import NodeKey, Observed
 from lab.cloud import Resource
 from lab.life import Life
 from lab.outage import outage

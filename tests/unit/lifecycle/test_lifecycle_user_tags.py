@@ -8,8 +8,8 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.faults import Script
 from lab.life import Life

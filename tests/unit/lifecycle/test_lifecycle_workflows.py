@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.families import Case, run
 from lab.faults import Fault, Script

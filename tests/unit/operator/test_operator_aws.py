@@ -23,9 +23,9 @@ from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Ref
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort
+from freehold.lifecycle.resources import Ref
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.aws import AccountLimits, AwsAccount, AwsAccounts, AwsCloud
 from freehold.operator.aws_identities import Reference, StoredIdentities

@@ -23,8 +23,8 @@ from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import fingerprint
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.operator.keyring import (
     STALE_SECONDS,
     ChangedRing,

@@ -14,9 +14,9 @@ from freehold.kube.resources import Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.errors import Unavailable
 from freehold.lifecycle.journal import AttachedTags, Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
+from freehold.lifecycle.resources import NodeKey
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.other_objects import StoredObjects, claimed, naming
 

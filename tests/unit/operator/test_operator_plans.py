@@ -10,8 +10,8 @@ import pytest
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import Frozen, Unavailable
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Birth, NodeKey
 from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.lifecycle.resources import Birth, NodeKey
 from freehold.operator.ibm import IbmAccount
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.existing import ById

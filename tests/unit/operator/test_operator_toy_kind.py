@@ -19,10 +19,10 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort, step
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.reconciler import Reconciler

@@ -13,8 +13,8 @@ from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
 from freehold.apiserver.custom import CustomStrategy
 from freehold.clouds.aws.capa_tags import cluster_key
-from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.lifecycle.tag_text import texts
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key

@@ -13,9 +13,9 @@ from freehold.api.aws_cluster_status import AWSClusterStatus
 from freehold.api.parse import parse
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.reconcilers.adapter import Desired, PassReport, StatusUpdate
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from freehold.clouds.aws.kind_facts import KINDS
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.reasons import Reason
+from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster import keys

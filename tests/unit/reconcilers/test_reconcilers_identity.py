@@ -11,8 +11,8 @@ from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import KeyRing, derive, digest_of
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.identity import (
     Identified,
     IdentityProblem,

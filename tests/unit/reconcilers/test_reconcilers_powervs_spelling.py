@@ -8,8 +8,8 @@ import pytest
 
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Wanted
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.powervs.desired import wanted

@@ -12,9 +12,9 @@ from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, State, Want
 from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed, State, Want
 from freehold.reconcilers.adapter import Mode, Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.desired import wanted

@@ -6,7 +6,7 @@ from freehold.clouds.aws.calls import Json
 from freehold.clouds.aws.native_tags import tag_list
 from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.keyed_codec import BIRTH, PREFIX
-from freehold.lifecycle.kinds import Birth, NonceSet
+from freehold.lifecycle.resources import Birth, NonceSet
 from freehold.lifecycle.tag_text import key_and_value
 
 

@@ -17,21 +17,10 @@ from freehold.clouds.aws.kind_facts import KindFacts
 from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Seen
+from freehold.lifecycle.drivers import Listed, User
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken, NotFound
 from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import (
-    Birth,
-    Listed,
-    NodeKey,
-    NonceSet,
-    Observed,
-    Part,
-    Place,
-    Ref,
-    Request,
-    User,
-    Want,
-)
+from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
 
 
 @dataclass(frozen=True)
@@ -183,7 +172,7 @@ class Ec2Driver:
             await self._remove(ref, part, operation, AssociationId=ident)
 
     async def _routes_to(self, ref: Ref, selector: str) -> Sequence[User]:
-        """The route tables with a route to it, of which EC2 makes a black hole (kinds.UsageDriver)."""
+        """The route tables with a route to it, of which EC2 makes a black hole (drivers.UsageDriver)."""
         filters = [{"Name": selector, "Values": [ref.id]}]
         subject = f"those with a route to {ref.id}"
         rows = await self._client.listed("ec2", "describe_route_tables", "RouteTables", subject, Filters=filters)

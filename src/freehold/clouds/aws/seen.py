@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import Json
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.kinds import Observed, Part, State
+from freehold.lifecycle.resources import Observed, Part, State
 from freehold.lifecycle.tag_text import text
 
 NAME = "Name"

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from freehold.lifecycle.kinds import NonceSet
+from freehold.lifecycle.resources import NonceSet
 
 VPC = 63
 TRANSIT = 60

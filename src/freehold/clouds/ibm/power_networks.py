@@ -10,7 +10,7 @@ from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.errors import ListNotFound
 from freehold.clouds.ibm.resource_controller import POWER, Instances, state_of
 from freehold.lifecycle.errors import NotFound, NotReady
-from freehold.lifecycle.kinds import State
+from freehold.lifecycle.resources import State
 
 
 class PowerNetworks:

@@ -13,10 +13,10 @@ from math import inf
 from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges
+from freehold.lifecycle.drivers import Listed
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.phases import (
     detach,
@@ -29,6 +29,7 @@ from freehold.lifecycle.phases import (
     read_marks,
     recovery,
 )
+from freehold.lifecycle.resources import NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.shared_lists import Marked
 
 

@@ -17,10 +17,11 @@ from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError, Retryable, TokenReused, Unknown
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, after_refusal, let_go, unmanaged
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.kinds import Tagging
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import UUID, Marks, Strength
 from freehold.lifecycle.phases import intents, observe, parts, prune, recovery, reveal
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, Request, State, Want
 from freehold.lifecycle.state import Existence, MarkState
 
 

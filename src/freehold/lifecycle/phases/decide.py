@@ -11,11 +11,11 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Want
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe
 from freehold.lifecycle.phases.prune import being_pruned
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, Want
 
 
 async def apply(ctx: PassContext) -> None:

@@ -16,7 +16,6 @@ from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, let_go
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
 from freehold.lifecycle.phases import (
@@ -29,6 +28,7 @@ from freehold.lifecycle.phases import (
     read_marks,
     recovery,
 )
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, State
 from freehold.lifecycle.state import earliest
 
 RECHECK = 300.0

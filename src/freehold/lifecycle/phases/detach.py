@@ -10,9 +10,9 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.kinds import NodeKey, Ref
 from freehold.lifecycle.outcomes import Blocked, Reason, of_error
 from freehold.lifecycle.phases import keyed_tags
+from freehold.lifecycle.resources import NodeKey, Ref
 from freehold.lifecycle.state import Attached
 
 

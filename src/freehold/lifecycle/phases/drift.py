@@ -10,9 +10,10 @@ from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, Ref, Request
+from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.phases import parts
+from freehold.lifecycle.resources import NodeKey, Observed, Part, Ref, Request
 from freehold.lifecycle.secret_values import without_digests
 
 

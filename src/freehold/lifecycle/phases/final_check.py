@@ -16,9 +16,9 @@ from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Place, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, of_error
 from freehold.lifecycle.phases import observe, recovery
+from freehold.lifecycle.resources import NodeKey, Observed, Place, Ref, State, Want
 
 RETRY = 30.0
 ONLY_MARKED = "carrier "

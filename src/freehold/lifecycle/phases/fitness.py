@@ -12,8 +12,8 @@ from typing import NamedTuple
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Lacks, Node
-from freehold.lifecycle.kinds import NodeKey, Part, Ref
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, of_error
+from freehold.lifecycle.resources import NodeKey, Part, Ref
 
 
 class Demand(NamedTuple):

@@ -16,9 +16,10 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NotFound, Unavailable, Unknown
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import AttachedTags, Phase
-from freehold.lifecycle.kinds import NodeKey, Tagging
+from freehold.lifecycle.kinds import Tagging
 from freehold.lifecycle.outcomes import Kept, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.phases import keyed_tags
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.state import Refused
 
 Wanted = Mapping[str, frozenset[str]]

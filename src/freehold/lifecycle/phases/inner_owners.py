@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from freehold.lifecycle.context import STRANGER, PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import InnerOwners
-from freehold.lifecycle.kinds import NodeKey, Ref
 from freehold.lifecycle.outcomes import Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import NodeMark, Owner
+from freehold.lifecycle.resources import NodeKey, Ref
 
 KIND = "inner owner"
 """In place of a kind, in outcomes about what an owner within this one has."""

@@ -17,10 +17,11 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, vacated
-from freehold.lifecycle.kinds import Birth, Dedupe, NodeKey, Observed, Tagging, TokenBinding, Want, Witness
+from freehold.lifecycle.kinds import Dedupe, Tagging, TokenBinding, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe, recovery, reveal
+from freehold.lifecycle.resources import Birth, NodeKey, Observed, Want
 from freehold.lifecycle.state import earliest
 
 

@@ -13,9 +13,9 @@ from freehold.lifecycle import proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
 from freehold.lifecycle.ownership import Codec
+from freehold.lifecycle.resources import NodeKey, Observed
 
 Taken = tuple[tuple[str, str], ...]
 """Wanted tags, each with another's that has its key."""

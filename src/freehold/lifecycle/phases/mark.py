@@ -14,9 +14,9 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.phases import keyed_tags, read_marks
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import Attached, MarkState
 
 

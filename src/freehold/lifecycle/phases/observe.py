@@ -13,8 +13,8 @@ from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.state import earliest
 
 

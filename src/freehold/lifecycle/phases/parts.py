@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Unknown
-from freehold.lifecycle.kinds import Kind, NodeKey, Part, Ref
+from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Category
+from freehold.lifecycle.resources import NodeKey, Part, Ref
 
 Inside = Mapping[NodeKey, frozenset[Part] | CloudError]
 """What is inside resources, or why it could not be read."""

@@ -8,13 +8,14 @@ from math import inf
 from freehold.lifecycle import deletion_order
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion
+from freehold.lifecycle.drivers import User
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Ref, User
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.phases import delete, read_marks, recovery
+from freehold.lifecycle.resources import NodeKey, Ref
 
 _MOST_NAMED = 5
 

@@ -11,10 +11,10 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import UNKEYED
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Reason, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import given_tags, keyed_tags, observe
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import Existence, MarkState, NodeState
 
 

@@ -16,10 +16,10 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import keyed_tags, observe
+from freehold.lifecycle.resources import NodeKey, Observed, Ref, State, Want
 
 SOON = 1.0
 """Seconds until what was found is observed like everything else: nothing but time wakes the object for it."""

@@ -16,8 +16,8 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, of_error
+from freehold.lifecycle.resources import NodeKey, Observed
 
 PER_PASS = 2
 """Resources of one object that begin their renewal in one deep pass."""

@@ -9,7 +9,7 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.keys import UNKEYED
-from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.resources import NodeKey, Request
 from freehold.lifecycle.secret_values import DIGEST, Named, SecretValue, named, reference, with_each
 
 

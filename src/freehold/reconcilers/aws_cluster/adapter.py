@@ -11,8 +11,8 @@ from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover

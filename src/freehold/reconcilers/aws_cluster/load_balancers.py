@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AdditionalListener, AWSLoadBalancerSpec
 from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.aws_cluster.keys import key_of
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.rules import API_SERVER

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.tag_text import key_and_value
 from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import (

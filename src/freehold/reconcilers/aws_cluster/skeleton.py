@@ -10,8 +10,8 @@ from collections.abc import Collection
 from typing import Any
 
 from freehold.clouds.aws.capa_tags import cluster_of
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.tag_text import tag_map
 from freehold.reconcilers.aws_cluster.keys import CLASSIC_KIND, NETWORK_KIND
 from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.reconcilers import cluster_status
 from freehold.reconcilers.adapter import PassReport, StatusUpdate
 from freehold.reconcilers.aws_cluster import keys

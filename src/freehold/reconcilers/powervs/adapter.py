@@ -10,8 +10,8 @@ from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.gate import Proceed

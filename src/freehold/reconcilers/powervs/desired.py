@@ -17,8 +17,8 @@ from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Entry, Journal
-from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.lifecycle.reasons import Reason
+from freehold.lifecycle.resources import NodeKey, Observed, Part, Request
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.cluster_status import ClusterWanted

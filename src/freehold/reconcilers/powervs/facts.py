@@ -12,8 +12,8 @@ from typing import Protocol, TypeVar
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import of_error
+from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from freehold.api.powervs_vpc import (
 )
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.kinds import NodeKey, Part, Request
+from freehold.lifecycle.resources import NodeKey, Part, Request
 from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs.recorded import own_by_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freehold.lifecycle.graph import ReadyNodes
-from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.resources import NodeKey, Request
 
 SUBNET_KIND: Final = "vpc-subnet"
 GROUP_KIND: Final = "security-group"

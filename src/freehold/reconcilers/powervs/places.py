@@ -10,7 +10,7 @@ from typing import Protocol
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import Observed, Want
+from freehold.lifecycle.resources import Observed, Want
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.powervs import keys, recorded

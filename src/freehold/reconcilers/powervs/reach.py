@@ -15,7 +15,7 @@ from typing import Any
 
 from freehold.api.powervs_vpc import VPCSecurityGroup, VPCSecurityGroupRule
 from freehold.lifecycle.graph import Node
-from freehold.lifecycle.kinds import NodeKey, Observed, Part
+from freehold.lifecycle.resources import NodeKey, Observed, Part
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.powervs.balancers import Balancer
 from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from freehold.clouds.ibm.names import NONCE
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 
 _SECOND = "~"
 """In the logical name of a resource whose own name another one has (``recovery.free_key``): no entry means it."""

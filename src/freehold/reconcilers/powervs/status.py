@@ -9,7 +9,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers import cluster_status
 from freehold.reconcilers.adapter import PassReport, StatusUpdate
 from freehold.reconcilers.cluster_status import Status, StatusShape

@@ -8,7 +8,7 @@ from functools import partial
 from freehold.api.powervs_vpc import Subnet
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.resources import NodeKey, Request
 from freehold.reconcilers.powervs.keys import SUBNET_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs.names import DefaultNames
 from freehold.reconcilers.powervs.recorded import is_nonce, listed, own_by_id

@@ -15,7 +15,8 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken
-from freehold.lifecycle.kinds import Kind, Part, Ref, Request, State
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Part, Ref, Request, State
 
 ATTACHMENT = "attachment"
 _LEAVING = frozenset({"detaching", "detached"})

@@ -19,7 +19,8 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import Invalid, NameTaken
-from freehold.lifecycle.kinds import Kind, Part, Ref, Request, State
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Part, Ref, Request, State
 
 ROUTE, ASSOCIATION = "route", "route-table-association"
 DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")

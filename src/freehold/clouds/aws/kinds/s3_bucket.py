@@ -19,7 +19,8 @@ from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import CloudError, Denied, InUse, NameTaken, NotFound
 from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import Birth, Kind, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
 
 POLICY, LIFECYCLE, OBJECT = "bucket-policy", "bucket-lifecycle", "object"
 ONE = "the only one"

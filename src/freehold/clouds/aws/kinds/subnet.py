@@ -18,8 +18,10 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, state_of
 from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.drivers import User
 from freehold.lifecycle.errors import CloudError, Invalid
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, User
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request
 
 IPV6_CIDR = "subnet-ipv6-cidr"
 _IPV6 = "assign_ipv6_address_on_creation"

@@ -19,8 +19,10 @@ from freehold.clouds.aws.native_tags import tag_list, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.drivers import User
 from freehold.lifecycle.errors import InUse
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State, User
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State
 
 TARGET = "target"
 ATTRIBUTES = ("preserve_client_ip.enabled",)

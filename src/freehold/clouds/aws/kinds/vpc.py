@@ -19,9 +19,11 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, state_of
 from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.drivers import Listed
 from freehold.lifecycle.errors import InUse, NotFound
 from freehold.lifecycle.keyed_codec import PREFIX
-from freehold.lifecycle.kinds import Birth, Kind, Listed, Observed, Part, Ref, Request, State
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State
 from freehold.lifecycle.tag_text import key_and_value
 
 CIDR = "vpc-cidr"

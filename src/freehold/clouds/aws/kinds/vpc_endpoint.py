@@ -18,7 +18,8 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, state_of
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Kind, Part, Ref, Request
+from freehold.lifecycle.kinds import Kind
+from freehold.lifecycle.resources import Part, Ref, Request
 
 ROUTE_TABLE = "endpoint-route-table"
 

@@ -14,22 +14,9 @@ from freehold.clouds.ibm.balancer_parts import Listeners, pool_prototype
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.names import VPC, has_nonce, nested
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import (
-    Birth,
-    Dedupe,
-    Kind,
-    Listed,
-    NodeKey,
-    NonceSet,
-    Observed,
-    Part,
-    Place,
-    Ref,
-    Request,
-    Tagging,
-    User,
-    Want,
-)
+from freehold.lifecycle.drivers import Listed, User
+from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
+from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
 
 
 def _observed(region: str, body: Json) -> Observed:

@@ -11,7 +11,7 @@ from typing import Any
 from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.kinds.classic_load_balancer import LISTENER, SUBNET
 from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.kinds import NodeKey, Part, Request
+from freehold.lifecycle.resources import NodeKey, Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
 from freehold.reconcilers.aws_cluster.names import DefaultNames

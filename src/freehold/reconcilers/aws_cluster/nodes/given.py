@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.resources import NodeKey, Request
 
 
 def given_node(key: NodeKey, ident: str, field: str, tags: frozenset[str] = frozenset()) -> Node:

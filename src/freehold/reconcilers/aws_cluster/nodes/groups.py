@@ -12,7 +12,7 @@ from freehold.clouds.aws.capa_tags import cloud_provider_key
 from freehold.clouds.aws.kinds.security_group import INGRESS
 from freehold.clouds.aws.kinds.security_group import rules as rule_parts
 from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.kinds import NodeKey, Part, Request
+from freehold.lifecycle.resources import NodeKey, Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.nodes.given import given_node
 from freehold.reconcilers.aws_cluster.nodes.routing import address_of

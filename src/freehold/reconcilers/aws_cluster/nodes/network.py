@@ -12,7 +12,7 @@ from freehold.clouds.aws.kinds.internet_gateway import ATTACHMENT
 from freehold.clouds.aws.kinds.subnet import IPV6_CIDR
 from freehold.clouds.aws.kinds.vpc import CIDR
 from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.kinds import Part, Request
+from freehold.lifecycle.resources import Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.nodes.given import given_node
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags, reach_of
