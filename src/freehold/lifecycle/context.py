@@ -210,20 +210,20 @@ class PassContext:
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:
         """It waits: do not ask the cloud about it before then."""
-        self.outcomes[key] = self.node(key).held = outcome
+        self.outcomes[key] = self.node(key).deferred = outcome
         self.node(key).look_at = self.now + outcome.after
 
     def pending_outcome(self, key: NodeKey) -> Waiting | Blocked:
         """The outcome that it waits with, and how long."""
         left = self.node(key).look_at - self.now
-        said = self.node(key).held or Waiting(Reason.SETTLING, left, "waits for its next look")
+        said = self.node(key).deferred or Waiting(Reason.SETTLING, left, "waits for its next look")
         return replace(said, after=left)
 
     def block(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
         """Blocked: try again only after ``outcome.after``, so that a lasting refusal makes no hot loop."""
         self.outcomes[key] = outcome
         self.node(key).retry_at = self.now + outcome.after
-        self.node(key).held = outcome
+        self.node(key).deferred = outcome
 
     def due(self, key: NodeKey) -> bool:
         return self.deep or self.now >= self.node(key).look_at - 0.001

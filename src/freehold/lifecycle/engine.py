@@ -293,8 +293,8 @@ async def release(
     await intents.resolve_open(ctx)
     await decide.apply(ctx)
     await detach.retired(ctx)
-    held = await _delete_waves(ctx)
-    if held:
+    in_use = await _delete_waves(ctx)
+    if in_use:
         await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
     delete.next_wave(ctx)
     done = await delete.finished(ctx)
@@ -304,12 +304,12 @@ async def release(
 
 async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
     """Delete what may leave now, then what it freed where it has gone at once. As :func:`delete.request`."""
-    state, held = ctx.state, frozenset[NodeKey]()
+    state, in_use = ctx.state, frozenset[NodeKey]()
     marked: TagsByTarget = {}
     while True:
         present = await delete.observe_owned(ctx)
         if not (present or not state.index_read) or await inner_owners.hold(ctx, present):
-            return held
+            return in_use
         if not state.index_read or (not marked and read_marks.asks_index(ctx, present)):
             marked = await read_marks.from_index(ctx)
             await recovery.by_marks(ctx, marked)
@@ -317,6 +317,6 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
         proven = await delete.prove(ctx, present, marked)
         await mark.attach(ctx, list(ctx.journal.ours))
         wave = delete.next_wave(ctx)  # the marks may have shown what must be deleted first
-        held |= await delete.request(ctx, proven & wave)
+        in_use |= await delete.request(ctx, proven & wave)
         if not delete.next_wave(ctx) - wave:
-            return held
+            return in_use

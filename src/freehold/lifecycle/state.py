@@ -65,7 +65,7 @@ class MarkState(Enum):
 class NodeState:
     """What is remembered of one node. ``None`` in a time means that it has not happened, or is over.
 
-    ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``held`` is the outcome until then.
+    ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``deferred`` is the outcome until then.
     ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits
     for it. ``parts_refused``: the parts that this process has put on record and that the cloud has not taken so far;
     ``part_unknown_at``: when an add of one last had no answer. ``inside_unknown``: why it could not be looked into.
@@ -81,7 +81,7 @@ class NodeState:
     last_seen: Observed | None = None
     look_at: float = -inf
     retry_at: float = -inf
-    held: Waiting | Blocked | None = None
+    deferred: Waiting | Blocked | None = None
     pending_since: float | None = None
     open_since: float | None = None
     unanswered: str = ""

@@ -144,8 +144,8 @@ ONCE = (
     ),
     _create(
         "_decide_by_candidates",
-        "if held := prune.holds_place(ctx, node):",
-        "if held := None:",
+        "if occupied := prune.holds_place(ctx, node):",
+        "if occupied := None:",
         "a plan shows a create that the cloud refuses, and nobody is told that a prune would free the range",
     ),
     _create(

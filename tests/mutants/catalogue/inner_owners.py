@@ -13,11 +13,11 @@ _keys = partial(Mutant, "lifecycle/keys.py")
 _codec = partial(Mutant, "lifecycle/keyed_codec.py")
 
 MUTANTS = (
-    _inner("hold", "if held is None:", "if True:", "a cluster is deleted under its machines"),
+    _inner("hold", "if waiting is None:", "if True:", "a cluster is deleted under its machines"),
     _inner(
         "hold",
-        "held = Waiting(",
-        "held = None and Waiting(",
+        "waiting = Waiting(",
+        "waiting = None and Waiting(",
         "a cluster is deleted although nobody can tell whether it has machines",
     ),
     _inner(

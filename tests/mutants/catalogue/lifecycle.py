@@ -1184,8 +1184,8 @@ LEAVING = (
     ),
     _delete(
         "request",
-        "    await ctx.save()\n    held",
-        "    held",
+        "    await ctx.save()\n    in_use",
+        "    in_use",
         "a delete is sent before it is recorded",
     ),
     _delete(

@@ -73,8 +73,8 @@ async def select(ctx: PassContext) -> list[Node]:
         if entry and entry.phase is not Phase.VACANT:
             continue
         known = ctx.node(node.key)
-        if known.held and ctx.now < known.retry_at:
-            ctx.outcomes[node.key] = replace(known.held, after=known.retry_at - ctx.now)
+        if known.deferred and ctx.now < known.retry_at:
+            ctx.outcomes[node.key] = replace(known.deferred, after=known.retry_at - ctx.now)
         elif node.given:
             await _given(ctx, node)
         elif returning := _released_before(ctx, node.key):
@@ -169,8 +169,8 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
     if named:
         await _namesake(ctx, node, named[0])
         return False
-    if held := prune.holds_place(ctx, node):
-        ctx.outcomes[key] = held  # looked at in each pass: it asks nobody, and a prune ends it
+    if occupied := prune.holds_place(ctx, node):
+        ctx.outcomes[key] = occupied  # looked at in each pass: it asks nobody, and a prune ends it
         return False
     if reason := _why_not_created(ctx, node):
         ctx.block(key, reason)

@@ -121,7 +121,7 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
     # The attempt is spent either way: a decision that is acted on twice must not close the next create.
     entry = replace(ctx.journal.entries[key], gone="", fails=0, attempt=decision.attempt + 1)
     ctx.journal = ctx.journal.put(key, entry)
-    node.open_since = node.held = None
+    node.open_since = node.deferred = None
     node.look_at = node.retry_at = float("-inf")
     ctx.outcomes.pop(key, None)
     ctx.decided.append(

@@ -259,7 +259,7 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
         if not entry.deleting:
             ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
     await ctx.save()
-    held: set[NodeKey] = set()
+    in_use: set[NodeKey] = set()
     # All of them before the first delete: two resources may hold each other by their parts.
     out = await ctx.deps.port.all([_take_out_parts(ctx, key) for key in keys])
     results = await ctx.deps.port.all([_request(ctx, key, done) for key, done in zip(keys, out, strict=True)])
@@ -275,7 +275,7 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             if ctx.kind(key).gone_at_once:
                 await _done(ctx, key)
         elif isinstance(result, Waiting):
-            held |= {key} if result.reason is Reason.IN_USE else set()
+            in_use |= {key} if result.reason is Reason.IN_USE else set()
             ctx.requeue(key, result)
         elif isinstance(result, NotFound):
             # Seen a moment ago: one of the two reads is behind. The next looks decide.
@@ -285,13 +285,13 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             first = ctx.node(key).refused_since is None
             since = ctx.node(key).refused_since = earliest(ctx.node(key).refused_since, ctx.now)
             after = min(max(10.0, (ctx.now - since) / 4), RECHECK)
-            held |= {key} if first or after == RECHECK else set()
+            in_use |= {key} if first or after == RECHECK else set()
             ctx.requeue(key, Waiting(Reason.IN_USE, after, message, ctx.node(key).observed))
         elif isinstance(result, CloudError):
             ctx.requeue(key, _longer(ctx, key, _waiting(result)))
         else:
             raise result
-    return frozenset(held)
+    return frozenset(in_use)
 
 
 async def _done(ctx: PassContext, key: NodeKey) -> None:

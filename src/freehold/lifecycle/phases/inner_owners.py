@@ -27,21 +27,21 @@ async def hold(ctx: PassContext, present: Collection[NodeKey]) -> bool:
     if inner is None or told in ctx.outcomes:
         return inner is not None
     try:
-        held = await _held(ctx, inner)
+        waiting = await _first_within(ctx, inner)
     except CloudError as error:
         outcome = of_error(error)
-        held = Waiting(
+        waiting = Waiting(
             outcome.reason, outcome.after, f"whether something must go first cannot be told: {error.message}"
         )
-    if held is None:
+    if waiting is None:
         return False
-    ctx.outcomes[told] = held
+    ctx.outcomes[told] = waiting
     for key in present:
-        ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, RECHECK, held.message, ctx.node(key).last_seen)
+        ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, RECHECK, waiting.message, ctx.node(key).last_seen)
     return True
 
 
-async def _held(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
+async def _first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
     """The first one that exists is enough; the index also shows what is gone."""
     found = await inner.within(ctx.owner.uuid)
     for target in sorted(found):

@@ -121,7 +121,7 @@ async def _resolve(
         _look_for_effect(ctx, key, candidates)
     elif unknown := _of_forgotten_attempts(ctx, key, candidates):
         _retry_later(ctx, key, _token_refused(ctx, key, unknown, "a later attempt has made something"))
-    elif (still := ctx.node(key).held) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
+    elif (still := ctx.node(key).deferred) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
         _retry_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
     elif Witness.TOKEN in ctx.kind(key).witnesses and _token_protects(ctx, key, entry):
         await _replay(ctx, key, entry, candidates)

@@ -91,7 +91,7 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
         case State.READY:
             polling.finished(ctx, key, Verb.CREATE)
             ctx.node(key).delete_sent = None
-            ctx.node(key).held = None
+            ctx.node(key).deferred = None
             _forget_refused_delete(ctx, key)
             ctx.ready_nodes[key] = observed
             ctx.outcomes[key] = Ready(observed, ctx.category(key))
