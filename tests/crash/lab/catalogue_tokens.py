@@ -27,23 +27,23 @@ TOKENS = ("disk", "wall", "ticket")
 REFUSED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.INVALID}))
 
 
-def _resize(world: World, kinds: Iterable[str]) -> None:
+def larger(world: World, kinds: Iterable[str]) -> None:
     """The spec wants another size of these kinds, with the same names."""
     assert isinstance(world, MemoryWorld)
     world.nodes = [
-        replace(node, request=partial(_larger, node.request)) if node.key.kind in kinds else node
+        replace(node, request=partial(_with_size, node.request)) if node.key.kind in kinds else node
         for node in world.nodes
     ]
 
 
-def _larger(request: object, known: object) -> dict[str, object]:
+def _with_size(request: object, known: object) -> dict[str, object]:
     return {**request(known), "size": 2}  # type: ignore[operator]  # a Node's request
 
 
 def _edited(life: Course, *, kinds: tuple[str, ...], back: int, deleted: bool) -> None:
     if back:
         life.roll_back(back)
-    _resize(life.world, kinds)
+    larger(life.world, kinds)
     life.deleting = life.deleting or deleted
 
 
@@ -77,7 +77,7 @@ def refused_at_first(on: Ground, kinds: tuple[str, ...] = TOKENS) -> Iterator[Ca
 def _refused(world: World, *, number: int, gap: int, kinds: tuple[str, ...]) -> Script:
     return Script(
         {number + gap: faults.AFTER},
-        {number + 1: lambda: _resize(world, kinds)},
+        {number + 1: lambda: larger(world, kinds)},
         spells=(Spell(number, 60.0, faults.QUOTA, creates),),
     )
 

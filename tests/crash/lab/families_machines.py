@@ -8,7 +8,15 @@ from dataclasses import replace
 from functools import partial
 
 from freehold.lifecycle.outcomes import Reason
-from lab import catalogue, catalogue_forgeries, catalogue_more, catalogue_restores, catalogue_tokens, faults
+from lab import (
+    catalogue,
+    catalogue_forgeries,
+    catalogue_more,
+    catalogue_restores,
+    catalogue_tokens,
+    expiring_tokens,
+    faults,
+)
 from lab.catalogue import Families, Ground
 from lab.catalogue_outages import creates
 from lab.cloud import ReadLags
@@ -130,6 +138,7 @@ FAMILIES: Families = {
     "stranger copies our tags, of what its create does not prove": _copied_pools,
     "our machine deleted": _made_once,
     "a secret is renewed or deleted": _secret_changes,
+    **expiring_tokens.FAMILIES,
     "forged seals": lambda: catalogue_forgeries.seals(MACHINES),
     "forged seals beside a restored journal": lambda: catalogue_forgeries.seals_and_restore(MACHINES),
     "a spy who knows the nonce": lambda: catalogue_forgeries.spies(MACHINES),
@@ -137,4 +146,5 @@ FAMILIES: Families = {
 NAMED: Mapping[str, Named] = {
     "stranger and crash at different calls": Named(1, 2),
     "our tags stripped": Named(2, 13),
+    **expiring_tokens.NAMED,
 }

@@ -297,7 +297,28 @@ MACHINE_MUTATIONS = (
         "a create is sent for ever under a token that the cloud has bound to a refused one",
         "a quota of the cloud uses up tokens",
     ),
+    _of_creates("phases/intents", "an expired token makes a second resource", "down for as long as a token lives"),
+    _of_creates(
+        "phases/intents",
+        "a token counts as fresh when our clock has gone back, and makes a second resource",
+        "down for as long as a token lives, and the clock is put back",
+    ),
+    _of_creates(
+        "phases/intents",
+        "a token that is bound to other credentials makes a second resource",
+        "other credentials than the token's",
+    ),
+    _of_creates(
+        "phases/intents",
+        "what a token made with another request is forgotten when the token expires, and made again",
+        "the token of another request, refused at first, where only its token finds it",
+    ),
+    _of_creates(
+        "kinds",
+        "a restored journal makes a second resource under an earlier token, and nothing tells them apart",
+        "the token of another request, refused at first, where only its token finds it",
+    ),
     _of_creates("phases/reveal", "the value of a secret is in the journal", "crash before and after each call"),
     _of_creates("phases/intents", "a repeat is sent with a reference in place of the value", "single faults"),
 )
-"""Those of creates, which families on :mod:`lab.machines` must cover."""
+"""Those of creates, which families on :mod:`lab.machines` and :mod:`lab.expiring_tokens` must cover."""
