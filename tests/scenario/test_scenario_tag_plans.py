@@ -10,7 +10,8 @@ import pytest
 import yaml
 from test_scenario_metadata_providers import Both
 
-from freehold.kube.resources import Json, Key
+from freehold.kube import errors as kube
+from freehold.kube.resources import Json, Key, Resource
 from freehold.lifecycle.errors import CloudError, Throttled
 from freehold.lifecycle.port import Effect
 from freehold.operator.audit import Changes
@@ -34,11 +35,13 @@ async def planned(lab: Lab, *wanted: Json) -> TagPlan:
 
 
 async def plans(lab: Lab, *names: str, wanted: Sequence[Json] = ()) -> dict[str, TagPlan]:
-    means = PlanMeans(
-        await StoredObjects.read(lab.objects, wanted), lab, lab.clock, lab.rings.ring, (PLACE, "freehold-tags"),
-        (REGION,), lab.configuration,
-    )  # fmt: skip
+    means = means_of(lab, await StoredObjects.read(lab.objects, wanted))
     return dict(zip(names, await means.plans([Key(NAMESPACE, name) for name in names]), strict=True))
+
+
+def means_of(lab: Lab, objects: StoredObjects) -> PlanMeans:
+    record = (PLACE, "freehold-tags")
+    return PlanMeans(objects, lab, lab.clock, lab.rings.ring, record, (REGION,), lab.configuration)
 
 
 async def split(lab: Lab, parts: str, number: int, **theirs: str) -> None:
@@ -178,6 +181,41 @@ async def test_several_cloud_metadata_within_the_limit_wait_for_nobody(number: i
     lab = Lab(approve_above=3)
     await split(lab, "ab", number, **theirs)
     assert [each.digest for each in (await plans(lab, "a", "b")).values()] == ["", ""]
+
+
+@pytest.mark.parametrize("approve_above", [100, 1], ids=["nothing to overwrite", "enough by itself"])
+async def test_others_are_planned_only_where_their_number_decides(approve_above: int) -> None:
+    """A plan is asked for often, and another one's pass costs the reads of that one."""
+    lab = Lab(approve_above=approve_above)
+    await split(lab, "abc", 2, **({"env": "theirs"} if approve_above == 1 else {}))
+
+    async def reads(name: str) -> list[str]:
+        lab.port.calls.clear()
+        await plans(lab, name)
+        return [call.operation for call in lab.port.calls]
+
+    await reads("a")
+    beside = await reads("a")
+    for name in "bc":
+        await lab.delete("CloudMetadata", name)
+    assert beside == await reads("a")
+
+
+class Unreadable(StoredObjects):
+    """The API server does not answer when one of them is read."""
+
+    def get(self, resource: Resource, key: Key) -> Json:
+        if key.name == "b":
+            raise kube.Unavailable("the API server does not answer")
+        return super().get(resource, key)
+
+
+async def test_what_cannot_be_counted_is_said_beside_the_plan() -> None:
+    lab = Lab(approve_above=3)
+    await split(lab, "ab", 2, env="theirs")
+    (plan,) = await means_of(lab, await Unreadable.read(lab.objects, ())).plans([Key(NAMESPACE, "a")])
+    assert plan.changes and not plan.digest
+    assert any(f"what {NAMESPACE}/b would overwrite" in note and "may wait" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("theirs", [{}, {"env": "theirs"}], ids=["added", "overwritten"])

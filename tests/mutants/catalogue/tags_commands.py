@@ -41,15 +41,27 @@ MUTANTS = (
     ),
     _planning(
         "PlanMeans.plans",
-        "again = self.risks.shared()",
-        "again = frozenset[Reference]()",
+        "elif self._is_beside_others(key):",
+        "elif False:",
         "a plan that waits for a person because of others says that it does not",
     ),
     _planning(
-        "PlanMeans.plans",
-        "self._beside(keys)}",
-        "keys}",
+        "PlanMeans._ask_others",
+        "await DryPass(self).plan(other)",
+        "pass",
         "what others of the same provider would overwrite does not count",
+    ),
+    _planning(
+        "PlanMeans.plans",
+        "if why := unknown.get(key):",
+        "if why := ():",
+        "a plan that could not count all says that nothing waits",
+    ),
+    _planning(
+        "PlanMeans._undecided",
+        "if 0 < len(",
+        "if 0 <= len(",
+        "a plan that overwrites nothing costs the reads of all others",
     ),
     _planning(
         "plan_of",

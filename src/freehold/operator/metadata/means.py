@@ -124,6 +124,18 @@ def _versions(
 
 
 @dataclass(frozen=True)
+class ParsedObjects:
+    """Objects as they were parsed, as long as they have not changed: each pass asks for all."""
+
+    demands: dict[str, _Remembered] = field(default_factory=dict)
+    """By the uid of a CloudMetadata."""
+    references: dict[str, tuple[str, tuple[Reference, ...]]] = field(default_factory=dict)
+    """By the uid of a CloudMetadata: its resourceVersion, and the objects that it refers to."""
+    grants: dict[tuple[tuple[str, str], ...], Grants] = field(default_factory=dict)
+    """By what they were parsed from; the last ones only."""
+
+
+@dataclass(frozen=True)
 class Means:
     """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none.
 
@@ -145,12 +157,7 @@ class Means:
     """Told what each pass of a CloudMetadata came to."""
     risks: Risks = field(default_factory=Risks)
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
-    remembered: dict[str, _Remembered] = field(default_factory=dict)
-    """By the uid of a CloudMetadata."""
-    references: dict[str, tuple[str, tuple[Reference, ...]]] = field(default_factory=dict)
-    """By the uid of a CloudMetadata: its resourceVersion, and the objects that it refers to."""
-    parsed_grants: dict[tuple[tuple[str, str], ...], Grants] = field(default_factory=dict)
-    """By what they were parsed from; the last ones only."""
+    parsed: ParsedObjects = field(default_factory=ParsedObjects)
 
     def alone(self, reference: Reference) -> asyncio.Lock:
         """Held while tags are written or removed for a provider's object.
@@ -179,18 +186,18 @@ class Means:
         if stored is None:
             return None
         versions = tuple((str(each["metadata"]["uid"]), str(each["metadata"]["resourceVersion"])) for each in stored)
-        if versions not in self.parsed_grants:
-            self.parsed_grants.clear()
-            self.parsed_grants[versions] = grants_of(stored)
-        return self.parsed_grants[versions]
+        if versions not in self.parsed.grants:
+            self.parsed.grants.clear()
+            self.parsed.grants[versions] = grants_of(stored)
+        return self.parsed.grants[versions]
 
     def refers_to(self, cloud: Json, reference: Reference) -> bool:
         uid, version = str(cloud["metadata"]["uid"]), str(cloud["metadata"].get("resourceVersion", ""))
-        known, found = self.references.get(uid, ("", ()))
+        known, found = self.parsed.references.get(uid, ("", ()))
         if known != version or not version:
             parsed = references_of(cloud)
             found = () if isinstance(parsed, Refused) else parsed
-            self.references[uid] = version, found
+            self.parsed.references[uid] = version, found
         return reference in found
 
     def demand(
@@ -211,9 +218,9 @@ class Means:
         """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
         known = {each.reference: each for each in self.stored.providers() or ()} | {newest.reference: newest}
         there = {each["metadata"]["uid"] for each in self.stored.clouds()}
-        for old in (self.remembered.keys() | self.references.keys()) - there:
-            self.remembered.pop(old, None)
-            self.references.pop(old, None)
+        for old in (self.parsed.demands.keys() | self.parsed.references.keys()) - there:
+            self.parsed.demands.pop(old, None)
+            self.parsed.references.pop(old, None)
         return [each for cloud in self.stored.clouds() for each in self._demands_of(cloud, known, ring, grants)]
 
     def _demands_of(
@@ -221,7 +228,7 @@ class Means:
     ) -> Sequence[Demand]:
         """Read anew only where one of the objects, the ring or the grants have changed: each pass asks for all."""
         uid = cloud["metadata"]["uid"]
-        before = self.remembered.get(uid)
+        before = self.parsed.demands.get(uid)
         if before is not None and before.of == _versions(cloud, before.references, known, ring, grants):
             return before.demands
         references = references_of(cloud)
@@ -230,7 +237,7 @@ class Means:
         asked = [self.demand(cloud, each, known.get(each), ring, grants) for each in references]
         demands = tuple(each for each in asked if isinstance(each, Demand))
         versions = _versions(cloud, references, known, ring, grants)
-        self.remembered[uid] = _Remembered(versions, references, demands)
+        self.parsed.demands[uid] = _Remembered(versions, references, demands)
         return demands
 
     async def load(self, provider: Provider, ring: KeyRing) -> StoredRecord:

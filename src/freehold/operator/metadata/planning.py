@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
 from freehold.kube import errors as kube
@@ -26,7 +26,7 @@ from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.controller import GRANTS, tag_accounts
-from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
+from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, ParsedObjects
 from freehold.operator.metadata.observer import Outcomes
 from freehold.operator.metadata.places import TagAccounts, TagPlace
 from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
@@ -36,7 +36,7 @@ from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
-from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
 from freehold.reconcilers.metadata.status import kinds_unmatched, left_of
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
@@ -83,7 +83,7 @@ class StoredObjects:
         self._stored = stored
 
     @classmethod
-    async def read(cls, client: Reader, wanted: Iterable[Json]) -> StoredObjects:
+    async def read(cls, client: Reader, wanted: Iterable[Json]) -> Self:
         found: dict[Resource, dict[Key, Json]] = {}
         for resource in KINDS:
             rows = await _listed(client, resource)
@@ -141,7 +141,7 @@ def _as_stored(obj: Json) -> Json:
 
 
 class _DryObjects:
-    """The client of one dry pass: what it writes stays here, and only this pass reads it."""
+    """The client of one dry pass: what it writes is laid over what is stored, and only this pass reads it."""
 
     def __init__(self, stored: StoredObjects) -> None:
         self._stored = stored
@@ -155,7 +155,12 @@ class _DryObjects:
         return deepcopy(found)
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
-        return await self._stored.client.list(resource, namespace, label_selector=label_selector)
+        found = await self._stored.client.list(resource, namespace, label_selector=label_selector)
+        rows = {key_of(row): row for row in found.items}
+        for (kind, key), obj in self._written.items():
+            if kind == resource and namespace in ("", key.namespace) and _has_labels(obj, label_selector):
+                rows[key] = deepcopy(obj)
+        return replace(found, items=list(rows.values()))
 
     async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json:
         return self._keep(resource, patched(await self.get(resource, key), body))
@@ -169,6 +174,14 @@ class _DryObjects:
     def _keep(self, resource: Resource, obj: Json) -> Json:
         self._written[resource, key_of(obj)] = obj
         return deepcopy(obj)
+
+
+def _has_labels(obj: Json, selector: str) -> bool:
+    """``selector``: equalities with commas between them."""
+    labels = obj["metadata"].get("labels") or {}
+    return all(
+        labels.get(name) == value for name, _, value in (each.partition("=") for each in selector.split(",")) if name
+    )
 
 
 class _Recording(WrappedPlace):
@@ -187,7 +200,8 @@ class _Recording(WrappedPlace):
 class PlanMeans:
     """What the plans of several objects share. ``record``: namespace and name of the record of what was written.
 
-    ``regions`` are those of objects that name none. ``risks``: what each would overwrite or remove.
+    ``regions`` are those of objects that name none. ``risks``: what each would overwrite or remove. ``parsed``: what
+    they were parsed to, which each pass asks of all.
     """
 
     objects: StoredObjects
@@ -198,27 +212,57 @@ class PlanMeans:
     regions: tuple[str, ...] = ()
     configuration: Configuration = field(default_factory=Configuration)
     risks: Risks = field(default_factory=lambda: Risks(waits=False))
+    parsed: ParsedObjects = field(default_factory=ParsedObjects)
 
     async def plans(self, keys: Sequence[Key]) -> list[TagPlan]:
-        """One of each. Raises KubeError.
+        """One of each. Raises KubeError."""
+        found = {key: await DryPass(self).plan(key) for key in keys}
+        unknown = await self._ask_others(keys)
+        for key in keys:
+            if why := unknown.get(key):
+                found[key] = replace(found[key], notes=(*found[key].notes, *why))
+            elif self._is_beside_others(key):
+                found[key] = await DryPass(self).plan(key)
+        return [found[key] for key in keys]
 
-        The limit above which a person must approve counts what all CloudMetadata of a provider's object come to: those
-        beside ``keys`` are planned too, and again what shares a provider with another one that has such a risk.
+    async def _ask_others(self, keys: Sequence[Key]) -> Mapping[Key, Sequence[str]]:
+        """Plan what else counts against the limit above which a person must approve; why it is not known, by key.
+
+        The limit counts all CloudMetadata of a provider's object together. Others are asked only where a plan of
+        ``keys`` overwrites or removes something, and does not reach the limit by itself.
         """
-        first = {key: await DryPass(self).plan(key) for key in self._beside(keys)}
-        again = self.risks.shared()
-        return [await DryPass(self).plan(key) if self._refers(key, again) else first[key] for key in keys]
+        unknown: dict[Key, list[str]] = {}
+        for key in keys:
+            for reference in self._undecided(key):
+                for other in self._others(reference, keys):
+                    try:
+                        await DryPass(self).plan(other)
+                    except kube.KubeError as error:
+                        why = f"what {other} would overwrite for {reference} is not known, so more may wait: {error}"
+                        unknown.setdefault(key, []).append(why)
+        return unknown
 
-    def _beside(self, keys: Sequence[Key]) -> list[Key]:
-        """``keys``, and every other CloudMetadata that refers to what one of them refers to."""
-        named = {each for key in keys for each in self._references(key)}
+    def _undecided(self, key: Key) -> list[Reference]:
+        """The providers' objects for which it overwrites or removes something, on no more resources than the limit."""
+        most, uid = self.configuration.approve_above, self._uid(key)
+        return [each for each in self._references(key) if 0 < len(self.risks.of(each, uid)) <= most]
+
+    def _is_beside_others(self, key: Key) -> bool:
+        return not self.risks.shared().isdisjoint(self._undecided(key))
+
+    def _others(self, reference: Reference, but: Collection[Key]) -> list[Key]:
+        """Every other CloudMetadata of the provider's object that has not been planned yet."""
         return [
-            *keys,
-            *(key for key in map(key_of, self.objects.clouds()) if key not in keys and self._refers(key, named)),
+            key_of(each)
+            for each in self.objects.clouds()
+            if "deletionTimestamp" not in each["metadata"]
+            and key_of(each) not in but
+            and refers_to(each, reference)
+            and not self.risks.has_told(reference, str(each["metadata"]["uid"]))
         ]
 
-    def _refers(self, key: Key, references: Collection[Reference]) -> bool:
-        return not set(references).isdisjoint(self._references(key))
+    def _uid(self, key: Key) -> str:
+        return str(self.objects.get(CLOUD_METADATAS, key)["metadata"]["uid"])
 
     def _references(self, key: Key) -> tuple[Reference, ...]:
         try:
@@ -234,6 +278,7 @@ class DryPass:
     def __init__(self, means: PlanMeans) -> None:
         self._sent: list[Batch] = []
         self._outcomes: Outcomes | None = None
+        self._objects = means.objects
         dry = _DryObjects(means.objects)
         self._reconciler = MetadataReconciler(
             Means(
@@ -249,16 +294,26 @@ class DryPass:
                 configuration=means.configuration,
                 observe=self._observe,
                 risks=means.risks,
+                parsed=means.parsed,
             )
         )
 
     def _observe(self, key: Key, outcomes: Outcomes | None) -> None:
         self._outcomes = outcomes
 
+    def _goes(self, key: Key) -> bool:
+        try:
+            return "deletionTimestamp" in self._objects.get(CLOUD_METADATAS, key)["metadata"]
+        except kube.NotFound:
+            return True
+
     async def plan(self, key: Key) -> TagPlan:
+        """Raises KubeError."""
         await self._reconciler.reconcile(key)
-        if self._outcomes is None:
+        if self._outcomes is None and self._goes(key):
             return TagPlan(str(key), notes=("it is being deleted: its tags stay as they are",))
+        if self._outcomes is None:
+            return TagPlan(str(key), unanswered=("the objects have changed while they were read",))
         return plan_of(str(key), self._outcomes, self._sent)
 
 

@@ -37,6 +37,13 @@ class Risks:
                 return None
         return found
 
+    def of(self, reference: Reference, uid: str) -> frozenset[str]:
+        """What the CloudMetadata of this uid would overwrite or remove for it, as far as it has looked."""
+        return self._told.get(reference, {}).get(uid, (None, frozenset[str]()))[1]
+
+    def has_told(self, reference: Reference, uid: str) -> bool:
+        return uid in self._told.get(reference, {})
+
     def shared(self) -> frozenset[Reference]:
         """Providers' objects for which more than one of them would overwrite or remove something."""
         return frozenset(
