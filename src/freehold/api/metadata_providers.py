@@ -7,6 +7,7 @@ too, of objects that are stored already, with the key. Source: docs/reference/me
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -34,18 +35,41 @@ PROTECTED: Final = tuple(
     )
     for field, key in (("resourcetags", "each"), ("tagkeys", "each"), ("exactTags", "each.key"))
 )
+
+
+def _aws_legal(text: str) -> str:
+    return f"!{text}.matches(r'{patterns.AWS_ILLEGAL}')"
+
+
+def _ibm_legal(text: str) -> str:
+    return f"{text}.matches('^[A-Za-z0-9 _.-]+$')"
+
+
+def _no_outer_space(text: str) -> str:
+    return f"!{text}.matches('^ | $')"
+
+
+def _listed(key: Callable[[str], str], value: Callable[[str], str], sentence: str) -> tuple[Rule, ...]:
+    """What holds for ``resourcetags``, of the two other lists: expressions about the text of a key and of a value."""
+    exact = f"{key('each.key')} && (!has(each.value) || each.value == '' || {value('each.value')})"
+    return (
+        Rule(f"!has(self.tagkeys) || self.tagkeys.all(each, {key('each')})", sentence, field=".tagkeys"),
+        Rule(f"!has(self.exactTags) || self.exactTags.all(each, {exact})", sentence, field=".exactTags"),
+    )
+
+
 _KNOWN_OPCODE: Final = Rule(
     "self.opcode.lowerAscii() in ['add', 'update', 'delete']",
     sentences.UNKNOWN_OPCODE,
-    lambda spec: spec.opcode.lower() in ("add", "update", "delete"),
     field=".opcode",
 )
 AWS_RULES: Final = (
     _KNOWN_OPCODE,
     *PROTECTED,
+    *_listed(_aws_legal, _aws_legal, sentences.AWS_CHARACTER),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, "
-        f"!key.matches(r'{patterns.AWS_ILLEGAL}') && !self.resourcetags[key].matches(r'{patterns.AWS_ILLEGAL}'))",
+        f"{_aws_legal('key')} && {_aws_legal('self.resourcetags[key]')})",
         sentences.AWS_CHARACTER,
         field=".resourcetags",
     ),
@@ -57,19 +81,20 @@ AWS_RULES: Final = (
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, size(key) >= 1 && size(key) <= 128)",
         sentences.AWS_KEY_LENGTH,
-        lambda spec: all(1 <= len(key) <= 128 for key in spec.resourcetags or {}),
         field=".resourcetags",
     ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^[aA][wW][sS]:'))",
         sentences.AWS_RESERVED_KEY,
-        lambda spec: not any(key.lower().startswith("aws:") for key in spec.resourcetags or {}),
         field=".resourcetags",
     ),
 )
 IBM_RULES: Final = (
     _KNOWN_OPCODE,
     *PROTECTED,
+    *_listed(_ibm_legal, lambda text: "true", sentences.IBM_TAG),
+    *_listed(lambda text: "true", lambda text: f"{text}.matches('{patterns.TAG_VALUE}')", sentences.IBM_VALUE)[1:],
+    *_listed(_no_outer_space, _no_outer_space, sentences.IBM_OUTER_SPACE),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(one, self.resourcetags.all(two, "
         "one == two || one.lowerAscii() != two.lowerAscii()))",
@@ -77,29 +102,18 @@ IBM_RULES: Final = (
         field=".resourcetags",
     ),
     Rule(
-        "!has(self.resourcetags) || self.resourcetags.all(key, key.matches('^[A-Za-z0-9 _.-]+$')"
+        f"!has(self.resourcetags) || self.resourcetags.all(key, {_ibm_legal('key')}"
         " && size(key) + size(self.resourcetags[key]) <= (self.resourcetags[key] == '' ? 128 : 127))",
         sentences.IBM_TAG,
-        lambda spec: all(_is_ibm_tag(key, value) for key, value in (spec.resourcetags or {}).items()),
         field=".resourcetags",
     ),
     Rule(
-        "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^ | $')"
-        " && !self.resourcetags[key].matches('^ | $'))",
+        f"!has(self.resourcetags) || self.resourcetags.all(key, {_no_outer_space('key')}"
+        f" && {_no_outer_space('self.resourcetags[key]')})",
         sentences.IBM_OUTER_SPACE,
-        lambda spec: not any(_has_outer_space(each) for pair in (spec.resourcetags or {}).items() for each in pair),
         field=".resourcetags",
     ),
 )
-
-
-def _has_outer_space(text: str) -> bool:
-    return text.startswith(" ") or text.endswith(" ")
-
-
-def _is_ibm_tag(key: str, value: str) -> bool:
-    legal = bool(key) and all(each.isascii() and (each.isalnum() or each in " _.-") for each in key)
-    return legal and len(f"{key}:{value}" if value else key) <= 128
 
 
 class ExactTag(ApiModel):

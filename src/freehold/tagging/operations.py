@@ -7,7 +7,7 @@ as the object says so, and their order means nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from freehold.api.tag_sentences import UNKNOWN_OPCODE
@@ -64,10 +64,21 @@ class Agreement(StrEnum):
 
 @dataclass(frozen=True)
 class Operation:
-    """One opcode with its tags."""
+    """One opcode with its tags.
+
+    ``at``: where it is in the spec, like ``.operations[0]``, empty for the spec's own; ``listed``: the field of each
+    key that is not in ``resourcetags``.
+    """
 
     opcode: Opcode
     tags: Mapping[str, str | None]
+    at: str = field(default="", compare=False)
+    listed: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def path(self, key: str) -> str:
+        """Of the field that has the key, below the spec."""
+        listed = self.listed.get(key)
+        return f"{self.at}.{listed}" if listed else f"{self.at}.resourcetags[{key!r}]"
 
     @property
     def wants(self) -> Mapping[str, Want]:
@@ -75,7 +86,11 @@ class Operation:
 
 
 def operation(
-    opcode: Opcode, tags: Mapping[str, str], keys: Collection[str] = (), exact: Mapping[str, str] | None = None
+    opcode: Opcode,
+    tags: Mapping[str, str],
+    keys: Collection[str] = (),
+    exact: Mapping[str, str] | None = None,
+    at: str = "",
 ) -> Operation:
     """From ``resourcetags``, ``tagkeys`` and ``exactTags`` of a spec.
 
@@ -83,9 +98,10 @@ def operation(
     (docs/reference/metadata-compat.md A15).
     """
     if opcode is not Opcode.DELETE:
-        return Operation(opcode, dict(tags))
+        return Operation(opcode, dict(tags), at)
     any_value: dict[str, str | None] = {key: value or None for key, value in tags.items()}
-    return Operation(opcode, any_value | dict.fromkeys(keys) | dict(exact or {}))
+    listed = dict.fromkeys(keys, "tagkeys") | dict.fromkeys(exact or (), "exactTags")
+    return Operation(opcode, any_value | dict.fromkeys(keys) | dict(exact or {}), at, listed)
 
 
 Wants = Mapping[str, Want]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,16 +41,13 @@ class Problem:
 def problems(
     cloud: Cloud, operations: Sequence[Operation], classifiers: Classifiers | None, path: str
 ) -> tuple[Problem, ...]:
-    """``path``: of the operations; ``classifiers``: None where the object does not name them itself."""
-    found: list[Problem] = []
-    for number, operation in enumerate(operations):
-        at = f"{path}[{number}]" if len(operations) > 1 else path
-        found += _of_operation(cloud, operation, f"{at}.resourcetags")
+    """``path``: of the spec; ``classifiers``: None where the object does not name them itself."""
+    found = [problem for operation in operations for problem in _of_operation(cloud, operation, path)]
     keys = [key for operation in operations for key in operation.tags]
     present = {key for each in operations if each.opcode is not Opcode.DELETE for key in each.tags}
     if len(present) > MOST_TAGS:
         found.append(Problem(path, f"there are {len(present)} tags, and a resource can have {MOST_TAGS}: remove some"))
-    found += _twins(cloud, keys, path)
+    found += _twins(cloud, {key: f"{path}{each.path(key)}" for each in operations for key in each.tags})
     if isinstance(merged := merge(cloud, operations), Contradictions):
         found.append(Problem(path, merged.message))
     for key in changed_classifiers(cloud, classifiers, keys) if classifiers else ():
@@ -61,10 +58,11 @@ def problems(
 
 def _of_operation(cloud: Cloud, operation: Operation, path: str) -> Iterator[Problem]:
     for key, value in sorted(operation.tags.items()):
+        at = f"{path}{operation.path(key)}"
         if access(cloud, key, IgnoreList(prefixes=())) is Access.PROTECTED:
-            yield Problem(f"{path}[{key!r}]", f"{sentences.PROTECTED_KEY} ({_shown(key)})")
+            yield Problem(at, f"{sentences.PROTECTED_KEY} ({_shown(key)})")
         complaints = _aws(key, value or "") if cloud is Cloud.AWS else _ibm(key, value or "")
-        yield from (Problem(f"{path}[{key!r}]", message) for message in complaints)
+        yield from (Problem(at, message) for message in complaints)
 
 
 def _aws(key: str, value: str) -> Iterator[str]:
@@ -103,17 +101,16 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
-def _twins(cloud: Cloud, keys: Iterable[str], path: str) -> Iterator[Problem]:
-    """Different keys that a person, or the cloud, takes for the same."""
-    found = list(dict.fromkeys(keys))
-    yield from _same_under(found, lambda key: unicodedata.normalize("NFC", key), path, _LOOK_ALIKE)
+def _twins(cloud: Cloud, paths: Mapping[str, str]) -> Iterator[Problem]:
+    """Different keys that a person, or the cloud, takes for the same. ``paths``: of the field, by key."""
+    yield from _same_under(paths, lambda key: unicodedata.normalize("NFC", key), _LOOK_ALIKE)
     if cloud is Cloud.IBM:
-        yield from _same_under(found, str.lower, path, sentences.IBM_CASE_TWINS)
+        yield from _same_under(paths, str.lower, sentences.IBM_CASE_TWINS)
 
 
-def _same_under(keys: Sequence[str], fold: Callable[[str], str], path: str, sentence: str) -> Iterator[Problem]:
+def _same_under(paths: Mapping[str, str], fold: Callable[[str], str], sentence: str) -> Iterator[Problem]:
     first: dict[str, str] = {}
-    for key in keys:
+    for key, path in paths.items():
         other = first.setdefault(fold(key), key)
         if other != key:
             yield Problem(path, f"{sentence} ({other!a} and {key!a})")

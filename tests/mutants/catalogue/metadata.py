@@ -600,7 +600,7 @@ MUTANTS = (
     Mutant(
         "reconcilers/metadata/demand.py",
         "_operations",
-        "if given and opcode is not Opcode.DELETE:",
+        "if keys and opcode is not Opcode.DELETE:",
         "if False:",
         "what is listed for deletion is ignored without a word where the opcode is another",
     ),

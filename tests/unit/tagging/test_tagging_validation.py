@@ -116,8 +116,9 @@ def test_a18_contradicting_operations_are_refused_with_their_keys() -> None:
 
 
 def test_operations_of_a_list_are_told_apart_by_their_place() -> None:
-    [problem] = complaints(AWS, update(a="1"), update(**{"a,b": "1"}))
-    assert problem.path == "spec[1].resourcetags['a,b']"
+    second = operation(Opcode.UPDATE, {"a,b": "1"}, at=".operations[0]")
+    [problem] = complaints(AWS, update(a="1"), second)
+    assert problem.path == "spec.operations[0].resourcetags['a,b']"
 
 
 def test_a_message_shows_no_endless_key() -> None:

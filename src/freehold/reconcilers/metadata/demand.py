@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from freehold.api.metadata import CloudMetadataSpec
-from freehold.api.metadata_providers import AWSMetadataSpec, IBMMetadataSpec
+from freehold.api.metadata_providers import AWSMetadataSpec, AWSOperation, IBMMetadataSpec, IBMOperation
 from freehold.api.parse import InvalidObject, parse
 from freehold.reconcilers.metadata.references import Json, NotValid, Provider, Reference, Refused, spec_of
 from freehold.tagging import sync_period
@@ -182,14 +182,18 @@ def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
 
 def _operations(tags: ProviderSpec, reference: str) -> Iterator[Operation]:
     """The spec's own, and those of its list (docs/reference/metadata-compat.md A3, A15, A18)."""
-    own = [tags] if tags.resourcetags or tags.tagkeys or tags.exact_tags or not tags.operations else []
-    for each in (*own, *tags.operations):
+    given: dict[str, AWSOperation | IBMOperation] = {}
+    if tags.resourcetags or tags.tagkeys or tags.exact_tags or not tags.operations:
+        given[""] = tags
+    listed: Sequence[AWSOperation | IBMOperation] = tags.operations
+    given |= {f".operations[{number}]": each for number, each in enumerate(listed)}
+    for at, each in given.items():
         opcode = parse_opcode(each.opcode)
         if isinstance(opcode, UnknownOpcode):
-            raise NotValid("InvalidTags", f"{reference} spec.opcode: {opcode.message}", reference)
-        for listed, given in (("tagkeys", each.tagkeys), ("exactTags", each.exact_tags)):
-            if given and opcode is not Opcode.DELETE:
-                message = f"{reference} spec.{listed}: what is listed here is deleted, and the opcode is {opcode}"
+            raise NotValid("InvalidTags", f"{reference} spec{at}.opcode: {opcode.message}", reference)
+        for name, keys in (("tagkeys", each.tagkeys), ("exactTags", each.exact_tags)):
+            if keys and opcode is not Opcode.DELETE:
+                message = f"{reference} spec{at}.{name}: what is listed here is deleted, and the opcode is {opcode}"
                 raise NotValid("InvalidTags", message, reference)
         exact = {tag.key: tag.value for tag in each.exact_tags}
-        yield operation(opcode, each.resourcetags or {}, each.tagkeys, exact)
+        yield operation(opcode, each.resourcetags or {}, each.tagkeys, exact, at)
