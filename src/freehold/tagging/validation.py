@@ -15,7 +15,7 @@ from typing import Final
 from freehold.api import tag_sentences as sentences
 from freehold.tagging.classifiers import Classifiers, changed_classifiers
 from freehold.tagging.operations import Contradictions, Opcode, Operation, merge
-from freehold.tagging.protected import Access, IgnoreList, access
+from freehold.tagging.protected import Access, IgnoreList, access, is_reserved
 from freehold.tagging.resources import Cloud, ibm_tag_name
 
 LONGEST_KEY: Final = 128
@@ -73,6 +73,8 @@ def _aws(key: str, value: str) -> Iterator[str]:
     for word, text in (("key", key), ("value", value)):
         if bad := next((each for each in text if not _aws_legal(each)), ""):
             yield f"{sentences.AWS_CHARACTER} (the {word} {_shown(text)} has {bad!r})"
+    if is_reserved(key) is Access.PROTECTED:
+        yield f"{sentences.AWS_RESERVED_KEY} ({_shown(key)})"
     if value.lower().startswith("aws:"):
         yield f"{sentences.AWS_RESERVED_VALUE} ({_shown(value)})"
 

@@ -165,6 +165,7 @@ BY_THE_CONTROLLER_TOO: dict[str, tuple[str, dict[str, str], str]] = {
     "the EKS prefix": ("AWSMetadata", {"eks:cluster-name": "x"}, sentences.PROTECTED_KEY),
     "a mark from before keys had domains": ("AWSMetadata", {"KubernetesCluster": "x"}, sentences.PROTECTED_KEY),
     "a mark on IBM Cloud": ("IBMMetadata", {"powervs.cluster.x-k8s.io.owner": "x"}, sentences.PROTECTED_KEY),
+    "a reserved key": ("AWSMetadata", {"Aws:k": "x"}, sentences.AWS_RESERVED_KEY),
     "no key": ("AWSMetadata", {"": "x"}, sentences.AWS_KEY_LENGTH),
     "a long key": ("AWSMetadata", {"k" * 129: "x"}, sentences.AWS_KEY_LENGTH),
     "a character in a key": ("AWSMetadata", {"a#b": "x"}, sentences.AWS_CHARACTER),
