@@ -85,7 +85,7 @@ class Kind:
     token_binds: frozenset[TokenBinding] = frozenset({TokenBinding.PARAMETERS})
     """What must be the same in a request that repeats a token."""
     answers_existing: bool = False
-    """Its create answers with what has the name already, whoever made it: the reply counts only with our birth mark."""
+    """Its create answers with what has the name, also a stranger's: the reply counts only with our birth mark."""
     once: bool = False
     """What has gone is not made again by itself (a machine was more than its request): a person decides."""
     nameless: bool = False
