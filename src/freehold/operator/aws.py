@@ -40,12 +40,9 @@ from freehold.operator.aws_identities import (
     reference_of,
 )
 from freehold.operator.limits import Bucket, Limits
-from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
+from freehold.operator.ports import THREADS, ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.adapter import Adapter
-
-THREADS = 16
-"""SDK calls in flight, of all accounts; more objects than this wait their turn."""
 
 _NO_PLACE = "no region of AWS is known here: give it with --region, or set AWS_REGION"
 _NO_REGION = "it is missing; give the AWS region, for example eu-central-1"

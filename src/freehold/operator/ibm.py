@@ -28,15 +28,12 @@ from freehold.lifecycle.resources import NodeKey, Observed, Ref, State
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits
-from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
+from freehold.operator.ports import THREADS, ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs.existing import ById, IdLookup
 from freehold.reconcilers.powervs.facts import PowerZone
 from freehold.reconcilers.powervs.keys import BALANCER_KIND, SUBNET_KIND, WORKSPACE
-
-THREADS = 16
-"""SDK calls in flight; more objects than this wait their turn."""
 
 
 class IbmAccount(ServedAccount):

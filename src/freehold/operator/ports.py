@@ -25,6 +25,10 @@ STALE_WRITE = 30.0
 """Wall seconds after which a write that is still queued is not sent any more. What it was decided on is old: the
 marks that allow a delete, or, for a create, the time in which another process takes it to have had its effect."""
 
+THREADS = 32
+"""SDK calls in flight, of all accounts of a cloud; more objects than this wait their turn. A thread begins only when
+all others have a call."""
+
 PATIENCE = 60.0
 """Wall seconds for which a read that is refused for rate is sent again, before its pass is told."""
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from freehold.lifecycle.errors import CloudError, NotFound, Retryable, Throttled, Unknown
-from freehold.tagging.batches import Batch
+from freehold.tagging.batches import Batch, Verb
+from freehold.tagging.resources import Resource, canonical
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class SendAgain:
 
 @dataclass(frozen=True)
 class ReadFirst:
-    """The call may have had its effect: the targets are read and planned again before anything is sent."""
+    """The call may have had its effect: the targets are read, and without one planned again before anything is sent."""
 
     targets: tuple[str, ...]
 
@@ -72,6 +73,22 @@ def after_partial_failure(batch: Batch, errors: Mapping[str, CloudError]) -> tup
     if unknown:
         steps.append(ReadFirst(unknown))
     return tuple(steps)
+
+
+def took_effect(batch: Batch, resource: Resource) -> bool:
+    """Whether the resource, as it was read, is as the call leaves it."""
+    there = resource.tags
+    for key, value in ((canonical(resource.cloud, key), value) for key, value in batch.tags):
+        spelled = canonical(resource.cloud, value or "")
+        if batch.verb is Verb.DETACH:
+            right = spelled not in there.get(key, ())
+        elif batch.verb.removes:
+            right = key not in there
+        else:
+            right = spelled in there.get(key, ()) and (batch.verb is Verb.ATTACH or len(there[key]) == 1)
+        if not right:
+            return False
+    return True
 
 
 def _final(errors: Mapping[str, CloudError]) -> Iterator[Step]:

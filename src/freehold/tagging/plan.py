@@ -65,7 +65,7 @@ class ResourcePlan:
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict.CHANGES if self.delta != Delta() else Verdict.NOTHING_TO_DO
+        return Verdict.CHANGES if self.delta.removals or self.delta.upserts else Verdict.NOTHING_TO_DO
 
 
 def plan_resource(

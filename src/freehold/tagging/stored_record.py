@@ -120,12 +120,15 @@ def loads(text: str) -> Shard:
 def _spelled(records: Mapping[str, Record]) -> dict[str, str]:
     """The text of each record. Few differ, and to tell that they do not is cheaper than to spell each of them."""
     texts: dict[frozenset[tuple[str, Entry]], str] = {}
+    of_object: dict[int, str] = {}
     spelled: dict[str, str] = {}
     for resource, record in records.items():
-        entries = frozenset(record.items())
-        if entries not in texts:
-            texts[entries] = _text(_row(record))
-        spelled[resource] = texts[entries]
+        if id(record) not in of_object:  # those of one plan are one object
+            entries = frozenset(record.items())
+            if entries not in texts:
+                texts[entries] = _text(_row(record))
+            of_object[id(record)] = texts[entries]
+        spelled[resource] = of_object[id(record)]
     return spelled
 
 

@@ -26,6 +26,7 @@ _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
 _trouble = partial(Mutant, "operator/metadata/trouble.py")
+_failures = partial(Mutant, "tagging/failures.py")
 _part = partial(Mutant, "tagging/part_done.py")
 _status = partial(Mutant, "reconcilers/metadata/status.py")
 _active = partial(Mutant, "reconcilers/metadata/active_list.py")
@@ -33,7 +34,7 @@ _active = partial(Mutant, "reconcilers/metadata/active_list.py")
 MUTANTS = (
     _fleet(
         "must_be_read",
-        "return plan.record_after != record",
+        "return plan.record_after != record and (cost is not ReadCost.OWN or _needs_proof(plan, record, claim))",
         "return False",
         "the record forgets a key on the word of an index that lags, and the tag stays for ever",
     ),
@@ -48,6 +49,36 @@ MUTANTS = (
         "return cost is ReadCost.OWN and any(_minds(claim, each.key) for each in plan.delta.upserts)",
         "return False",
         "add overwrites a value that is younger than the index",
+    ),
+    _fleet(
+        "_needs_proof",
+        "or forgets(record, after):",
+        "or False:",
+        "the record forgets a key of a secret on the word of an index that lags, and the tag stays for ever",
+    ),
+    _fleet(
+        "_needs_proof",
+        "return any(_minds(claim, key) for key in after if after[key] != record[key])",
+        "return False",
+        "a value that the index showed counts as ours, and somebody's is replaced though the policy is to leave it",
+    ),
+    _failures(
+        "took_effect",
+        "right = key not in there",
+        "right = True",
+        "a removal whose reply was lost counts as done, and the tag stays for ever",
+    ),
+    _failures(
+        "took_effect",
+        "right = spelled in there.get(key, ()) and (batch.verb is Verb.ATTACH or len(there[key]) == 1)",
+        "right = True",
+        "a tag whose write was lost counts as written, and the object says Ready",
+    ),
+    _writes(
+        "_Sending._read",
+        "good = {ident for ident, now in read.items() if isinstance(now, Resource) and took_effect(batch, now)}",
+        "good = set[str]()",
+        "what a lost reply was about waits for the next pass, where it is read again",
     ),
     _fleet(
         "_minds",

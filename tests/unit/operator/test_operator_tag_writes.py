@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pytest
 
-from freehold.lifecycle.errors import CloudError, Invalid
+from freehold.lifecycle.errors import CloudError, Invalid, Unknown
 from freehold.operator.metadata.writes import AT_ONCE, carry_out
 from freehold.operator.ports import together
 from freehold.tagging.batches import Batch, Verb
+from freehold.tagging.resources import Cloud, Resource, aws_tags
+
+T = TypeVar("T")
 
 ACCOUNT, REGION = "111122223333", "eu-central-1"
 
@@ -19,15 +23,16 @@ def _batch(verb: Verb, *targets: str) -> Batch:
     return Batch(verb, ACCOUNT, REGION, targets, (("env", None if verb.removes else "prod"),))
 
 
-def _none_named(error: CloudError, targets: Collection[str]) -> frozenset[str]:
-    return frozenset()
+def _resource(ident: str, tags: Mapping[str, str]) -> Resource:
+    return Resource(ident, Cloud.AWS, "ec2:volume", ACCOUNT, REGION, aws_tags(tags))
 
 
-class Cloud:
-    """Answers each call after a while, and refuses one that has a resource of ``bad``."""
+class Fleet:
+    """Answers each call after a while, and refuses one that has a resource of ``bad``. It shows ``tags``."""
 
-    def __init__(self, bad: Collection[str] = ()) -> None:
+    def __init__(self, bad: Collection[str] = (), tags: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self.bad = set(bad)
+        self.tags = tags or {}
         self.in_flight: list[Batch] = []
         self.most = 0
         self.done: list[tuple[Verb, tuple[str, ...]]] = []
@@ -45,12 +50,21 @@ class Cloud:
         self.done.append((batch.verb, batch.targets))
         return {}
 
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+        return {ident: _resource(ident, self.tags.get(ident, {})) for ident in ids}
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await together(work)
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        return frozenset()
+
 
 async def test_calls_for_different_resources_are_in_flight_together() -> None:
     """A reply that is lost is waited for for ten seconds: the others do not wait with it."""
-    cloud = Cloud()
+    cloud = Fleet()
     batches = [_batch(Verb.TAG_RESOURCES, f"arn-{number}") for number in range(5 * AT_ONCE)]
-    written = await carry_out(batches, cloud.send, _none_named, lambda: True, together)
+    written = await carry_out(batches, cloud, lambda: True)
     assert cloud.most == AT_ONCE
     assert written.calls == len(cloud.done) == len(batches)
 
@@ -58,11 +72,11 @@ async def test_calls_for_different_resources_are_in_flight_together() -> None:
 async def test_what_is_removed_from_a_resource_goes_before_what_is_added() -> None:
     """It may have as many tags as the cloud allows. A refused removal goes again in halves, still before the addition;
     a resource of which one call failed gets no other one."""
-    cloud = Cloud(bad=["arn-1"])
+    cloud = Fleet(bad=["arn-1"])
     pairs = [(f"arn-{number}", f"arn-{number + 1}") for number in range(0, 20, 2)]
     removals = [_batch(Verb.UNTAG_RESOURCES, *pair) for pair in pairs]
     additions = [_batch(Verb.TAG_RESOURCES, *pair) for pair in reversed(pairs)]
-    written = await carry_out([*removals, *additions], cloud.send, _none_named, lambda: True, together)
+    written = await carry_out([*removals, *additions], cloud, lambda: True)
     assert written.failed.keys() == {"arn-1"}
     for number in (0, *range(2, 20)):
         verbs = [verb for verb, targets in cloud.done if f"arn-{number}" in targets]
@@ -71,26 +85,45 @@ async def test_what_is_removed_from_a_resource_goes_before_what_is_added() -> No
 
 
 async def test_a_call_does_not_overtake_one_that_waits_for_another_resource() -> None:
-    cloud = Cloud()
+    cloud = Fleet()
     first, both = _batch(Verb.UNTAG_RESOURCES, "arn-1"), _batch(Verb.UNTAG_RESOURCES, "arn-1", "arn-2")
     addition = _batch(Verb.TAG_RESOURCES, "arn-2")
-    await carry_out([first, both, addition], cloud.send, _none_named, lambda: True, together)
+    await carry_out([first, both, addition], cloud, lambda: True)
     assert [verb for verb, _ in cloud.done] == [Verb.UNTAG_RESOURCES, Verb.UNTAG_RESOURCES, Verb.TAG_RESOURCES]
 
 
 async def test_what_is_withdrawn_meanwhile_is_sent_no_more() -> None:
-    cloud = Cloud()
+    cloud = Fleet()
     batches = [_batch(Verb.TAG_RESOURCES, f"arn-{number}") for number in range(5 * AT_ONCE)]
-    written = await carry_out(batches, cloud.send, _none_named, lambda: not cloud.done, together)
+    written = await carry_out(batches, cloud, lambda: not cloud.done)
     assert len(cloud.done) <= AT_ONCE
     assert written.later == {target for batch in batches for target in batch.targets} - {
         target for _, targets in cloud.done for target in targets
     }
 
 
-async def test_a_defect_is_raised_and_not_taken_for_an_answer() -> None:
-    async def broken(batch: Batch) -> Mapping[str, CloudError]:
+class Broken(Fleet):
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         raise KeyError("a defect")
 
+
+async def test_a_defect_is_raised_and_not_taken_for_an_answer() -> None:
     with pytest.raises(KeyError):
-        await carry_out([_batch(Verb.TAG_RESOURCES, "arn-1")], broken, _none_named, lambda: True, together)
+        await carry_out([_batch(Verb.TAG_RESOURCES, "arn-1")], Broken(), lambda: True)
+
+
+class Silent(Fleet):
+    """Every call is carried out on the first of its resources, and no reply comes."""
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        raise Unknown("the reply was lost")
+
+
+async def test_what_a_call_without_a_reply_has_done_is_read_at_once() -> None:
+    """What shows no effect may get it later: it is read again before anything is sent."""
+    batch = _batch(Verb.TAG_RESOURCES, "arn-1", "arn-2", "arn-3")
+    place = Silent(tags={"arn-1": {"env": "prod"}, "arn-2": {"env": "test"}})
+    written = await carry_out([batch], place, lambda: True)
+    assert written.succeeded == [batch.only(["arn-1"])]
+    assert written.unsure == {"arn-2", "arn-3"}
+    assert written.calls == 1

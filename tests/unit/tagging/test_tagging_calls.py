@@ -16,6 +16,7 @@ from freehold.tagging.failures import (
     Vanished,
     after_partial_failure,
     after_refused_call,
+    took_effect,
 )
 from freehold.tagging.ownership import ForeignValuePolicy
 from freehold.tagging.plan import ResourcePlan
@@ -187,6 +188,39 @@ def test_a_partial_failure_is_sorted_by_resource_and_class() -> None:
 # --- approval --------------------------------------------------------------------------------------
 
 ASKED = Approver("CloudMetadata", "team", "fleet")
+
+
+@pytest.mark.parametrize(
+    ("verb", "value", "tags", "shown"),
+    [
+        pytest.param(Verb.CREATE_TAGS, "prod", {"env": "prod", "x": "1"}, True, id="written"),
+        pytest.param(Verb.CREATE_TAGS, "prod", {"env": "test"}, False, id="another value"),
+        pytest.param(Verb.TAG_RESOURCES, "prod", {}, False, id="not there yet, or deleted"),
+        pytest.param(Verb.TAG_RESOURCES, "", {"env": ""}, True, id="an empty value is one"),
+        pytest.param(Verb.UNTAG_RESOURCES, None, {"x": "1"}, True, id="removed"),
+        pytest.param(Verb.DELETE_TAGS, "test", {"env": "prod"}, False, id="set anew by somebody: EC2 leaves it"),
+    ],
+)
+def test_effect_of_a_lost_call_is_read_from_the_resource(
+    verb: Verb, value: str | None, tags: dict[str, str], shown: bool
+) -> None:
+    batch = Batch(verb, "111122223333", "eu-west-1", ("arn:1",), (("env", value),))
+    assert took_effect(batch, volume(tags)) is shown
+
+
+@pytest.mark.parametrize(
+    ("verb", "names", "shown"),
+    [
+        pytest.param(Verb.ATTACH, ["env:test", "env:prod"], True, id="attached beside another value"),
+        pytest.param(Verb.ATTACH_UPDATE, ["env:test", "env:prod"], False, id="the other value is not replaced"),
+        pytest.param(Verb.ATTACH_UPDATE, ["Env:Prod"], True, id="case is no difference"),
+        pytest.param(Verb.DETACH, ["env:test"], True, id="detached beside another value"),
+        pytest.param(Verb.DETACH, ["env:prod"], False, id="still there"),
+    ],
+)
+def test_effect_of_a_lost_call_on_ibm_cloud(verb: Verb, names: list[str], shown: bool) -> None:
+    batch = Batch(verb, "a", "", (CRN,), (("env", "Prod"),))
+    assert took_effect(batch, subnet(*names)) is shown
 
 
 def test_adding_waits_for_nobody() -> None:

@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}|):(.+)", re.DOTALL)
@@ -26,8 +27,7 @@ class Arn(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Arn | None:
         """None for what is no ARN: targets come from journals, which a person may edit."""
-        found = _ARN.fullmatch(text)
-        return cls(*found.groups()) if found else None
+        return _parsed(text)
 
     @property
     def type(self) -> str:
@@ -39,3 +39,10 @@ class Arn(NamedTuple):
     def id(self) -> str:
         """``vpc-1`` of ``vpc/vpc-1``, ``net/name/hash`` of a load balancer, the name of a bucket."""
         return self.resource.partition("/")[2] or self.resource
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str) -> Arn | None:
+    """A pass over a fleet asks seven times of each ARN."""
+    found = _ARN.fullmatch(text)
+    return Arn(*found.groups()) if found else None

@@ -213,6 +213,8 @@ def revealed(value: Any) -> Any:
 
 def auditable(value: Any) -> Any:
     """Parameters as the audit log keeps them: without secrets."""
+    if isinstance(value, str):  # nearly all: a call names hundreds of ids
+        return value
     if isinstance(value, Mapping):
         return {name: "***" if name in SECRET else auditable(each) for name, each in value.items()}
     if isinstance(value, SecretValue):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
@@ -22,6 +22,9 @@ EC2_WRITES = 1000
 BALANCERS = 20
 ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
 """What S3 says of a bucket of another region, which is none of this one's resources."""
+
+
+T = TypeVar("T")
 
 
 class Keeper(Enum):
@@ -56,6 +59,10 @@ _READS: Mapping[Keeper, int] = {
 """How many resources one read of tags takes."""
 
 
+READS_AT_ONCE = 8
+"""Where each resource takes a call of its own. Most threads (freehold.operator.ports) are left to others."""
+
+
 def keeper_of(arn: Arn) -> Keeper | None:
     match arn.service, arn.type:
         case "ec2", _:
@@ -83,7 +90,7 @@ def reading_of(text: str) -> Reading:
     return Reading.TOGETHER if _READS[keeper] > 1 else Reading.ALONE
 
 
-def chunks(items: Sequence[str], size: int) -> Iterator[list[str]]:
+def chunks(items: Sequence[T], size: int) -> Iterator[list[T]]:
     return (list(items[at : at + size]) for at in range(0, len(items), size))
 
 
@@ -123,12 +130,21 @@ class NativeTags:
         """Ask the resources themselves, in few calls: their tags, none of one that is missing, or why it is unknown."""
         found: dict[str, dict[str, str] | CloudError] = {arn: {} for arn in arns}
         for keeper, group in by_keeper(arns).items():
-            for some in chunks(sorted(group), _READS[keeper]):
-                try:
-                    found |= await self._read(keeper, {text: group[text] for text in some})
-                except CloudError as error:
-                    found |= dict.fromkeys(some, error)
+            for several_reads in chunks(list(chunks(sorted(group), _READS[keeper])), READS_AT_ONCE):
+                work = [self._read_or_error(keeper, {text: group[text] for text in some}) for some in several_reads]
+                for each in await self._client.all(work):
+                    if isinstance(each, Exception):
+                        raise each
+                    found |= each
         return found
+
+    async def _read_or_error(
+        self, keeper: Keeper, group: Mapping[str, Arn]
+    ) -> Mapping[str, dict[str, str] | CloudError]:
+        try:
+            return await self._read(keeper, group)
+        except CloudError as error:
+            return dict.fromkeys(group, error)
 
     async def tags_of(self, arns: Collection[str]) -> TagsByArn:
         """The same, of those that have tags. Raises CloudError where one of them could not be asked."""

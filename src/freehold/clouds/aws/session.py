@@ -22,7 +22,7 @@ from freehold.clouds.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.clouds.aws.seldom import Seldom
 
 CONNECTIONS = 32
-"""Sockets kept open to one host; above the threads that a port may use."""
+"""Sockets kept open to one host; no fewer than the threads of a port."""
 CONNECT, READ = 3.0, 10.0
 """Seconds to connect, and to wait for bytes. botocore's own are 60 each."""
 ATTEMPTS = 1

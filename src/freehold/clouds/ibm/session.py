@@ -18,7 +18,7 @@ from freehold.clouds.ibm.tokens import SessionAuthenticator, SessionTokenManager
 
 TRANSIT_VERSION = "2026-01-01"
 CONNECTIONS = 32
-"""Sockets kept open to one host; above the threads that a port may use."""
+"""Sockets kept open to one host; no fewer than the threads of a port."""
 _S3 = "s3"
 POWER_READ = 25.0
 """Seconds to wait for bytes of PowerVS, whose own client waits minutes (docs/reference/ibm-cloud.md#powervs).

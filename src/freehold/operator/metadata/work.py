@@ -95,8 +95,7 @@ class TagWork:
         written = Written()
         for place, some in _by_place(todo, planned.routes):
             sent = turned(batches(some), planned.turn)
-            done = await carry_out(sent, place.send, place.named_in, self.may_go, place.all)
-            written |= await _confirmed(done, place)
+            written |= await _confirmed(await carry_out(sent, place, self.may_go), place)
         outcome = await self._after(outcome, planned, todo, written, known, earlier)
         if isinstance(answer, Approved) and risky - written.stopped:
             await self.used(answer.digest)

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.operator.ports import THREADS
 from freehold.tagging.batches import Batch
-from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure
+from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure, took_effect
 from freehold.tagging.failures import after_refused_call as after_refused
 from freehold.tagging.part_done import Done
+from freehold.tagging.resources import Resource
 
-Send = Callable[[Batch], Awaitable[Mapping[str, CloudError]]]
-NamedIn = Callable[[CloudError, Collection[str]], frozenset[str]]
-Together = Callable[[Sequence[Coroutine[Any, Any, None]]], Awaitable[Sequence[Exception | None]]]
+T = TypeVar("T")
 
-AT_ONCE = 8
+
+class Sender(Protocol):
+    """All that is needed of a place (places.TagPlace)."""
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]: ...
+
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]: ...
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]: ...
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]: ...
+
+
+AT_ONCE = THREADS // 2
 """Calls in flight for one object in one region: a reply that is lost is waited for for ten seconds, and half of the
-threads of an account are left to others."""
+threads are left to others."""
 
 MOST_REFUSALS = 8
 """Of one call in a row, while none has succeeded: as many as it takes to find one bad resource of 200 by halving."""
@@ -50,7 +63,8 @@ class _Way:
 class Written:
     """What became of the resources of some batches; each is in one of these at most, else all of its calls succeeded.
 
-    ``later`` go again in the next pass, after ``wait`` seconds if the cloud said so. ``unsure``: a reply was lost.
+    ``later`` go again in the next pass, after ``wait`` seconds if the cloud said so. ``unsure``: a reply was lost, and
+    the resource does not show the effect.
     """
 
     failed: dict[str, CloudError] = field(default_factory=dict)
@@ -95,20 +109,14 @@ class Written:
         return [target for target in targets if not any(target in each for each in ended)]
 
 
-async def carry_out(
-    batches: Sequence[Batch],
-    send: Send,
-    named_in: NamedIn,
-    may_go: Callable[[], bool],
-    together: Together,
-) -> Written:
-    """The calls of one resource go in their order, those of different resources ``together``.
+async def carry_out(batches: Sequence[Batch], place: Sender, may_go: Callable[[], bool]) -> Written:
+    """The calls of one resource go in their order, those of different resources together.
 
     A resource of which one call did not succeed gets no other one in this pass. ``may_go`` is asked before each call:
     what was allowed when the pass began may be withdrawn by now.
     """
-    sending = _Sending(deque(batches), send, named_in, may_go)
-    for ended in await together([sending.run() for _ in range(AT_ONCE)]):
+    sending = _Sending(deque(batches), place, may_go)
+    for ended in await place.all([sending.run() for _ in range(AT_ONCE)]):
         if isinstance(ended, Exception):
             raise ended
     return sending.done
@@ -119,8 +127,7 @@ class _Sending:
     """``waiting``: the calls that are left. ``busy``: resources of calls that are not answered yet."""
 
     waiting: deque[Batch]
-    send: Send
-    named_in: NamedIn
+    place: Sender
     may_go: Callable[[], bool]
     done: Written = field(default_factory=Written)
     ways: defaultdict[tuple[str, str, str], _Way] = field(default_factory=lambda: defaultdict(_Way))
@@ -167,37 +174,45 @@ class _Sending:
         way = self.ways[batch.verb, batch.account, batch.region]
         done.calls += 1
         try:
-            errors = await self.send(batch)
+            errors = await self.place.send(batch)
         except CloudError as error:
-            named = self.named_in(error, batch.targets)
+            named = self.place.named_in(error, batch.targets)
             way.refused(named)
             if isinstance(error, NeedsPerson) and way.is_hopeless:
                 done.failed |= dict.fromkeys(batch.targets, error)
                 return
             steps = after_refused(batch, error, named)
             self.waiting.extendleft(reversed(_again(steps, batch)))
-            _note(done, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
+            await self._note(batch, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
         else:
             way.succeeded = True
             if good := set(batch.targets) - errors.keys():
                 done.succeeded.append(batch.only(good) if errors else batch)
-            _note(done, after_partial_failure(batch, errors))
+            await self._note(batch, after_partial_failure(batch, errors))
+
+    async def _note(self, batch: Batch, steps: Sequence[Step]) -> None:
+        done = self.done
+        for step in steps:
+            match step:
+                case SendAgain(again, after):
+                    done.later |= set(again.targets)
+                    done.wait = max(done.wait or 0.0, after) if after is not None else done.wait
+                case ReadFirst(targets):
+                    await self._read(batch.only(targets))
+                case Vanished(targets):
+                    done.vanished |= set(targets)
+                case Failed(target, error):
+                    done.failed[target] = error
+
+    async def _read(self, batch: Batch) -> None:
+        """What shows no effect may still get it: it is read again, and planned anew, in the next pass."""
+        read = await self.place.read(batch.targets)
+        good = {ident for ident, now in read.items() if isinstance(now, Resource) and took_effect(batch, now)}
+        if good:
+            self.done.succeeded.append(batch.only(good))
+        self.done.unsure |= set(batch.targets) - good
 
 
 def _again(steps: Sequence[Step], batch: Batch) -> list[Batch]:
     """Halves, and what is left of a batch; a whole one that was refused for a while waits for the next pass."""
     return [step.batch for step in steps if isinstance(step, SendAgain) and step.batch != batch]
-
-
-def _note(done: Written, steps: Sequence[Step]) -> None:
-    for step in steps:
-        match step:
-            case SendAgain(batch, after):
-                done.later |= set(batch.targets)
-                done.wait = max(done.wait or 0.0, after) if after is not None else done.wait
-            case ReadFirst(targets):
-                done.unsure |= set(targets)
-            case Vanished(targets):
-                done.vanished |= set(targets)
-            case Failed(target, error):
-                done.failed[target] = error

@@ -51,5 +51,7 @@ def _keys(cluster: Mapping[str, Any]) -> Iterable[str]:
 
 def asked_for_on(resource: Resource, keys: ClusterKeys) -> Mapping[str, str]:
     """By the resource's own marks, or by the record of a cluster that tags it though it is somebody else's."""
+    if not keys:
+        return {}
     owners = [value for mark in _OWNERS[resource.cloud] for value in resource.tags.get(mark, ())]
     return {key: name for place in (resource.id, *owners) for key, name in keys.get(place, {}).items()}
