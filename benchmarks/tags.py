@@ -12,6 +12,7 @@ from typing import Final
 from benchmarks.processes import child
 from benchmarks.rows import Explained, Row
 from freehold.lifecycle.port import Effect
+from freehold.operator.metadata.writes import AT_ONCE
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect as Trouble
 from harness.metadata import NAMESPACE, WANTED, Lab
@@ -56,11 +57,6 @@ FLEETS: Final = {
         "secrets", lambda lab: lab.secrets(FLEET, OTHERS), FLEET / BATCH_OF_ALL, 0, 1_000, 2_112, 2.23, 79, 0.4
     ),
 }
-ALONE: Final = Explained(
-    95.0,
-    "17 of 50 calls lose their reply, so that 340 secrets are in doubt: each is read by a call of its own, 34 s at "
-    "ten calls a second; the replies are waited for eight at a time, 3 × 10 s; what was not done is written after that",
-)
 WRITTEN_DOWN: Final = Explained(
     3.3,
     "the loop plans nothing and writes nothing down. What the pass takes beside its requests is, by a profile, the "
@@ -167,13 +163,12 @@ def _trouble(name: str, fleet: Fleet) -> Iterator[Row]:
         took = until_ready(fleet.made, trouble)
         assert took.right, trouble
         how = f"one write in three, from the first one on; {took.writes} writes"
-        if trouble is Trouble.REPLY_LOST:
-            how = f"{how}; each lost reply is waited for for 10 s, eight calls at once, and then read"
-        peer = f"{PEER_TROUBLE[trouble]} (c7n)" if native else ""
         lost = trouble is Trouble.REPLY_LOST
+        if lost:
+            how = f"{how}; each lost reply is waited for for 10 s, {AT_ONCE} calls at once, and then read"
+        peer = f"{PEER_TROUBLE[trouble]} (c7n)" if native else ""
         most = MOST_SECONDS if native or lost else None
-        why = None if native or not lost else ALONE
-        yield Row(f"tags.{name}.{trouble.value}", round(took.seconds, 1), "s until right", most, peer, how, why)
+        yield Row(f"tags.{name}.{trouble.value}", round(took.seconds, 1), "s until right", most, peer, how)
 
 
 # -- IBM Cloud --------------------------------------------------------------------------------------------------

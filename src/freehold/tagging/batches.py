@@ -70,7 +70,8 @@ class Batch:
             raise ValueError(f"{self.verb} on {len(self.targets)} resources: it takes 1 to {TARGETS[self.verb]}")
 
     def only(self, targets: Collection[str]) -> Batch:
-        return replace(self, targets=tuple(each for each in self.targets if each in targets))
+        kept = frozenset(targets)
+        return replace(self, targets=tuple(each for each in self.targets if each in kept))
 
     def halves(self) -> tuple[Batch, Batch]:
         middle = len(self.targets) // 2

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, forgets
@@ -69,6 +70,7 @@ class RecordFull(Exception):
     """A shard would outgrow its object; nothing that it does not have may be written."""
 
 
+@lru_cache(maxsize=8192)
 def shard_of(resource: str) -> int:
     return hashlib.sha256(resource.encode()).digest()[0] % SHARDS
 

@@ -6,7 +6,7 @@ Batches and their limits: docs/reference/aws.md#tags.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from freehold.clouds.aws.arn import Arn
@@ -27,7 +27,7 @@ ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301
 T = TypeVar("T")
 
 
-class Keeper(Enum):
+class Keeper(StrEnum):
     """Which service keeps the tags of an ARN."""
 
     EC2 = "ec2"
@@ -39,7 +39,7 @@ class Keeper(Enum):
     CLUSTER = "eks"
 
 
-class Reading(Enum):
+class Reading(StrEnum):
     """What it takes to ask a resource itself for its tags."""
 
     TOGETHER = "many resources in a call"

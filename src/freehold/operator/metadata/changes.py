@@ -80,11 +80,9 @@ class WatchedPlace(WrappedPlace):
 
 def changes_of(batch: Batch, seen: Mapping[str, Tags]) -> Changes:
     """``seen``: the tags of each resource as they were read."""
+    removes = batch.verb.removes
     return {
-        target: {
-            key: (_value(seen.get(target, {}).get(key)), None if batch.verb.removes else value)
-            for key, value in batch.tags
-        }
+        target: {key: (_value(seen.get(target, {}).get(key)), None if removes else value) for key, value in batch.tags}
         for target in batch.targets
     }
 
