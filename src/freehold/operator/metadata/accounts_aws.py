@@ -96,8 +96,9 @@ class AwsPlace:
         return [self._resource(arn, tags) for arn, tags in found.items()]
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
-        indexed = frozenset(arn for arn in ids if reading_of(arn) is Reading.NEVER and Arn.parse(arn))
-        found = dict(await self.tagger.read([arn for arn in ids if arn not in indexed]))
+        found = dict(await self.tagger.read(ids))
+        unread = [arn for arn, each in found.items() if isinstance(each, CloudError)]
+        indexed = frozenset(arn for arn in unread if reading_of(arn) is Reading.NEVER and Arn.parse(arn))
         found |= await self.index.read(indexed, self.tagger) if indexed else {}
         return {arn: tags if isinstance(tags, CloudError) else self._resource(arn, tags) for arn, tags in found.items()}
 
