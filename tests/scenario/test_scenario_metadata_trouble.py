@@ -138,18 +138,24 @@ async def test_a_lost_reply_is_read_before_it_is_sent_again() -> None:
     assert lab.condition("Ready")[0] == "True"
 
 
-async def test_what_was_in_doubt_is_not_read_one_by_one_where_the_index_shows_it() -> None:
-    """A secret takes a call of its own. Any value is taken over here: it is no news that this one is ours."""
+async def test_what_was_in_doubt_is_not_believed_of_the_index() -> None:
+    """It shows the value of a stranger who has taken it off since: it is read, and written again."""
     lab = Lab()
-    lab.secrets(40)
+    (secret,) = lab.secrets(1)
+    lab.somebody_sets(secret, env="test", centre="eng")
+    lab.wait()
+    lab.somebody_sets(secret, centre="x")
+    lab.wait(8.0)
+    lab.somebody_strips(secret, "env")
+    lab.wait(13.0)
     await lab.apply_examples()
-    lab.account.cloud.faults.add(Fault(Effect.LATE, "resourcegroupstaggingapi.TagResources", delay=1.0))
+    lab.account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "resourcegroupstaggingapi.TagResources"))
     await lab.work()
-    lab.sent()
-    lab.wait(60.0)
+    assert lab.condition("Ready")[0] == "False"
+    lab.wait(5.0)
     await lab.settle()
     assert lab.condition("Ready")[0] == "True"
-    assert set(lab.sent()) == {"resourcegroupstaggingapi.get_resources"}
+    assert lab.tags_on(secret) == {CLASSIFIER: "owned", **WANTED}
 
 
 async def test_what_cannot_be_read_is_not_written() -> None:

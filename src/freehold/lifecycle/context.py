@@ -138,16 +138,20 @@ class PassContext:
         named = entry.key if entry and entry.phase.ours else self.keys.writing
         return named if named in self.keys.readable else self.keys.writing
 
-    def sign(self, key: NodeKey, ident: str) -> str:
+    def sign(self, key: NodeKey, ident: str, incarnation: str = "") -> str:
         """The signature that belongs beside ``ident`` in the journal, by the writing key."""
-        return self.keys.signature(self.keys.writing, key.kind, ident)
+        return self.signature(self.keys.writing, key, ident, incarnation)
+
+    def signature(self, digest: str, key: NodeKey, ident: str, incarnation: str) -> str:
+        """The same by any key of the ring."""
+        return self.keys.signature(digest, key.kind, f"{ident}\0{incarnation}" if incarnation else ident)
 
     def is_signed(self, key: NodeKey) -> bool:
         """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""
         entry = self.journal.get(key)
         if entry is None or not entry.phase.ours or entry.key not in self.keys.readable:
             return False
-        return hmac.compare_digest(entry.signature, self.keys.signature(entry.key, key.kind, entry.id))
+        return hmac.compare_digest(entry.signature, self.signature(entry.key, key, entry.id, entry.incarnation))
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle

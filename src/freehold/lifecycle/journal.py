@@ -58,7 +58,8 @@ class Entry:
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
     marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
     cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
-    is not made again (:attr:`kinds.Kind.once`).
+    is not made again (:attr:`kinds.Kind.once`). ``incarnation`` tells it from a later one with its id, where the id is
+    a name (:attr:`kinds.Kind.id_returns`).
     """
 
     phase: Phase
@@ -81,6 +82,7 @@ class Entry:
     tags: tuple[str, ...] | None = None
     had_effect: bool = False
     gone: str = ""
+    incarnation: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ _SHORT = {
     "tags": "g",
     "had_effect": "h",
     "gone": "n",
+    "incarnation": "i",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -265,7 +268,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         if name in values:
             values[name] = tuple(map(_text_field, values[name]))
     entry = Entry(phase=Phase(row["p"]), **values)
-    for text in (entry.id, entry.target, entry.signature, entry.by, entry.gone):
+    for text in (entry.id, entry.target, entry.signature, entry.by, entry.gone, entry.incarnation):
         _text_field(text)
     _digest(entry.key)
     times = (entry.opened, entry.deleting)

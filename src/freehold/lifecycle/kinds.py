@@ -91,6 +91,8 @@ class Kind:
     nameless: bool = False
     """It has no name of its own in the cloud, so nobody else's can be in the way or be meant: marks and tokens alone
     tell ours."""
+    id_returns: bool = False
+    """Its id is a name: after it has gone, somebody else's can have the same one."""
     name_in_region: bool = False
     """No two in a region have one name, so another's is in the way wherever it is."""
     in_the_way: Callable[[Request, Observed], str] = _never

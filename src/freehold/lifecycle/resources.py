@@ -46,7 +46,7 @@ class Observed:
     ``created_by`` is the cloud identity that made it, empty where the cloud does not show that.
     ``tags`` are those that came with the same read, None where the read does not show tags. ``region``: durations are
     learned apart by it; empty where the kind has none. ``parts`` are all that is inside, None where the read does not
-    show that.
+    show that. ``incarnation`` tells it from a later resource with the same id; empty where the read shows none.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Observed:
     region: str = ""
     parts: frozenset[Part] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    incarnation: str = ""
 
 
 class Ref(NamedTuple):

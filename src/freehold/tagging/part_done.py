@@ -7,7 +7,6 @@ would count as ours, and go with the key.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan
@@ -15,28 +14,27 @@ from freehold.tagging.plan import ResourcePlan
 
 @dataclass
 class Done:
-    """Keys on one resource that calls which succeeded have removed or written."""
+    """Keys on one resource that calls have removed or written, or may have: their replies were lost."""
 
     removed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
+    perhaps_removed: set[str] = field(default_factory=set)
+    perhaps_written: set[str] = field(default_factory=set)
 
 
-class Refusal(Enum):
-    """What is known of the calls that did not succeed."""
+def record_of_part(plan: ResourcePlan, earlier: Record | RecordLost, done: Done) -> Record | RecordLost:
+    """``earlier``: the record as it was before the intentions of this plan were stored.
 
-    DEFINITE = "without effect, or never sent"
-    UNSURE = "the effect may have happened"
-
-
-def record_of_part(
-    plan: ResourcePlan, earlier: Record | RecordLost, done: Done, refusal: Refusal
-) -> Record | RecordLost:
-    """``earlier``: the record as it was before the intentions of this plan were stored."""
+    It counts again for the keys of calls that were refused, or never sent.
+    """
     was, before, after = (_entries(each) for each in (earlier, plan.record_before, plan.record_after))
     found = dict(before)
-    for changes, keys in ((plan.delta.removals, done.removed), (plan.delta.upserts, done.written)):
+    for changes, keys, perhaps in (
+        (plan.delta.removals, done.removed, done.perhaps_removed),
+        (plan.delta.upserts, done.written, done.perhaps_written),
+    ):
         for key in (each.key for each in changes):
-            source = after if key in keys else was if refusal is Refusal.DEFINITE else before
+            source = after if key in keys else before if key in perhaps else was
             found.pop(key, None)
             if key in source:
                 found[key] = source[key]

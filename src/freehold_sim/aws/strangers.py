@@ -68,6 +68,8 @@ class Strangers:
     ) -> Record:
         """Create as another user; with `settled` everything made is in its final state. Returns the main record."""
         made = self._call(service, operation, params, account, region)[1]
+        if not made:
+            raise ValueError(f"{service}.{operation} answered with what was there")
         for record in made if settled else ():
             self._cloud.world.finish_pending(record, self._cloud.clock.now())
         return dict(made[0])

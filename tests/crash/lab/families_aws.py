@@ -198,6 +198,7 @@ SECOND_GROUND = replace(
     branded=(SECOND, OTHERS),
     edits={},
     fails=(),
+    taken=(*AWS.taken, Reason.NOT_OWNED),  # of a bucket that may be ours, or one that was made when ours had gone
 )
 
 SECOND_FAMILIES = (

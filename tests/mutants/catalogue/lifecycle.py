@@ -72,7 +72,7 @@ DECISIONS = (
     ),
     _decide(
         "_mine",
-        "if is_recorded and ctx.is_signed(key):",
+        "if is_recorded and ctx.is_signed(key) and not proofs.may_be_another(ctx, key):",
         "if is_recorded:",
         "what a person calls ours is answered for and not recorded, so the delete never ends",
     ),
@@ -84,7 +84,7 @@ DECISIONS = (
     ),
     _decide(
         "_drop",
-        "elif ctx.is_signed(key):",
+        "elif ctx.is_signed(key) and not proofs.may_be_another(ctx, key):",
         "elif False:",
         "a resource that this operator recorded is forgotten before its mark can be read",
     ),
@@ -336,8 +336,8 @@ INTENTS = (
     ),
     _observe(
         "by_key",
-        "found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)",
-        "found[key] = None if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)",
+        "found[key] = result if isinstance(result, CloudError) else itself(ctx, key, result)",
+        "found[key] = None if isinstance(result, CloudError) else itself(ctx, key, result)",
         "a failed read counts as gone",
         nth=1,
     ),
@@ -361,9 +361,33 @@ INTENTS = (
     ),
     _observe(
         "record_owned",
-        "signature=ctx.sign(key, observed.id)",
+        "signature=ctx.sign(key, observed.id, observed.incarnation)",
         'signature=""',
         "a record has no signature, and proves nothing",
+    ),
+    _observe(
+        "itself",
+        "return None if seen is None or (known and known != seen.incarnation) else seen",
+        "return seen",
+        "a stranger's load balancer that has got our name is marked as ours, and deleted",
+    ),
+    _proofs(
+        "may_be_another",
+        "return bool(entry and entry.deleting and not entry.incarnation and ctx.kind(key).id_returns)",
+        "return False",
+        "a stranger's bucket that was made when ours had gone is marked as ours, and deleted",
+    ),
+    _read_marks(
+        "_close",
+        "incarnation = entry.incarnation or observed.incarnation",
+        "incarnation = observed.incarnation",
+        "what was made after ours under its name becomes ours",
+    ),
+    _context(
+        "PassContext.signature",
+        'f"{ident}\\0{incarnation}" if incarnation else ident',
+        "ident",
+        "whoever may edit the object makes a stranger's load balancer of our name ours",
     ),
 )
 
@@ -760,7 +784,7 @@ PROOF = (
     ),
     _context(
         "PassContext.is_signed",
-        "return hmac.compare_digest(entry.signature, self.keys.signature(entry.key, key.kind, entry.id))",
+        "return hmac.compare_digest(entry.signature, self.signature(entry.key, key, entry.id, entry.incarnation))",
         "return True",
         "an id in the journal counts without a valid signature",
     ),

@@ -34,7 +34,7 @@ _active = partial(Mutant, "reconcilers/metadata/active_list.py")
 MUTANTS = (
     _fleet(
         "must_be_read",
-        "return plan.record_after != record and (cost is not ReadCost.OWN or _needs_proof(plan, record, claim))",
+        "return plan.record_after != record",
         "return False",
         "the record forgets a key on the word of an index that lags, and the tag stays for ever",
     ),
@@ -50,18 +50,6 @@ MUTANTS = (
         "return False",
         "add overwrites a value that is younger than the index",
     ),
-    _fleet(
-        "_needs_proof",
-        "or forgets(record, after):",
-        "or False:",
-        "the record forgets a key of a secret on the word of an index that lags, and the tag stays for ever",
-    ),
-    _fleet(
-        "_needs_proof",
-        "return any(_minds(claim, key) for key in after if after[key] != record[key])",
-        "return False",
-        "a value that the index showed counts as ours, and somebody's is replaced though the policy is to leave it",
-    ),
     _failures(
         "took_effect",
         "right = key not in there",
@@ -73,6 +61,36 @@ MUTANTS = (
         "right = spelled in there.get(key, ()) and (batch.verb is Verb.ATTACH or len(there[key]) == 1)",
         "right = True",
         "a tag whose write was lost counts as written, and the object says Ready",
+    ),
+    _writes(
+        "_Way.refused",
+        "max(self.in_a_row, before + 1)",
+        "self.in_a_row + 1",
+        "a bad resource in each of many calls in flight keeps all the others from being tagged",
+    ),
+    _writes(
+        "_Sending._read",
+        "self.ways[batch.verb, batch.account, batch.region].succeeded = True",
+        "pass",
+        "after lost replies one bad resource keeps the others in its call from being tagged",
+    ),
+    _writes(
+        "_Sending._read",
+        "{} if self.blind else await self.place.read(batch.targets)",
+        "await self.place.read(batch.targets)",
+        "where a service hangs each lost reply is followed by reads that hang, too",
+    ),
+    _writes(
+        "_Sending._read",
+        "self.done.doubtful.append(batch.only(left))",
+        "pass",
+        "a write that may have had its effect is on record no more, and its tag stays for ever",
+    ),
+    _part(
+        "record_of_part",
+        "before if key in perhaps else was",
+        "was",
+        "a write that may have had its effect is on record no more, and its tag stays for ever",
     ),
     _writes(
         "_Sending._read",
@@ -353,7 +371,7 @@ MUTANTS = (
     ),
     _part(
         "record_of_part",
-        "was if refusal is Refusal.DEFINITE else before",
+        "before if key in perhaps else was",
         "before",
         "a write that was refused is a claim: what a person sets there later is removed as ours",
     ),
@@ -365,7 +383,7 @@ MUTANTS = (
     ),
     _writes(
         "_Sending._try",
-        "if isinstance(error, NeedsPerson) and way.is_hopeless:",
+        "if way.is_hopeless:",
         "if False:",
         "without a permission each pass costs two calls for each resource",
     ),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from freehold.lifecycle.errors import CloudError, Invalid, Unknown
+from freehold.lifecycle.errors import CloudError, Invalid, Unavailable, Unknown
 from freehold.operator.metadata.writes import AT_ONCE, carry_out
 from freehold.operator.ports import together
 from freehold.tagging.batches import Batch, Verb
@@ -127,3 +127,70 @@ async def test_what_a_call_without_a_reply_has_done_is_read_at_once() -> None:
     assert written.succeeded == [batch.only(["arn-1"])]
     assert written.unsure == {"arn-2", "arn-3"}
     assert written.calls == 1
+
+
+@pytest.mark.parametrize("where", [0, 199])
+async def test_a_bad_resource_in_each_of_many_calls_does_not_keep_the_others_from_being_tagged(where: int) -> None:
+    """They are refused at once, before any half of theirs can succeed: that says nothing about the halves."""
+    calls = [[f"arn-{number}-{each}" for each in range(200)] for number in range(AT_ONCE)]
+    place = Fleet(bad=[targets[where] for targets in calls])
+    await carry_out([_batch(Verb.CREATE_TAGS, *targets) for targets in calls], place, lambda: True)
+    good = {target for targets in calls for target in targets} - place.bad
+    tagged = {target for _, targets in place.done for target in targets}
+    assert len(good - tagged) < 200, "what is over the most refusals of a pass"
+
+
+class Deaf(Fleet):
+    """The first calls have their effect, and no reply comes."""
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        answer = await super().send(batch)
+        if len(self.done) > AT_ONCE:
+            return answer
+        self.tags = {**self.tags, **{each: {"env": "prod"} for each in batch.targets}}
+        raise Unknown("the reply was lost")
+
+
+async def test_after_lost_replies_a_bad_resource_does_not_keep_the_others_from_being_tagged() -> None:
+    """What is read as done shows that the call is allowed."""
+    last = [f"last-{number}" for number in range(200)]
+    place = Deaf(bad=last[:1])
+    batches = [_batch(Verb.CREATE_TAGS, f"arn-{number}") for number in range(AT_ONCE)]
+    written = await carry_out([*batches, _batch(Verb.CREATE_TAGS, *last)], place, lambda: True)
+    assert written.failed.keys() == {last[0]}
+    assert not written.unsure
+
+
+class Hanging(Silent):
+    """Nothing can be read either."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = self.at_once = self.most_at_once = 0
+
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+        self.reads += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(0)
+        self.at_once -= 1
+        return dict.fromkeys(ids, Unavailable("no answer"))
+
+
+async def test_where_nothing_can_be_read_it_is_tried_once() -> None:
+    """Each read would wait for ten seconds, and hold threads that others need."""
+    place = Hanging()
+    batches = [_batch(Verb.TAG_RESOURCES, f"arn-{number}") for number in range(3 * AT_ONCE)]
+    written = await carry_out(batches, place, lambda: True)
+    assert (place.reads, place.most_at_once) == (1, 1)
+    assert len(written.unsure) == len(batches)
+
+
+async def test_a_call_that_was_never_sent_leaves_no_claim() -> None:
+    """The removal before it has an unknown outcome: the addition was not sent, and what somebody writes there is not
+    ours."""
+    removal, addition = _batch(Verb.UNTAG_RESOURCES, "arn-1"), _batch(Verb.TAG_RESOURCES, "arn-1")
+    written = await carry_out([removal, addition], Silent(tags={"arn-1": {"env": "test"}}), lambda: True)
+    done = written.done_on(["arn-1"])["arn-1"]
+    assert done.perhaps_removed == {"env"}
+    assert not done.perhaps_written | done.written | done.removed

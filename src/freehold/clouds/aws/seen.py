@@ -42,6 +42,8 @@ class Seen:
     created_at: float | None = None
     message: str = ""
     """Why it failed, in AWS's words."""
+    incarnation: str = ""
+    """Tells it from a later one of its id, where ids are names."""
 
     @property
     def name(self) -> str:
@@ -62,6 +64,7 @@ class Seen:
             region=arn.region if arn else "",
             parts=self.parts,
             attributes=self.attributes,
+            incarnation=self.incarnation,
         )
 
 

@@ -115,7 +115,9 @@ async def _shown(ctx: PassContext, *, listed: bool) -> Mapping[NodeKey, Listed] 
         if (ctx.deps.registry[kind].listing is not None) is listed:
             keys = [key for key in ctx.graph.nodes if key.kind == kind]
             shown = await (_in_list(ctx, kind, keys) if listed else _themselves(ctx, kind, keys))
-            found |= {key: shown.get(ctx.journal.entries[key].id) for key in keys}
+            themselves = {ident: row.observed for ident, row in shown.items()}
+            for key in keys:
+                found[key] = shown[ctx.journal.entries[key].id] if observe.itself(ctx, key, themselves) else None
     rows = {key: row for key, row in found.items() if row is not None}
     return rows if len(rows) == len(found) else None
 

@@ -91,10 +91,11 @@ async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Obs
             answered = False
         elif isinstance(seen, Exception):
             raise seen
-        elif ref.id in seen:
+        elif ref.id in seen and key not in ctx.journal.ours:
             found[key] = seen[ref.id]
-            if key in ctx.journal.ours:
-                ctx.remember(key, seen[ref.id])
+        elif own := observe.itself(ctx, key, seen) if key in ctx.journal.ours else None:
+            found[key] = own
+            ctx.remember(key, own)
     return found if answered else None
 
 

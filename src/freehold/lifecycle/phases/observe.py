@@ -66,15 +66,23 @@ async def by_key(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey
         if isinstance(result, Exception) and not isinstance(result, CloudError):
             raise result
         for key in group:
-            found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)
+            found[key] = result if isinstance(result, CloudError) else itself(ctx, key, result)
     missing = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]
     missing = [key for key in missing if ctx.node(key).delete_sent is None]
     again = await ctx.deps.port.all([in_kind(ctx, key.kind, [key]) for key in missing])
     for key, result in zip(missing, again, strict=True):
         if isinstance(result, Exception) and not isinstance(result, CloudError):
             raise result
-        found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)
+        found[key] = result if isinstance(result, CloudError) else itself(ctx, key, result)
     return found
+
+
+def itself(ctx: PassContext, key: NodeKey, found: Mapping[str, Observed]) -> Observed | None:
+    """What has the recorded id, by id, if it is not a later resource that has the same one: ours has gone then."""
+    entry = ctx.journal.entries[key]
+    seen = found.get(entry.id)
+    known = entry.incarnation if seen is not None and seen.incarnation else ""
+    return None if seen is None or (known and known != seen.incarnation) else seen
 
 
 def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
@@ -164,8 +172,8 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
     """Record a resource that was proven ours; it still has to be marked, or its mark read back."""
     base = entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now())
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
-    record = replace(record, signature=ctx.sign(key, observed.id), key=ctx.keys.writing, by="")
-    record = replace(record, tags=None, had_effect=False, gone="")
+    record = replace(record, signature=ctx.sign(key, observed.id, observed.incarnation), key=ctx.keys.writing, by="")
+    record = replace(record, tags=None, had_effect=False, gone="", incarnation=observed.incarnation)
     if key in ctx.graph.nodes and not ctx.state.releasing:
         record = with_edges(record, ctx.graph.nodes[key])
     ctx.journal = ctx.journal.put(key, record)

@@ -164,7 +164,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         ctx.node(key).look_now()  # only another look shows other tags
     if complete:
         ctx.node(key).marks_doubted = False
-        _close(ctx, key, entry)
+        _close(ctx, key, entry, observed)
         ctx.verified[key] = frozenset(tags)
     elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
         message = (
@@ -201,7 +201,7 @@ def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
     if not ctx.is_signed(key) and birth_marks.has_birth_mark(ctx, key, observed):
         observe.record_owned(ctx, key, observed, ctx.journal.entries[key])
     if ctx.is_signed(key):
-        _close(ctx, key, ctx.journal.entries[key])
+        _close(ctx, key, ctx.journal.entries[key], observed)
     else:
         _exclude(ctx, key, unsigned(ctx, key, observed))
 
@@ -212,13 +212,15 @@ def _exclude(ctx: PassContext, key: NodeKey, why: Blocked) -> None:
     ctx.ready_nodes.pop(key, None)
 
 
-def _close(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
+def _close(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
     """The mark was read back. The record keeps its key until its seal is renewed (:mod:`renewal`)."""
     asked = entry.request or {}
     kept = {name: asked[name] for name in sorted(ctx.kind(key).create_only) if name in asked} or None
     digest = ctx.signing_key(key)
-    signature = ctx.keys.signature(digest, key.kind, entry.id)
+    incarnation = entry.incarnation or observed.incarnation
+    signature = ctx.signature(digest, key, entry.id, incarnation)
     record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
+    record = replace(record, incarnation=incarnation)
     ctx.journal = ctx.journal.put(key, replace(record, node_tags=() if entry.carried else entry.node_tags))
 
 

@@ -68,7 +68,7 @@ def _new_mark(ctx: PassContext, key: NodeKey) -> frozenset[str]:
 
 def _record(ctx: PassContext, key: NodeKey) -> None:
     entry = ctx.journal.entries[key]
-    record = replace(entry, key=ctx.keys.writing, signature=ctx.sign(key, entry.id))
+    record = replace(entry, key=ctx.keys.writing, signature=ctx.sign(key, entry.id, entry.incarnation))
     ctx.journal = ctx.journal.put(key, record)
 
 

@@ -22,7 +22,7 @@ from freehold.tagging.approval import ApprovalNeeded, Approved, Approver, NotNee
 from freehold.tagging.batches import batches, turned
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.ownership import Proof, Record, RecordLost
-from freehold.tagging.part_done import Done, Refusal, record_of_part
+from freehold.tagging.part_done import Done, record_of_part
 from freehold.tagging.plan import ResourcePlan, Verdict
 from freehold.tagging.resources import Resource
 from freehold.tagging.stored_record import RecordFull
@@ -160,8 +160,7 @@ def _parts(
     found: dict[str, Record | RecordLost] = {}
     for plan in todo:
         if (ident := plan.resource.id) in part:
-            refusal = Refusal.UNSURE if ident in written.unsure else Refusal.DEFINITE
-            found[ident] = record_of_part(plan, earlier[ident], done.get(ident, Done()), refusal)
+            found[ident] = record_of_part(plan, earlier[ident], done.get(ident, Done()))
     return found
 
 

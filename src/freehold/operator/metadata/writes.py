@@ -36,7 +36,8 @@ AT_ONCE = THREADS // 2
 threads are left to others."""
 
 MOST_REFUSALS = 8
-"""Of one call in a row, while none has succeeded: as many as it takes to find one bad resource of 200 by halving."""
+"""Of one call, each sent after the one before was refused, while none has succeeded: as many as it takes to find one
+bad resource of 200 by halving."""
 MOST_IN_A_PASS = 100
 """Of one call, though others succeed: what is left then is tried whole, and begun elsewhere in the next pass."""
 
@@ -47,12 +48,13 @@ class _Way:
 
     refusals: int = 0
     in_a_row: int = 0
-    """Since the last one that named the resource in its way, or from the beginning."""
+    """Since the last one that named the resource in its way, or from the beginning; together in flight count as one."""
     succeeded: bool = False
 
-    def refused(self, named: Collection[str]) -> None:
+    def refused(self, named: Collection[str], before: int) -> None:
+        """``before``: how many in a row there were when it was sent."""
         self.refusals += 1
-        self.in_a_row = 0 if named else self.in_a_row + 1
+        self.in_a_row = 0 if named else max(self.in_a_row, before + 1)
 
     @property
     def is_hopeless(self) -> bool:
@@ -75,6 +77,8 @@ class Written:
     calls: int = 0
     succeeded: list[Batch] = field(default_factory=list)
     """With the resources on which they did."""
+    doubtful: list[Batch] = field(default_factory=list)
+    """With the resources on which nobody knows."""
 
     @property
     def stopped(self) -> frozenset[str]:
@@ -91,16 +95,18 @@ class Written:
             max((each.wait for each in (self, other) if each.wait is not None), default=None),
             self.calls + other.calls,
             self.succeeded + other.succeeded,
+            self.doubtful + other.doubtful,
         )
 
     def done_on(self, targets: Collection[str]) -> dict[str, Done]:
-        """What the calls that succeeded have done on some of the resources."""
+        """What the calls have done, or may have, on some of the resources."""
         found: dict[str, Done] = {}
         for batch in self.succeeded:
-            keys = {key for key, _ in batch.tags}
-            for target in set(batch.targets) & set(targets):
-                done = found.setdefault(target, Done())
-                (done.removed if batch.verb.removes else done.written).update(keys)
+            for done in _on(batch, targets, found):
+                (done.removed if batch.verb.removes else done.written).update(key for key, _ in batch.tags)
+        for batch in self.doubtful:
+            for done in _on(batch, targets, found):
+                (done.perhaps_removed if batch.verb.removes else done.perhaps_written).update(k for k, _ in batch.tags)
         return found
 
     def going_on(self, targets: Sequence[str]) -> list[str]:
@@ -133,6 +139,9 @@ class _Sending:
     ways: defaultdict[tuple[str, str, str], _Way] = field(default_factory=lambda: defaultdict(_Way))
     busy: set[str] = field(default_factory=set)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    blind: bool = False
+    """Nothing could be read of what a lost reply was about: in this pass nothing more is."""
 
     async def run(self) -> None:
         """Send one call after the other until none is left, and none is in flight of which a part may be left."""
@@ -173,14 +182,16 @@ class _Sending:
         batch = batch.only(left)
         way = self.ways[batch.verb, batch.account, batch.region]
         done.calls += 1
+        before = way.in_a_row
         try:
             errors = await self.place.send(batch)
         except CloudError as error:
             named = self.place.named_in(error, batch.targets)
-            way.refused(named)
-            if isinstance(error, NeedsPerson) and way.is_hopeless:
-                done.failed |= dict.fromkeys(batch.targets, error)
-                return
+            if isinstance(error, NeedsPerson):
+                way.refused(named, before)
+                if way.is_hopeless:
+                    done.failed |= dict.fromkeys(batch.targets, error)
+                    return
             steps = after_refused(batch, error, named)
             self.waiting.extendleft(reversed(_again(steps, batch)))
             await self._note(batch, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
@@ -201,16 +212,29 @@ class _Sending:
                     await self._read(batch.only(targets))
                 case Vanished(targets):
                     done.vanished |= set(targets)
+                    done.doubtful.append(batch.only(targets))  # the call may be wrong
                 case Failed(target, error):
                     done.failed[target] = error
 
     async def _read(self, batch: Batch) -> None:
-        """What shows no effect may still get it: it is read again, and planned anew, in the next pass."""
-        read = await self.place.read(batch.targets)
+        """What shows no effect may still get it: it is read again, and planned anew, in the next pass.
+
+        One at a time: most resources take a call of their own, and where one cannot be read the others wait as long.
+        """
+        async with self.reading:
+            read = {} if self.blind else await self.place.read(batch.targets)
+            self.blind = self.blind or all(isinstance(now, CloudError) for now in read.values())
         good = {ident for ident, now in read.items() if isinstance(now, Resource) and took_effect(batch, now)}
         if good:
             self.done.succeeded.append(batch.only(good))
-        self.done.unsure |= set(batch.targets) - good
+            self.ways[batch.verb, batch.account, batch.region].succeeded = True
+        if left := set(batch.targets) - good:
+            self.done.unsure |= left
+            self.done.doubtful.append(batch.only(left))
+
+
+def _on(batch: Batch, targets: Collection[str], found: dict[str, Done]) -> list[Done]:
+    return [found.setdefault(target, Done()) for target in set(batch.targets) & set(targets)]
 
 
 def _again(steps: Sequence[Step], batch: Batch) -> list[Batch]:

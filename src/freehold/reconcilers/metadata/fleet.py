@@ -15,7 +15,7 @@ from freehold.tagging.alike import Plans
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.operations import Opcode
-from freehold.tagging.ownership import ForeignValuePolicy, Record, RecordLost, forgets
+from freehold.tagging.ownership import ForeignValuePolicy, Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Terms, Verdict, terms
 from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Cloud, Resource, canonical
@@ -220,20 +220,12 @@ def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost
     and what may be there unseen is a value that is younger than the index: it matters where it would not be taken over.
     """
     if plan.verdict is Verdict.NOTHING_TO_DO:
-        return plan.record_after != record and (cost is not ReadCost.OWN or _needs_proof(plan, record, claim))
+        return plan.record_after != record
     if cost is ReadCost.SHARED or isinstance(record, RecordLost):
         return True
     if plan.delta.removals or any(each.seen or each.key in record for each in plan.delta.upserts):
         return True
     return cost is ReadCost.OWN and any(_minds(claim, each.key) for each in plan.delta.upserts)
-
-
-def _needs_proof(plan: ResourcePlan, record: Record | RecordLost, claim: Claim) -> bool:
-    """Where the index shows what we were about to write. That it is ours is no news where any value is taken over."""
-    after = plan.record_after
-    if isinstance(record, RecordLost) or isinstance(after, RecordLost) or forgets(record, after):
-        return True
-    return any(_minds(claim, key) for key in after if after[key] != record[key])
 
 
 def _minds(claim: Claim, key: str) -> bool:

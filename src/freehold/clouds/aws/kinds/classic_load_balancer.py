@@ -33,7 +33,7 @@ https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/enable-disable-c
 
 
 def decode(body: Json, place: Place) -> Seen:
-    """It has no state: it is there at once."""
+    """It has no state: it is there at once. Its DNS name has a number that no later one of its name gets."""
     name = body["LoadBalancerName"]
     return Seen(
         id=name,
@@ -55,6 +55,7 @@ def decode(body: Json, place: Place) -> Seen:
             + [Part(INSTANCE, row["InstanceId"]) for row in body.get("Instances", ())]
         ),
         created_at=epoch(body.get("CreatedTime")),
+        incarnation=body.get("DNSName", ""),
     )
 
 
@@ -117,7 +118,9 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         return arn.id if arn and fits else ""
 
     async def remains(self, ref: Ref) -> Sequence[str]:
-        return await holders.interfaces_of_balancer(self._client, ref.id)
+        """Where another one has its name by now, nothing tells whose its interfaces are: what they hold is refused."""
+        left = await holders.interfaces_of_balancer(self._client, ref.id)
+        return left if left and not await self.observe([ref]) else ()
 
     async def users(self, ref: Ref) -> Sequence[User]:
         """The machines behind it."""
@@ -217,5 +220,6 @@ def kind(client: ApiClient) -> Kind:
         gone_at_once=True,
         addresses=frozenset({"address"}),
         name_in_region=True,
+        id_returns=True,
         listing=driver,
     )

@@ -238,6 +238,8 @@ def kind(client: ApiClient) -> Kind:
         exclusive_parts=frozenset({POLICY}),
         holding_parts=frozenset({OBJECT}),
         answers_existing=True,
+        id_returns=True,
+        gone_at_once=True,
         parts=driver,
         part_changer=driver,
     )
