@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -70,6 +71,24 @@ def test_a_load_balancer_that_somebody_made_anew_by_hand_is_not_taken_for_ours()
     assert theirs["by"] == "stranger"
     assert set(theirs["tags"]) == {"Name"}
     assert "NameTaken" in str(world.harness.status())
+
+
+def test_whoever_edits_the_object_does_not_make_another_load_balancer_of_our_name_ours() -> None:
+    """What tells it from ours is signed with the id."""
+    world = AwsWorld()
+    life = world.begin()
+    life.create()
+    key = _key(life, "classic-load-balancer")
+    ours = life.journal.entries[key]
+    world.neighbours.remove(ours.id)
+    world.neighbours.namesake("classic-load-balancer")
+    (theirs,) = (each for each in existing(world.harness) if each["id"] == ours.id)
+    life.rewrite(life.journal.put(key, replace(ours, incarnation=theirs["view"]["DNSName"])))
+    for _ in range(5):
+        world.clock.advance(30.0)
+        life.once()
+    (left,) = (each for each in existing(world.harness) if each["id"] == ours.id)
+    assert set(left["tags"]) == {"Name"}
 
 
 @pytest.mark.parametrize(("verdict", "there"), [(Verdict.MINE, 0), (Verdict.NOT_MINE, 1)])

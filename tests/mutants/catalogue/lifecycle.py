@@ -377,12 +377,6 @@ INTENTS = (
         "return False",
         "a stranger's bucket that was made when ours had gone is marked as ours, and deleted",
     ),
-    _read_marks(
-        "_close",
-        "incarnation = entry.incarnation or observed.incarnation",
-        "incarnation = observed.incarnation",
-        "what was made after ours under its name becomes ours",
-    ),
     _context(
         "PassContext.signature",
         'f"{ident}\\0{incarnation}" if incarnation else ident',
