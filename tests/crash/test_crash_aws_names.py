@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
+from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.decisions import Decision, Verdict
+from freehold.lifecycle.errors import Unavailable, Unknown
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.outcomes import Blocked, Reason
+from freehold.lifecycle.port import Call, Effect, step
 from freehold.lifecycle.resources import NodeKey
+from freehold.operator.questions import questions
+from freehold_sim.aws.settings import Settings
 from lab import catalogue, families, faults
-from lab.aws import AwsLife, AwsWorld
+from lab.aws import REGION, AwsLife, AwsWorld
 from lab.aws_neighbours import existing
 from lab.families import Case
-from lab.families_aws import AWS, SECOND
-from lab.faults import Script
+from lab.families_aws import AWS, BUCKET, SECOND
+from lab.faults import Answer, Script
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.seam import World
 
+ROWS = "ResourceTagMappingList"
 DELETES = {"classic-load-balancer": "delete_load_balancer", "s3-bucket": "delete_bucket"}
 WORLDS = {"classic-load-balancer": AWS.world, "s3-bucket": SECOND}
 EXCUSES = {
@@ -100,6 +108,15 @@ def test_a_person_decides_about_a_bucket_whose_delete_was_asked_for(verdict: Ver
     life = world.begin(script=script)
     life.create()
     life.watch()
+    seen: list[EngineDeps] = []
+    release = life.release
+
+    async def noted(deps: EngineDeps, *rest: Any) -> PassResult:
+        seen.append(deps)
+        done: PassResult = await release(deps, *rest)
+        return done
+
+    life.release = noted
     life.delete()
     key = _key(life, "s3-bucket")
     assert life.last is not None
@@ -107,7 +124,114 @@ def test_a_person_decides_about_a_bucket_whose_delete_was_asked_for(verdict: Ver
     assert isinstance(outcome, Blocked)
     assert outcome.reason is Reason.NOT_OWNED
     entry = life.journal.entries[key]
+    (question,) = step(questions(life.journal, seen[-1]))
+    assert question.key == key, "`freehold resolve` asks for it"
     life.decide(Decision(verdict, str(key), entry.id, entry.attempt, "a person", world.clock.now()))
     life.delete()
     assert life.released
     assert [each["id"] for each in existing(world.harness)].count(entry.id) == there
+
+
+class Swap:
+    """At the delete of ours somebody makes one of its name; the reply is lost, or the process dies.
+
+    The tag index then shows ours for 20 s: it lists what was tagged.
+    """
+
+    def __init__(self, life: AwsLife, kind: str, end: BaseException) -> None:
+        self._world, self._kind, self._end = life.world, kind, end
+        ident = life.journal.entries[_key(life, kind)].id
+        (ours,) = (each for each in existing(life.world.harness) if each["id"] == ident)
+        self._arn, self._tags = ours["arn"], [{"Key": key, "Value": value} for key, value in ours["tags"].items()]
+        self._until = 0.0
+        self.failing_reads = 0
+        life.port.interceptors.append(self)
+
+    async def __call__(self, answer: Answer, call: Call) -> Any:
+        if call.operation == "get_bucket_tagging" and self._until and self.failing_reads:
+            self.failing_reads -= 1
+            raise Unavailable("503")
+        found = await answer(call)
+        if call.operation == DELETES[self._kind] and not self._until:
+            self._until = self._world.clock.now() + 20.0
+            self._world.neighbours.namesake(self._kind)
+            raise self._end
+        if call.operation == "get_resources" and self._world.clock.now() < self._until:
+            rows = [row for row in found.body[ROWS] if row["ResourceARN"] != self._arn]
+            return found._replace(body={**found.body, ROWS: [*rows, {"ResourceARN": self._arn, "Tags": self._tags}]})
+        return found
+
+
+def _tags_there(life: AwsLife, ident: str) -> list[set[str]]:
+    return [set(each["tags"]) for each in existing(life.world.harness) if each["id"] == ident]
+
+
+@pytest.mark.parametrize("kind", DELETES)
+def test_what_the_index_still_shows_of_ours_proves_nothing_of_what_came_after(kind: str) -> None:
+    life = WORLDS[kind]().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    life.watch()
+    ident = life.journal.entries[_key(life, kind)].id
+    Swap(life, kind, faults.Crash("at the delete"))
+    life.delete()
+    assert _tags_there(life, ident) == [{"Name"}]
+
+
+@pytest.mark.parametrize("end", [Unknown("the reply was lost"), faults.Crash("at the delete")], ids=["lost", "crash"])
+@pytest.mark.parametrize("wanted", [False, True], ids=["pruned", "wanted again"])
+def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(end: BaseException, *, wanted: bool) -> None:
+    """A person approved that ours goes; another one gets no mark, no policy, and no delete."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    key = _key(life, "s3-bucket")
+    life.edit(s3Bucket=None)
+    life.settle()
+    entry = life.journal.entries[key]
+    Swap(life, "s3-bucket", end)
+    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+    life.once()
+    sent = len(life.port.calls)
+    if wanted:
+        life.edit(s3Bucket=BUCKET)
+    for _ in range(12):
+        life.world.clock.advance(60.0)
+        life.once()
+    assert _tags_there(life, entry.id) == [{"Name"}]
+    assert not [call.operation for call in life.port.calls[sent:] if call.effect is Effect.WRITE]
+
+
+def test_a_failed_read_of_the_tags_does_not_make_a_bucket_ours() -> None:
+    """Ours had lost its tags and was marked again, so that its record is one of marks that were not read back yet."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    ident = life.journal.entries[_key(life, "s3-bucket")].id
+    life.world.neighbours.strip("s3-bucket")
+    life.world.clock.advance(100.0)
+    Swap(life, "s3-bucket", faults.Crash("at the delete")).failing_reads = 1
+    life.delete()
+    assert _tags_there(life, ident) == [{"Name"}]
+
+
+def test_a_bucket_of_another_account_that_has_got_the_name_holds_nothing_up() -> None:
+    """S3 refuses to tell of it; our own list of buckets does not have it."""
+    other = "999988887777"
+    keys = {**Settings().access_keys, "AKIAOTHEROTHEROTHER1": other}
+    life = partial(SECOND, settings=Settings(access_keys=keys))().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    ident = life.journal.entries[_key(life, "s3-bucket")].id
+
+    async def taken(answer: Answer, call: Call) -> Any:
+        found = await answer(call)
+        if call.operation == "delete_bucket":
+            strangers = life.world.harness.cloud.strangers
+            strangers.create("s3", "CreateBucket", {"Bucket": ident}, account=other, region=REGION)
+            raise faults.Crash("at the delete")
+        return found
+
+    life.port.interceptors.append(taken)
+    life.delete()
+    assert life.released

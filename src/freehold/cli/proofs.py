@@ -60,5 +60,5 @@ def _record(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
     keys = ring.of(journal.owner, unkeyed=False)
     if entry.key not in keys.derived:
         return f"record not checked: the key ring lacks key {entry.key}"
-    signed = hmac.compare_digest(entry.signature, keys.signature(entry.key, key.kind, entry.id))
+    signed = hmac.compare_digest(entry.signature, keys.signature(entry.key, key.kind, entry.id, entry.incarnation))
     return "record signed" if signed else "record NOT signed by the operator"

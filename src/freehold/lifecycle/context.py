@@ -140,18 +140,28 @@ class PassContext:
 
     def sign(self, key: NodeKey, ident: str, incarnation: str = "") -> str:
         """The signature that belongs beside ``ident`` in the journal, by the writing key."""
-        return self.signature(self.keys.writing, key, ident, incarnation)
-
-    def signature(self, digest: str, key: NodeKey, ident: str, incarnation: str) -> str:
-        """The same by any key of the ring."""
-        return self.keys.signature(digest, key.kind, f"{ident}\0{incarnation}" if incarnation else ident)
+        return self.keys.signature(self.keys.writing, key.kind, ident, incarnation)
 
     def is_signed(self, key: NodeKey) -> bool:
         """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""
         entry = self.journal.get(key)
         if entry is None or not entry.phase.ours or entry.key not in self.keys.readable:
             return False
-        return hmac.compare_digest(entry.signature, self.signature(entry.key, key, entry.id, entry.incarnation))
+        return hmac.compare_digest(
+            entry.signature, self.keys.signature(entry.key, key.kind, entry.id, entry.incarnation)
+        )
+
+    def may_be_another(self, key: NodeKey) -> bool:
+        """Whether what has the recorded id may have been made after ours had gone, so that the record proves nothing.
+
+        We have asked for its delete, its id is a name, and no read tells it from a later one.
+        """
+        entry = self.journal.get(key)
+        return bool(entry and entry.deleting and not entry.incarnation and self.kind(key).id_returns)
+
+    def is_believed(self, key: NodeKey) -> bool:
+        """Whether the record shows without any mark that what has the id is ours: then it is marked."""
+        return self.is_signed(key) and not self.may_be_another(key)
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle

@@ -124,8 +124,9 @@ class ObjectKeys:
         others = sorted(digest for digest in self.derived if digest != self.writing)
         return (self.writing, *others, *((UNKEYED,) if self.unkeyed else ()))
 
-    def signature(self, digest: str, kind: str, ident: str) -> str:
+    def signature(self, digest: str, kind: str, ident: str, incarnation: str = "") -> str:
         """What only the operator can write beside an id in the journal; empty when ``digest`` cannot be read."""
+        ident = f"{ident}\0{incarnation}" if incarnation else ident
         if digest == UNKEYED:
             return ownership.legacy_signature(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
         return self._mac(digest, "signature", kind, ident)[:16]

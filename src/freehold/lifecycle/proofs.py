@@ -38,7 +38,7 @@ def carried_marks(ctx: PassContext, key: NodeKey, id_: str, target: str) -> froz
 def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
     """What the tags on a target prove about this node."""
     entry, codec = ctx.journal.get(key), ctx.deps.codec
-    recorded = bool(entry and entry.id == observed.id and ctx.is_signed(key) and not may_be_another(ctx, key))
+    recorded = bool(entry and entry.id == observed.id and ctx.is_believed(key))
     if observed.carried:
         mark = CarriedMark(key.kind, ctx.owner.uuid, codec.carried_id(key.kind, observed.id))
         vouched = _vouched(ctx, key, observed, tags)
@@ -48,15 +48,6 @@ def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
     if found.strength is Strength.COPIED and is_accepted(ctx, key, observed, tags):
         return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
     return found
-
-
-def may_be_another(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether what has the recorded id now may have been made after ours has gone, so that the record proves nothing.
-
-    We have asked for its delete, its id is a name, and no read tells it from a later one.
-    """
-    entry = ctx.journal.get(key)
-    return bool(entry and entry.deleting and not entry.incarnation and ctx.kind(key).id_returns)
 
 
 def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:

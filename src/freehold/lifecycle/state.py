@@ -74,8 +74,9 @@ class NodeState:
     (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
     and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
     id that a create of this process answered with, which only a birth mark can prove. ``itself_gone``: the resource has
-    gone, and the cloud may still take away what remains of it (:class:`drivers.RemainsDriver`). ``unanswered``: what
-    the last create of this process got instead of an answer.
+    gone, and the cloud may still take away what remains of it (:class:`drivers.RemainsDriver`). ``id_taken``: a
+    later resource has its id (:attr:`kinds.Kind.id_returns`). ``unanswered``: what the last create of this process got
+    instead of an answer.
     """
 
     last_seen: Observed | None = None
@@ -88,6 +89,7 @@ class NodeState:
     absent_since: float | None = None
     delete_sent: float | None = None
     itself_gone: bool = False
+    id_taken: bool = False
     refused_since: float | None = None
     attached: Attached | None = None
     seen_since_attach: bool = True

@@ -62,7 +62,7 @@ async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
         given_up = kind is not None and entry.phase is Phase.VACANT and (gone or entry.fails >= kind.attempts)
         if kind is not None and (entry.phase is Phase.INTENDED or given_up):
             found.append(await _question(ctx, key, entry))
-        elif kind is not None and entry.phase.ours and not ctx.is_signed(key):
+        elif kind is not None and entry.phase.ours and not ctx.is_believed(key):
             found += await _of_record(ctx, key, entry)
     return tuple(found)
 

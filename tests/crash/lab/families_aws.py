@@ -50,13 +50,20 @@ def _edit(**spec: Any) -> Callable[[Course], object]:
     return edit
 
 
+def _no_load_balancer(life: Course) -> None:
+    """Not once its address is the endpoint, which cannot change: such a spec is refused."""
+    assert isinstance(life, AwsLife)
+    if "controlPlaneEndpoint" not in life.harness.object.raw["spec"]:
+        life.edit(controlPlaneLoadBalancer={"loadBalancerType": "disabled"})
+
+
 RULE = {"description": "ssh", "protocol": "tcp", "fromPort": 22, "toPort": 22, "cidrBlocks": ["10.0.0.0/8"]}
 CHECK = {"intervalSeconds": 20, "timeoutSeconds": 6}
 EDITS: Mapping[str, tuple[Callable[[Course], object], Excuse]] = {
     "tags": (_edit(additionalTags={"team": "red"}), NO_EXCUSE),
     "a rule": (_edit(network={**ONE_ZONE["network"], "additionalControlPlaneIngressRules": [RULE]}), NO_EXCUSE),
     "a health check": (_edit(controlPlaneLoadBalancer={"healthCheck": CHECK}), NO_EXCUSE),
-    "no load balancer": (_edit(controlPlaneLoadBalancer={"loadBalancerType": "disabled"}), Excuse(surplus=True)),
+    "no load balancer": (_no_load_balancer, Excuse(surplus=True)),
     "a bastion": (_edit(bastion={"enabled": True, "ami": IMAGE}, sshKeyName=""), NO_EXCUSE),
 }
 

@@ -72,7 +72,7 @@ DECISIONS = (
     ),
     _decide(
         "_mine",
-        "if is_recorded and ctx.is_signed(key) and not proofs.may_be_another(ctx, key):",
+        "if is_recorded and ctx.is_believed(key):",
         "if is_recorded:",
         "what a person calls ours is answered for and not recorded, so the delete never ends",
     ),
@@ -84,7 +84,7 @@ DECISIONS = (
     ),
     _decide(
         "_drop",
-        "elif ctx.is_signed(key) and not proofs.may_be_another(ctx, key):",
+        "elif ctx.is_believed(key):",
         "elif False:",
         "a resource that this operator recorded is forgotten before its mark can be read",
     ),
@@ -367,18 +367,18 @@ INTENTS = (
     ),
     _observe(
         "itself",
-        "return None if seen is None or (known and known != seen.incarnation) else seen",
+        "return None if ctx.node(key).id_taken else seen",
         "return seen",
         "a stranger's load balancer that has got our name is marked as ours, and deleted",
     ),
-    _proofs(
-        "may_be_another",
-        "return bool(entry and entry.deleting and not entry.incarnation and ctx.kind(key).id_returns)",
+    _context(
+        "PassContext.may_be_another",
+        "return bool(entry and entry.deleting and not entry.incarnation and self.kind(key).id_returns)",
         "return False",
         "a stranger's bucket that was made when ours had gone is marked as ours, and deleted",
     ),
-    _context(
-        "PassContext.signature",
+    _keys(
+        "ObjectKeys.signature",
         'f"{ident}\\0{incarnation}" if incarnation else ident',
         "ident",
         "whoever may edit the object makes a stranger's load balancer of our name ours",
@@ -778,8 +778,8 @@ PROOF = (
     ),
     _context(
         "PassContext.is_signed",
-        "return hmac.compare_digest(entry.signature, self.signature(entry.key, key, entry.id, entry.incarnation))",
-        "return True",
+        "return hmac.compare_digest(",
+        "return True or hmac.compare_digest(",
         "an id in the journal counts without a valid signature",
     ),
     _proofs(
@@ -1031,7 +1031,7 @@ PASSES = (
     ),
     _mark(
         "attach",
-        "if not ctx.is_signed(key):",
+        "if not ctx.is_believed(key):",
         "if False:",
         "a forged id in the journal is marked as ours",
     ),
@@ -1049,7 +1049,7 @@ PASSES = (
     ),
     _detach(
         "dropped",
-        "        and ctx.is_signed(key)\n",
+        "        and ctx.is_believed(key)\n",
         "",
         "user tags are detached from an unproven resource",
     ),

@@ -42,7 +42,7 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
     key = decision.about
     entry = ctx.journal.get(key)
     is_recorded = entry is not None and entry.phase.ours and entry.id == decision.id
-    if is_recorded and ctx.is_signed(key) and not proofs.may_be_another(ctx, key):
+    if is_recorded and ctx.is_believed(key):
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
         return
     is_open = entry is not None and entry.phase is Phase.INTENDED and entry.attempt == decision.attempt
@@ -134,7 +134,7 @@ def _drop(ctx: PassContext, decision: Decision, entry: Entry | None) -> None:
     key = decision.about
     if entry is None or entry.id != decision.id or not entry.phase.ours:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
-    elif ctx.is_signed(key) and not proofs.may_be_another(ctx, key):
+    elif ctx.is_believed(key):
         _refuse(ctx, decision, f"{decision.id} is on record as ours, with this operator's signature")
     else:
         ctx.journal = ctx.journal.put(key, replace(journals.let_go(entry), attempt=entry.attempt))

@@ -96,7 +96,8 @@ async def _absent(ctx: PassContext, key: NodeKey) -> None:
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
         return
-    ctx.absent.add(entry.id)
+    if not ctx.node(key).id_taken:
+        ctx.absent.add(entry.id)
     await _leave(ctx, key)
 
 
@@ -131,8 +132,10 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     polling.finished(ctx, key, Verb.DELETE)
     if ctx.node(key).delete_sent is not None:
         ctx.state.deleted.add(entry.id)
+    id_taken = ctx.node(key).id_taken
     ctx.state.forget(key)
-    ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
+    if not id_taken:
+        ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     ctx.outcomes.pop(key, None)
     ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, let_go(entry)))
 

@@ -23,7 +23,7 @@ async def dropped(ctx: PassContext) -> None:
         for key, entry in ctx.journal.ours.items()
         if entry.target
         and not entry.carried
-        and ctx.is_signed(key)
+        and ctx.is_believed(key)
         and not _is_left_alone(ctx, key)
         and _seen(ctx, key)
     }

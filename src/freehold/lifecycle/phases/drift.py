@@ -36,7 +36,7 @@ def _is_due(ctx: PassContext, key: NodeKey) -> bool:
     return bool(
         entry
         and entry.phase is Phase.OWNED
-        and ctx.is_signed(key)
+        and ctx.is_believed(key)
         and isinstance(ctx.outcomes.get(key), Ready)
         and node.requires <= ctx.ready_nodes.keys()
     )

@@ -35,7 +35,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             continue
         if not ctx.kind(key).markable or not observed.target or isinstance(ctx.outcomes.get(key), Blocked):
             continue
-        if not ctx.is_signed(key):
+        if not ctx.is_believed(key):
             ctx.outcomes[key] = read_marks.unsigned(ctx, key, observed)
             continue
         if observed.carried and not (

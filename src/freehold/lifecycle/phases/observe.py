@@ -82,7 +82,8 @@ def itself(ctx: PassContext, key: NodeKey, found: Mapping[str, Observed]) -> Obs
     entry = ctx.journal.entries[key]
     seen = found.get(entry.id)
     known = entry.incarnation if seen is not None and seen.incarnation else ""
-    return None if seen is None or (known and known != seen.incarnation) else seen
+    ctx.node(key).id_taken = bool(known) and seen is not None and known != seen.incarnation
+    return None if ctx.node(key).id_taken else seen
 
 
 def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
@@ -123,7 +124,7 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
 def _forget_refused_delete(ctx: PassContext, key: NodeKey) -> None:
     """It is wanted again and still there: if it goes now, that is not our delete (:attr:`kinds.Kind.once`)."""
     entry = ctx.journal.get(key)
-    if entry and entry.deleting and key in ctx.graph.nodes and not ctx.state.releasing:
+    if entry and entry.deleting and key in ctx.graph.nodes and not ctx.state.releasing and not ctx.may_be_another(key):
         ctx.journal = ctx.journal.put(key, replace(entry, deleting=0.0))
 
 

@@ -75,7 +75,8 @@ async def tags_now(
     for key in keys:
         seen = ctx.node(key).observed
         shown[key] = tags = seen.tags if seen.tags is not None else marked.get(seen.target, frozenset())
-        if seen.target and proofs.evidence(ctx, key, seen, tags).strength is not Strength.PROVEN:
+        of_another = seen.tags is None and ctx.kind(key).id_returns  # the index may show what ours had, under that id
+        if seen.target and (of_another or proofs.evidence(ctx, key, seen, tags).strength is not Strength.PROVEN):
             unclear.append(key)
     return {**shown, **await _ask(ctx, unclear)}
 
@@ -120,7 +121,7 @@ def _verification_due(ctx: PassContext, key: NodeKey) -> bool:
     if node.marks is MarkState.DOUBTED:
         return True
     if entry.phase is Phase.OWNED:
-        return ctx.deep or not ctx.is_signed(key)
+        return ctx.deep or not ctx.is_believed(key)
     return entry.phase is Phase.RECORDED and _may_be_readable(ctx, node)
 
 
@@ -172,7 +173,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
             "found out whose it is"
         )
         _exclude(ctx, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
-    elif evidence.strength is not Strength.PROVEN and not ctx.is_signed(key):
+    elif evidence.strength is not Strength.PROVEN and not ctx.is_believed(key):
         if not birth_marks.has_birth_mark(ctx, key, observed):
             _exclude(ctx, key, unsigned(ctx, key, observed))
             return
@@ -218,14 +219,23 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> 
     kept = {name: asked[name] for name in sorted(ctx.kind(key).create_only) if name in asked} or None
     digest = ctx.signing_key(key)
     incarnation = entry.incarnation or observed.incarnation
-    signature = ctx.signature(digest, key, entry.id, incarnation)
+    signature = ctx.keys.signature(digest, key.kind, entry.id, incarnation)
     record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
-    record = replace(record, incarnation=incarnation)
+    stays = key in ctx.graph.nodes and not ctx.state.releasing
+    record = replace(record, incarnation=incarnation, deleting=0.0 if stays else record.deleting)
     ctx.journal = ctx.journal.put(key, replace(record, node_tags=() if entry.carried else entry.node_tags))
 
 
 def unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
     """An unsigned id: a person, another operator's backup or an attacker wrote it, so it gets no mark of ours."""
+    if ctx.may_be_another(key):
+        return Blocked(
+            Reason.NOT_OWNED,
+            f"{observed.name} ({observed.id}) has no mark of ours, and we have asked for its delete: it may be another "
+            f"one, made when ours had gone. It is neither changed nor deleted. To decide: {ctx.resolve(key)} --mine, "
+            "or --not-mine",
+            observed=observed,
+        )
     before_ring = ctx.journal.entries[key].key == UNKEYED
     way = (
         "Run the operator with the API key that it was recorded with until it is Ready; or decide"

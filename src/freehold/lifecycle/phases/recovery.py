@@ -8,7 +8,7 @@ finalizer: otherwise everybody who may tag could block any delete.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle import birth_marks, proofs
@@ -61,8 +61,11 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
         except CloudError as error:
             ctx.outcomes[group[0].key] = of_error(error)
             continue
+        others = await _others(ctx, group, existing)
         for item in group:
             observed = existing.get(item.ref.id)
+            if item.ref.id in others:
+                continue
             if observed is not None:
                 ctx.state.missed.pop(item.ref.id, None)
                 _assess(ctx, item, observed, tags_by_target.get(item.ref.target, frozenset()))
@@ -70,6 +73,23 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
                 _missed(ctx, item)
                 if last and item.carried:
                     await _take_off(ctx, item)
+
+
+async def _others(ctx: PassContext, group: Sequence[_Unrecorded], existing: Mapping[str, Observed]) -> set[str]:
+    """Ids of what has none of our marks itself, where ids return: the index still shows those that ours had."""
+    there = [item for item in group if item.ref.id in existing and ctx.kind(item.key).id_returns]
+    if not there or not ctx.deps.tagger.asks_resources:
+        return set()
+    tags = await ctx.deps.tagger.tags_of_each([item.ref.target for item in there])
+    others: set[str] = set()
+    for item in there:
+        said = tags[item.ref.target]
+        if isinstance(said, CloudError):
+            ctx.outcomes[item.key] = of_error(said)
+            others.add(item.ref.id)
+        elif proofs.evidence(ctx, item.key, existing[item.ref.id], said).strength is not Strength.PROVEN:
+            others.add(item.ref.id)
+    return others
 
 
 def _missed(ctx: PassContext, item: _Unrecorded) -> None:

@@ -81,6 +81,7 @@ class ClassicLoadBalancerDriver(BalancingDriver):
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         """The reply shows the address only; the rest is as it was asked for, and as AWS makes a new one."""
+        self._client.session.seldom.forget(request["name"])  # what an earlier one of its name had
         place = await place_of(self._client)
         listeners = [dict(row) for row in request["listeners"]]
         asked = {"LoadBalancerName": request["name"], "Scheme": request["scheme"], "Subnets": list(request["subnets"])}

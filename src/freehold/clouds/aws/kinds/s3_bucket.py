@@ -7,6 +7,7 @@ it. It is deleted when nothing is in it but objects that we put there; S3 refuse
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -112,8 +113,18 @@ class S3BucketDriver:
             return self._untagged(seen)  # the reply counts as lost, and the engine looks for it
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        there = [ref.id for ref in refs if await is_there(self._client, ref.id)]
+        there = [ref.id for ref in refs if await self._is_there(ref.id)]
         return {name: self._untagged(_seen(self._client, name)) for name in there}
+
+    async def _is_there(self, name: str) -> bool:
+        """One of another account, which has got the name, is none of ours."""
+        try:
+            return await is_there(self._client, name)
+        except Denied:
+            own = await self._client.listed("s3", "list_buckets", "Buckets", name)
+            if name in {row["Name"] for row in own}:
+                raise
+            return False
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         found: dict[NodeKey, Sequence[Observed]] = {}
@@ -124,7 +135,10 @@ class S3BucketDriver:
 
     async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         """S3 has no list that shows tags: each bucket that may have a birth mark is asked for its own."""
-        found = {one.id: one for each in (await self.find(wants)).values() for one in each}
+        found: dict[str, Observed] = {}
+        for want in wants:
+            with suppress(NameTaken):  # of another account, so not ours
+                found |= {one.id: one for one in (await self.find([want]))[want.key]}
         for name in await self._with_birth_mark():
             seen = await look(self._client, name) if name not in found else None
             if seen and birth_tags.is_born(seen.tags, nonces):
