@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from freehold.kube import errors as kube
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
+
+
+def _copied(obj: Json) -> Json:
+    """Benchmarks measure a process that has this API server in it, and copy.deepcopy takes five times as long."""
+    return {name: _value(each) for name, each in obj.items()}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _copied(value)
+    return [_value(each) for each in value] if isinstance(value, list) else value
 
 
 async def _nobody(name: str) -> None:
@@ -33,12 +44,12 @@ class MemoryObjects:
     async def get(self, resource: Resource, key: Key) -> Json:
         if (resource.kind, key) not in self.objects:
             raise kube.NotFound(f"no {resource} {key}", code=404)
-        return copy.deepcopy(self.objects[resource.kind, key])
+        return _copied(self.objects[resource.kind, key])
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
         rows = [row for (kind, key), row in sorted(self.objects.items()) if kind == resource.kind]
         chosen = [
-            copy.deepcopy(row)
+            _copied(row)
             for row in rows
             if namespace in ("", row["metadata"].get("namespace"))
             and (not label_selector or label_selector in map("=".join, row["metadata"].get("labels", {}).items()))
@@ -50,7 +61,7 @@ class MemoryObjects:
         key = key_of(obj)
         if (resource.kind, key) in self.objects:
             raise kube.AlreadyExists(f"{resource} {key} exists", code=409)
-        made = copy.deepcopy(obj)
+        made = _copied(obj)
         made["metadata"] |= {"uid": f"uid-{self._version}", "creationTimestamp": self._now(), "generation": 1}
         return self._store(resource, key, made)
 
@@ -58,9 +69,7 @@ class MemoryObjects:
         await self._about_to("update", obj["metadata"]["name"])
         stored = await self.get(resource, key_of(obj))
         self._check(stored, obj["metadata"].get("resourceVersion"))
-        return self._store(
-            resource, key_of(obj), {**copy.deepcopy(obj), "metadata": stored["metadata"] | obj["metadata"]}
-        )
+        return self._store(resource, key_of(obj), {**_copied(obj), "metadata": stored["metadata"] | obj["metadata"]})
 
     async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json:
         """A merge patch, of the status alone or of all the rest."""
@@ -97,4 +106,4 @@ class MemoryObjects:
         obj["metadata"]["resourceVersion"] = str(self._version)
         self.objects[resource.kind, key] = obj
         self.after("stored", key.name)
-        return copy.deepcopy(obj)
+        return _copied(obj)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-SELDOM: Final = (50_000, 20, 10)
+SELDOM: Final = (200_000, 20, 10)
 """Python's own are 700, 10 and 10 (https://docs.python.org/3/library/gc.html#gc.set_threshold)."""
 
 

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _DIGITS = 32
+_text = json.JSONEncoder(sort_keys=True, default=str).encode
 _SEALED = re.compile(r'(?P<text>\{.*), "chain": "(?P<head>[0-9a-f]{32})"\}', re.DOTALL)
 
 
 def sealed(before: str, line: Mapping[str, Any]) -> tuple[str, str]:
     """The text of ``line`` after the head ``before``, and the new head."""
-    text = json.dumps(line, sort_keys=True, default=str)
+    text = _text(line)
     head = _digest(before, text)
     return f'{text[:-1]}, "chain": "{head}"}}', head
 

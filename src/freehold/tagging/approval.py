@@ -19,7 +19,7 @@ from freehold.tagging.wanted_keys import Cause
 DEFAULT_APPROVE_ABOVE: Final = 100
 NARROW: Final = "narrow the classifiers"
 RETAIN: Final = "set spec.deletionPolicy: Retain, and the tags stay"
-_FOREIGN: Final = (Cause.FOREIGN, Cause.DRIFTED)
+_FOREIGN: Final = frozenset({Cause.FOREIGN, Cause.DRIFTED})
 
 
 class Risk(StrEnum):
@@ -28,7 +28,7 @@ class Risk(StrEnum):
 
 
 def risk(plan: ResourcePlan) -> Risk:
-    overwrites = any(each.cause in _FOREIGN for each in plan.delta.upserts)
+    overwrites = not _FOREIGN.isdisjoint(plan.delta.causes)
     return Risk.OVERWRITES_OR_REMOVES if overwrites or plan.delta.removals else Risk.NONE
 
 

@@ -6,7 +6,7 @@ every tag (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTags
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
@@ -81,11 +81,10 @@ class Batch:
 def batches(plans: Iterable[ResourcePlan]) -> tuple[Batch, ...]:
     """In the order in which they are sent: every removal goes before the first addition."""
     targets: dict[tuple[int, str, str, _Part], set[str]] = {}
-    for plan in plans:
-        for part in _parts(plan):
-            targets.setdefault((_ORDER[part.verb], plan.resource.account, plan.resource.region, part), set()).add(
-                plan.resource.id
-            )
+    for account, region, alike in _alike(plans):
+        for part in _parts(alike[0]):
+            where = _ORDER[part.verb], account, region, part
+            targets.setdefault(where, set()).update(plan.resource.id for plan in alike)
     found: list[Batch] = []
     for _, account, region, part in sorted(targets, key=_by_call):
         ids, size = sorted(targets[_, account, region, part]), TARGETS[part.verb]
@@ -123,6 +122,16 @@ class _Part:
 def _by_call(key: tuple[int, str, str, _Part]) -> tuple[int, str, str, tuple[tuple[str, str], ...]]:
     order, account, region, part = key
     return order, account, region, tuple((name, value or "") for name, value in part.tags)
+
+
+def _alike(plans: Iterable[ResourcePlan]) -> list[tuple[str, str, list[ResourcePlan]]]:
+    """Of each account and region those with one delta and the same calls: a fleet has few (tagging/alike.py)."""
+    found: dict[Hashable, tuple[str, str, list[ResourcePlan]]] = {}
+    for plan in plans:
+        of = plan.resource
+        same = id(plan.delta), of.cloud, of.kind, of.account, of.region
+        found.setdefault(same, (of.account, of.region, []))[2].append(plan)
+    return list(found.values())
 
 
 def _parts(plan: ResourcePlan) -> Iterator[_Part]:

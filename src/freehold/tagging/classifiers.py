@@ -107,23 +107,23 @@ def select(classifiers: Classifiers, resource: Resource) -> Selection:
 def _refusals(wanted: Classifiers, resource: Resource) -> Iterator[Selection]:
     if not any(_has(resource, each) for each in wanted.any_of):
         yield Selection.NOT_CLASSIFIED
-    if not all(_has(resource, each) for each in wanted.all_of):
+    if wanted.all_of and not all(_has(resource, each) for each in wanted.all_of):
         yield Selection.NOT_ALL_MATCH
-    if any(_has(resource, each) for each in wanted.none_of):
+    if wanted.none_of and any(_has(resource, each) for each in wanted.none_of):
         yield Selection.EXCLUDED
     if wanted.regions and resource.region not in wanted.regions:
         yield Selection.OTHER_REGION
     if wanted.accounts and resource.account not in wanted.accounts:
         yield Selection.OTHER_ACCOUNT
-    if resource.kind not in (wanted.kinds or {resource.kind} - ONLY_WHEN_NAMED):
+    if resource.kind in ONLY_WHEN_NAMED - wanted.kinds or (wanted.kinds and resource.kind not in wanted.kinds):
         yield Selection.OTHER_KIND
     if exemption(resource) is Exemption.EXEMPT:
         yield Selection.EXEMPT
 
 
 def _has(resource: Resource, condition: Condition) -> bool:
-    key, value = (canonical(resource.cloud, text) for text in (condition.key, condition.value))
-    return value in resource.tags.get(key, frozenset())
+    values = resource.tags.get(canonical(resource.cloud, condition.key), ())
+    return canonical(resource.cloud, condition.value) in values
 
 
 def released(recorded: Collection[str], found: Sequence[Resource], classifiers: Classifiers) -> tuple[str, ...]:

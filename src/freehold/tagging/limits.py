@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from freehold.tagging.protected import Access, is_reserved
@@ -36,14 +37,16 @@ def limit_of(resource: Resource) -> int:
     return _BY_KIND.get(resource.kind, _DEFAULT[resource.cloud])
 
 
+@lru_cache(maxsize=4096)
+def _counts(key: str) -> bool:
+    return is_reserved(key) is Access.ALLOWED
+
+
 def slots_used(resource: Resource) -> int:
-    """Tags that count: AWS does not count its own ``aws:`` tags."""
-    counted = (
-        len(values)
-        for key, values in resource.tags.items()
-        if resource.cloud is not Cloud.AWS or is_reserved(key) is Access.ALLOWED
-    )
-    return sum(counted)
+    """Tags that count: AWS does not count its own ``aws:`` tags, and has one value for a key."""
+    if resource.cloud is Cloud.AWS:
+        return sum(map(_counts, resource.tags))
+    return sum(map(len, resource.tags.values()))
 
 
 @dataclass(frozen=True)

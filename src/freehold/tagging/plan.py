@@ -20,6 +20,7 @@ from freehold.tagging.resources import Resource
 from freehold.tagging.rules import Rules
 from freehold.tagging.wanted_keys import (
     AsWanted,
+    Cause,
     Kept,
     KeySituation,
     Reason,
@@ -40,12 +41,26 @@ class Note:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Delta:
-    """Sorted by key. Removals go first: they free what the additions may need."""
+    """Sorted by key. Removals go first: they free what the additions may need. Resources that are alike share one."""
 
     removals: tuple[Removal, ...] = ()
     upserts: tuple[Upsert, ...] = ()
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The keys of ``upserts``; ``causes`` are theirs."""
+        return frozenset(each.key for each in self.upserts)
+
+    @cached_property
+    def causes(self) -> frozenset[Cause]:
+        return frozenset(each.cause for each in self.upserts)
+
+    @cached_property
+    def replaces(self) -> bool:
+        """Whether a key that is written has a value now."""
+        return any(each.seen for each in self.upserts)
 
 
 class Verdict(StrEnum):

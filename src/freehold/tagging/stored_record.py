@@ -52,13 +52,15 @@ class Shard:
         self, changed: Mapping[str, Record | RecordLost], places: Mapping[str, str] | None = None
     ) -> Shard:
         """An empty record says in a shard that was lost that nothing of ours is left; elsewhere absence says it."""
-        stored = {resource: record for resource, record in changed.items() if not isinstance(record, RecordLost)}
-        records = {resource: record for resource, record in self.records.items() if resource not in changed} | stored
-        if self.knowledge is Knowledge.ALL:
-            records = {resource: record for resource, record in records.items() if record}
+        records = {
+            resource: record
+            for resource, record in {**self.records, **changed}.items()
+            if not isinstance(record, RecordLost) and (record or self.knowledge is Knowledge.PART)
+        }
         known = {**self.places, **(places or {})}
         kept = {resource: known[resource] for resource in known if resource in records}
-        forgot = any(forgets(self.records.get(resource, {}), record) for resource, record in changed.items())
+        both = changed.keys() & self.records.keys()
+        forgot = any(forgets(self.records[resource], changed[resource]) for resource in both)
         return Shard(self.knowledge, records, kept, self.count + forgot)
 
 
@@ -90,7 +92,7 @@ def dumps(shard: Shard) -> str:
         "version": _VERSION,
         "knowledge": shard.knowledge.value,
         "sets": [json.loads(each) for each in numbers],
-        "resources": {resource: numbers[each] for resource, each in sorted(spelled.items())},
+        "resources": {resource: numbers[each] for resource, each in spelled.items()},
     }
     if shard.places:
         stored["places"] = dict(shard.places)

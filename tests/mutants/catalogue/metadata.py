@@ -46,9 +46,15 @@ MUTANTS = (
     ),
     _fleet(
         "must_be_read",
-        "return cost is ReadCost.OWN and any(_minds(claim, each.key) for each in plan.delta.upserts)",
+        "return cost is ReadCost.OWN and any(_minds(claim, key) for key in delta.written)",
         "return False",
         "add overwrites a value that is younger than the index",
+    ),
+    _fleet(
+        "must_be_read",
+        "delta.removals or delta.replaces or",
+        "delta.removals or",
+        "a value is overwritten that nobody has read: the index may show one that is gone",
     ),
     _failures(
         "took_effect",

@@ -85,6 +85,18 @@ MUTANTS = (
         "DeleteTags without tags removes every tag",
     ),
     _batches(
+        "_alike",
+        "of.kind, of.account, of.region",
+        "of.kind, of.account",
+        "resources of two regions are in one call, and those of the second are not tagged",
+    ),
+    _batches(
+        "_alike",
+        "of.kind, of.account, of.region",
+        "of.account, of.region",
+        "CreateTags is sent for what EC2 does not have, and fails for all resources of the call",
+    ),
+    _batches(
         "_ibm_parts",
         "if each.cause is Cause.OUTDATED and not _has_label(each)]",
         "if not _has_label(each)]",

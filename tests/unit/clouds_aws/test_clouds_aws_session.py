@@ -27,6 +27,7 @@ class _Server(HTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = (status, body, headers)
         self.taken: list[str] = []
+        self.agents: set[str] = set()
 
     @property
     def url(self) -> str:
@@ -48,6 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _any(self) -> None:
         self.server.taken.append(self.command)
+        self.server.agents.add(self.headers["User-Agent"])
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         status, body, headers = self.server.answer
         if not status:
@@ -103,6 +105,15 @@ async def test_no_request_is_sent_again(
             with pytest.raises((errors.Unknown, errors.Unavailable, errors.Throttled, errors.Invalid)):
                 await api.write(service, operation, "x", **params)
     assert len(server.taken) == len(REQUESTS)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_cloudtrail_tells_our_requests_from_other_tools(client_at: Any, name: str) -> None:
+    service, operation, params = REQUESTS[name]
+    with _Server(403) as server, pytest.raises(errors.CloudError):
+        await client_at(server.url).write(service, operation, "x", **params)
+    [agent] = server.agents
+    assert agent.startswith("freehold Botocore/")
 
 
 async def test_s3_does_not_follow_a_bucket_to_another_region(client_at: Any) -> None:

@@ -55,6 +55,25 @@ def test_regions_and_accounts_do_not_share_a_call() -> None:
     assert [batch.region for batch in batches(plans)] == ["eu-west-1", "us-east-1"]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"region": "us-east-1"}, id="in another region the call would not find it"),
+        pytest.param({"account": "222222222222"}, id="in another account the call would not find it"),
+        pytest.param({"kind": "sqs:queue"}, id="CreateTags takes resources of EC2 only"),
+    ],
+)
+def test_resources_that_share_a_delta_share_a_call_only_where_it_reaches_both(other: dict[str, str]) -> None:
+    """Of resources that are alike one plan is worked out (tagging/alike.py), and all of them have its delta."""
+    [one] = fleet(1)
+    another = replace(one, resource=replace(one.resource, id="arn:another", **other))
+    found = batches([one, another])
+    assert {batch.targets for batch in found} == {("arn:00000",), ("arn:another",)}
+    assert {(batch.region, batch.account) for batch in found} == {
+        (each.resource.region, each.resource.account) for each in (one, another)
+    }
+
+
 def test_a25_additions_to_a_resource_go_in_one_call() -> None:
     wanted = claim(update(**{f"k{number:02}": "1" for number in range(50)}))
     for kind in ("ec2:volume", "secretsmanager:secret"):

@@ -24,10 +24,12 @@ class Arn(NamedTuple):
     def __str__(self) -> str:
         return f"arn:{self.partition}:{self.service}:{self.region}:{self.account}:{self.resource}"
 
-    @classmethod
-    def parse(cls, text: str) -> Arn | None:
+    @staticmethod
+    @lru_cache(maxsize=8192)  # a pass over a fleet asks seven times of each
+    def parse(text: str) -> Arn | None:
         """None for what is no ARN: targets come from journals, which a person may edit."""
-        return _parsed(text)
+        found = _ARN.fullmatch(text)
+        return Arn(*found.groups()) if found else None
 
     @property
     def type(self) -> str:
@@ -39,10 +41,3 @@ class Arn(NamedTuple):
     def id(self) -> str:
         """``vpc-1`` of ``vpc/vpc-1``, ``net/name/hash`` of a load balancer, the name of a bucket."""
         return self.resource.partition("/")[2] or self.resource
-
-
-@lru_cache(maxsize=8192)
-def _parsed(text: str) -> Arn | None:
-    """A pass over a fleet asks seven times of each ARN."""
-    found = _ARN.fullmatch(text)
-    return Arn(*found.groups()) if found else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from freehold.clouds.aws.arn import Arn
@@ -64,24 +65,23 @@ READS_AT_ONCE = 8
 
 
 def keeper_of(arn: Arn) -> Keeper | None:
-    match arn.service, arn.type:
-        case "ec2", _:
+    match arn.service:
+        case "ec2":
             return Keeper.EC2
-        case "elasticloadbalancing", "loadbalancer" if "/" not in arn.id:
-            return Keeper.CLASSIC
-        case "elasticloadbalancing", _:
-            return Keeper.BALANCING
-        case "s3", "":
+        case "elasticloadbalancing":
+            return Keeper.CLASSIC if arn.type == "loadbalancer" and "/" not in arn.id else Keeper.BALANCING
+        case "s3" if not arn.type:
             return Keeper.BUCKET
-        case "iam", "role":
+        case "iam" if arn.type == "role":
             return Keeper.ROLE
-        case "secretsmanager", _:
+        case "secretsmanager":
             return Keeper.SECRET
-        case "eks", _:
+        case "eks":
             return Keeper.CLUSTER
     return None
 
 
+@lru_cache(maxsize=8192)  # a pass over a fleet asks twice of each
 def reading_of(text: str) -> Reading:
     arn = Arn.parse(text)
     keeper = keeper_of(arn) if arn else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.tags import Tags
@@ -16,6 +17,7 @@ def resource_of(text: str, tags: Tags, account: str, region: str) -> Resource:
     return Resource(text, Cloud.AWS, kind_of(text), account, region, aws_tags(tags))
 
 
+@lru_cache(maxsize=8192)  # a resource is found, and read
 def kind_of(text: str) -> str:
     """As the tagging API spells it: ``ec2:volume``, ``secretsmanager:secret``, ``s3:bucket``."""
     arn = Arn.parse(text)

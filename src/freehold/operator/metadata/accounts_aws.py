@@ -113,8 +113,8 @@ class AwsPlace:
 
     def address(self, resource: str) -> str:
         """The ARN of a bucket has neither account nor region, that of a role no region."""
-        _, _, _, region, account, *_ = resource.split(":", 5) + [""] * 5
-        return "" if region and account else f"{self.account} {self.region}"
+        arn = Arn.parse(resource)
+        return "" if arn and arn.region and arn.account else f"{self.account} {self.region}"
 
     def holds(self, resource: str, address: str) -> bool:
         """Another account, or another region, does not show what is in this one."""

@@ -111,8 +111,8 @@ class Written:
 
     def going_on(self, targets: Sequence[str]) -> list[str]:
         """Those for which something may still be sent."""
-        ended = (self.failed, self.vanished, self.unsure, self.later)
-        return [target for target in targets if not any(target in each for each in ended)]
+        ended = [each for each in (self.failed, self.vanished, self.unsure, self.later) if each]
+        return [target for target in targets if not any(target in each for each in ended)] if ended else list(targets)
 
 
 async def carry_out(batches: Sequence[Batch], place: Sender, may_go: Callable[[], bool]) -> Written:

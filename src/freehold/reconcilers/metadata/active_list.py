@@ -17,9 +17,8 @@ def on_all(wanted: Mapping[str, str], plans: Iterable[ResourcePlan], done: Colle
     for plan in plans:
         if not found:
             break
-        written = {each.key for each in plan.delta.upserts}
-        carried_out, tags = plan.resource.id in done, plan.resource.tags
-        for key, value in list(found.items()):
+        carried_out, tags, written = plan.resource.id in done, plan.resource.tags, plan.delta.written
+        for key, value in tuple(found.items()):
             if not (carried_out if key in written else value in tags.get(key, ())):
                 del found[key]
     return found

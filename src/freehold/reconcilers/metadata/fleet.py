@@ -159,7 +159,7 @@ class _TermsOf:
     def on(self, resource: Resource, met: Sequence[Demand]) -> Terms:
         clusters = asked_for_on(resource, self._common.clusters)
         contested = self._common.contested.get(resource.id, frozenset())
-        classifiers = {**self._own, **self._classifiers(resource, met)}
+        classifiers = {**self._own, **self._classifiers(resource, met)} if met else self._own
         same = (tuple(map(id, met)), tuple(classifiers.items()), tuple(clusters.items()), contested)
         if same not in self._known:
             rules = Rules(
@@ -174,8 +174,6 @@ class _TermsOf:
 
     def _classifiers(self, resource: Resource, met: Sequence[Demand]) -> dict[str, str]:
         """The oldest object that has a key gives it its name."""
-        if not met:
-            return {}
         elder = sorted(
             (each for each in met if each.selector < self._age), key=lambda each: each.selector, reverse=True
         )
@@ -223,9 +221,10 @@ def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost
         return plan.record_after != record
     if cost is ReadCost.SHARED or isinstance(record, RecordLost):
         return True
-    if plan.delta.removals or any(each.seen or each.key in record for each in plan.delta.upserts):
+    delta = plan.delta
+    if delta.removals or delta.replaces or not delta.written.isdisjoint(record):
         return True
-    return cost is ReadCost.OWN and any(_minds(claim, each.key) for each in plan.delta.upserts)
+    return cost is ReadCost.OWN and any(_minds(claim, key) for key in delta.written)
 
 
 def _minds(claim: Claim, key: str) -> bool:

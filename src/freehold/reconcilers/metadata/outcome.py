@@ -12,7 +12,7 @@ from freehold.tagging.plan import Note, ResourcePlan
 from freehold.tagging.sync_period import DEFAULT
 from freehold.tagging.wanted_keys import Cause
 
-_REPAIRS = (Cause.STRIPPED, Cause.DRIFTED)
+_REPAIRS = frozenset({Cause.STRIPPED, Cause.DRIFTED})
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class Outcome:
 
 
 def repairs_of(plan: ResourcePlan) -> tuple[Repair, ...]:
+    if _REPAIRS.isdisjoint(plan.delta.causes):
+        return ()
     return tuple(
         Repair(plan.resource.id, each.key, each.seen, each.value)
         for each in plan.delta.upserts
