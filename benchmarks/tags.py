@@ -59,10 +59,10 @@ FLEETS: Final = {
 }
 WRITTEN_DOWN: Final = Explained(
     2.4,
-    "the loop plans nothing, writes nothing down, and has one thread. By the clocks of its threads 55 % of a pass are "
-    "the requests, which take a third more CPU in threads than in the loop; of the rest the audit log takes a fifth, "
-    "the plan and what is made of the replies two fifths, and the record of what is ours, saved before and after the "
-    "writes, another fifth",
+    "the loop plans nothing, writes nothing down, and has one thread. By the clocks of its threads more than half of a "
+    "pass are the requests, which take up to a third more CPU than in the loop: sixteen are in flight. Of the rest, a "
+    "quarter is the plan and what is made of the replies, a sixth the audit log, and a sixth the record of what is "
+    "ours, saved before and after the writes",
 )
 PEER_TROUBLE: Final = {
     Trouble.THROTTLE: "7.8",
