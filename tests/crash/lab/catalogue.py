@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -61,6 +61,8 @@ class Ground:
     fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
     stripped: tuple[Reason, ...] = ()  # why one whose tags are gone before it is on record is not made again
     taken: tuple[Reason, ...] = (Reason.NAME_TAKEN,)  # why nothing is made where a stranger has name, range or port
+    fails_without: Mapping[str, str] = field(default_factory=dict)
+    """What fails in the cloud if it is created just when one of that kind is deleted, which no read can prevent."""
 
     @property
     def last(self) -> int:
@@ -79,6 +81,12 @@ class Ground:
     @property
     def moments(self) -> range:
         return range(0, self.last, self.step)
+
+    def struck(self, kind: str, *reasons: Reason) -> Excuse:
+        """What may stay undone where somebody has deleted one of this kind; ``reasons``: beside that it is gone."""
+        broken = [self.fails_without[kind]] if kind in self.fails_without else []
+        failed = [Reason.FAILED] if broken else []
+        return Excuse(frozenset({Reason.GONE, *reasons, *failed}), frozenset({kind, *broken}))
 
     def numbers(self, wanted: Callable[[Call], bool]) -> list[int]:
         return [i for i, call in enumerate(calls_of(self.world)[0]) if wanted(call)]
@@ -144,16 +152,18 @@ def meddling(
     crash: Fault | None,
     numbers: Iterable[int],
     reasons: Collection[Reason] = (),
+    excused: Callable[[str], Excuse] | None = None,
     **more: Any,
 ) -> Iterator[Case]:
     """Somebody acts on, or beside, one of our resources before a call; alone, or while the process dies.
 
-    ``reasons``: what may keep something of that kind from being made, changed or deleted from then on.
+    ``reasons``: what may keep something of that kind from being made, changed or deleted from then on; ``excused``
+    tells it by kind.
     """
     for number in numbers:
         for kind in kinds:
             script = partial(_meddle, deed=deed, kind=kind, number=number, crash=crash)
-            excuse = Excuse(frozenset(reasons), frozenset({kind}))
+            excuse = excused(kind) if excused else Excuse(frozenset(reasons), frozenset({kind}))
             yield Case(f"{deed} of {kind} at {number}, {crash or 'no crash'}", world, script, excuse=excuse, **more)
 
 
@@ -194,7 +204,7 @@ def stripped_tags(on: Ground) -> Iterator[Case]:
 def deleted_behind(on: Ground) -> Iterator[Case]:
     """Somebody deletes a resource of ours, with everything in it. What is made only once is reported."""
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "strike", on.kinds, crash, on.moments, [Reason.GONE])
+        yield from meddling(on.world, "strike", on.kinds, crash, on.moments, excused=on.struck)
 
 
 def handed_over(on: Ground) -> Iterator[Case]:

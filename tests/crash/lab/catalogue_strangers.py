@@ -34,10 +34,10 @@ def _acts(on: Ground) -> list[tuple[str, str]]:
     return [row[i % len(row)] for i in range(longest) for row in rows]
 
 
-def _excuse(on: Ground, kind: str) -> Excuse:
+def _excuse(on: Ground, act: str, kind: str) -> Excuse:
     """A resource of that kind, or its container, may have to stay as a stranger left it, also if that is gone."""
     reasons = {*on.taken, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE, Reason.GONE}
-    return Excuse(frozenset(reasons), frozenset({kind}))
+    return on.struck(kind, *reasons) if act == "strike" else Excuse(frozenset(reasons), frozenset({kind}))
 
 
 def _script(world: World, *, act: str, kind: str, number: int, crashes: dict[int, Fault]) -> Script:
@@ -51,7 +51,9 @@ def apart(on: Ground) -> Iterator[Case]:
         for gap, fault in itertools.product(GAPS, FAULTS):
             act, kind = next(acts)
             script = partial(_script, act=act, kind=kind, number=number, crashes={max(0, number + gap): fault})
-            yield Case(f"{act} of {kind} at {number}, {fault} {gap:+d}", on.world, script, excuse=_excuse(on, kind))
+            yield Case(
+                f"{act} of {kind} at {number}, {fault} {gap:+d}", on.world, script, excuse=_excuse(on, act, kind)
+            )
 
 
 def each_call(on: Ground) -> Iterator[Case]:
@@ -61,7 +63,7 @@ def each_call(on: Ground) -> Iterator[Case]:
         for act, row in kinds.items():
             kind = next(row)
             script = partial(_script, act=act, kind=kind, number=number, crashes={})
-            yield Case(f"{act} of {kind} at {number}", on.world, script, excuse=_excuse(on, kind))
+            yield Case(f"{act} of {kind} at {number}", on.world, script, excuse=_excuse(on, act, kind))
 
 
 def families(on: Ground) -> Families:

@@ -82,6 +82,7 @@ AWS = Ground(
     settle=120.0,
     fails=("nat-gateway",),
     taken=(Reason.NAME_TAKEN, Reason.INVALID),  # of a subnet, whose range EC2 refuses
+    fails_without={"internet-gateway": "nat-gateway"},
 )
 
 
