@@ -11,8 +11,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import botocore
-
 from freehold.clouds.aws.credentials import (
     Credentials,
     Keys,
@@ -29,10 +27,6 @@ CONNECT, READ = 3.0, 10.0
 """Seconds to connect, and to wait for bytes. botocore's own are 60 each."""
 ATTEMPTS = 1
 """How often botocore sends a request: the retries are ours (ADR 32)."""
-
-USER_AGENT = f"freehold Botocore/{botocore.__version__}"
-"""By this CloudTrail tells our requests from other tools' of the same account. botocore's own is put together twice for
-each request, which took a tenth of its CPU."""
 
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 """``us-east-1``, ``us-gov-west-1``, ``us-iso-east-1``: nothing that could end a host name."""
@@ -168,6 +162,7 @@ class AwsSession:
         return client
 
     def _config(self) -> Any:
+        from botocore import __version__
         from botocore.config import Config
 
         return Config(
@@ -175,7 +170,9 @@ class AwsSession:
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             max_pool_connections=CONNECTIONS,
-            user_agent=USER_AGENT,
+            # By this CloudTrail tells our requests from other tools' of the same account. botocore's own agent is put
+            # together twice for each request, which took a tenth of its CPU.
+            user_agent=f"freehold Botocore/{__version__}",
             proxies={} if _is_local(self._endpoint) else None,
             s3={"addressing_style": "path"} if self._endpoint else None,
         )
