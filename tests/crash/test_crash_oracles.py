@@ -222,8 +222,11 @@ def test_our_mark_on_a_given_carrier_may_exist_as_long_as_the_carried_resource()
             Excuse(frozenset({Reason.NAME_TAKEN}), frozenset({"disk"})),
             False,
         ),
+        (Blocked(Reason.FAILED, "c1-main has failed"), Excuse(failed=frozenset({"net"})), True),
+        (Blocked(Reason.FAILED, "c1-main has failed"), Excuse(failed=frozenset({"disk"})), False),
+        (Blocked(Reason.IN_USE, "c1-main holds a stranger's"), Excuse(failed=frozenset({"net"})), False),
     ],
-    ids=["what was done", "another reason", "names nothing", "another kind"],
+    ids=["what was done", "another reason", "names nothing", "another kind", "failed", "another failed", "not failed"],
 )
 @pytest.mark.parametrize("struck", [1, 0], ids=["done", "not done"])
 def test_a_blocked_node_is_excused_only_by_an_act_in_the_run(

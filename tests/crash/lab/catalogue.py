@@ -62,7 +62,7 @@ class Ground:
     stripped: tuple[Reason, ...] = ()  # why one whose tags are gone before it is on record is not made again
     taken: tuple[Reason, ...] = (Reason.NAME_TAKEN,)  # why nothing is made where a stranger has name, range or port
     fails_without: Mapping[str, str] = field(default_factory=dict)
-    """What fails in the cloud if it is created just when one of that kind is deleted, which no read can prevent."""
+    """Of a kind, the one without which it fails in the cloud: nothing prevents that this goes while that is made."""
 
     @property
     def last(self) -> int:
@@ -84,9 +84,8 @@ class Ground:
 
     def struck(self, kind: str, *reasons: Reason) -> Excuse:
         """What may stay undone where somebody has deleted one of this kind; ``reasons``: beside that it is gone."""
-        broken = [self.fails_without[kind]] if kind in self.fails_without else []
-        failed = [Reason.FAILED] if broken else []
-        return Excuse(frozenset({Reason.GONE, *reasons, *failed}), frozenset({kind, *broken}))
+        failed = frozenset(one for one, needed in self.fails_without.items() if needed == kind)
+        return Excuse(frozenset({Reason.GONE, *reasons}), frozenset({kind}), failed=failed)
 
     def numbers(self, wanted: Callable[[Call], bool]) -> list[int]:
         return [i for i, call in enumerate(calls_of(self.world)[0]) if wanted(call)]
@@ -152,18 +151,16 @@ def meddling(
     crash: Fault | None,
     numbers: Iterable[int],
     reasons: Collection[Reason] = (),
-    excused: Callable[[str], Excuse] | None = None,
     **more: Any,
 ) -> Iterator[Case]:
     """Somebody acts on, or beside, one of our resources before a call; alone, or while the process dies.
 
-    ``reasons``: what may keep something of that kind from being made, changed or deleted from then on; ``excused``
-    tells it by kind.
+    ``reasons``: what may keep something of that kind from being made, changed or deleted from then on.
     """
     for number in numbers:
         for kind in kinds:
             script = partial(_meddle, deed=deed, kind=kind, number=number, crash=crash)
-            excuse = excused(kind) if excused else Excuse(frozenset(reasons), frozenset({kind}))
+            excuse = Excuse(frozenset(reasons), frozenset({kind}))
             yield Case(f"{deed} of {kind} at {number}, {crash or 'no crash'}", world, script, excuse=excuse, **more)
 
 
@@ -204,7 +201,9 @@ def stripped_tags(on: Ground) -> Iterator[Case]:
 def deleted_behind(on: Ground) -> Iterator[Case]:
     """Somebody deletes a resource of ours, with everything in it. What is made only once is reported."""
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "strike", on.kinds, crash, on.moments, excused=on.struck)
+        for kind in on.kinds:
+            struck = meddling(on.world, "strike", (kind,), crash, on.moments)
+            yield from (replace(case, excuse=on.struck(kind)) for case in struck)
 
 
 def handed_over(on: Ground) -> Iterator[Case]:

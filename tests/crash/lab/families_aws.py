@@ -82,7 +82,7 @@ AWS = Ground(
     settle=120.0,
     fails=("nat-gateway",),
     taken=(Reason.NAME_TAKEN, Reason.INVALID),  # of a subnet, whose range EC2 refuses
-    fails_without={"internet-gateway": "nat-gateway"},
+    fails_without={"nat-gateway": "internet-gateway"},
 )
 
 
@@ -122,7 +122,7 @@ def parts_undone(on: Ground) -> Iterator[Case]:
 
     A NAT gateway that is created at that moment fails in the cloud, which no read can prevent: it is named.
     """
-    failed = Excuse(frozenset({Reason.FAILED}), frozenset({"nat-gateway"}))
+    failed = Excuse(failed=frozenset({"nat-gateway"}))
     for crash in catalogue.NO_CRASH_TOO:
         unhook = partial(catalogue.meddling, on.world, "unhook", crash=crash, numbers=on.moments)
         yield from unhook(kinds=("route-table", "security-group"))

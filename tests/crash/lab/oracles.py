@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
-from freehold.lifecycle.resources import NodeKey
 from lab import marks
 from lab.life import Course
 from lab.seam import Thing
@@ -45,7 +44,7 @@ class Excuse:
     ``reasons``: why a node may be blocked, or held up; its message must name, by id or name, something of the
     affected ``kinds`` (None: of any) or of somebody else, or have one of ``words``: the laboratory's own
     faults name the refused call and its subject, which is a name with a nonce or a part. ``surplus``: something of
-    ours may no longer be wanted.
+    ours may no longer be wanted. ``failed``: kinds of which one may have failed in the cloud.
     """
 
     reasons: frozenset[Reason] = frozenset()
@@ -53,25 +52,25 @@ class Excuse:
     surplus: bool = False
     words: frozenset[str] = frozenset()
     anything: bool = False
+    failed: frozenset[str] = frozenset()
 
     def covers(self, life: Course, outcome: Blocked | Waiting) -> bool:
         """Whether a node may stay as it is."""
-        return self.anything or (
-            life.port.struck > 0
-            and outcome.reason in self.reasons
-            and any(word in outcome.message for word in self._words(life))
-        )
+        if self.anything or not life.port.struck:
+            return self.anything
+        if outcome.reason is Reason.FAILED and self.failed and self._names(life, outcome, self.failed):
+            return True
+        return outcome.reason in self.reasons and self._names(life, outcome, self.kinds)
 
-    def _words(self, life: Course) -> set[str]:
-        words = {_bare(thing.id) for thing in life.world.living() if not thing.ours}
+    def _names(self, life: Course, outcome: Blocked | Waiting, kinds: frozenset[str] | None) -> bool:
+        """Whether its message names something of one of the kinds, or of somebody else."""
+        words = self.words | {_bare(thing.id) for thing in life.world.living() if not thing.ours}
         entries, nodes = life.journal.entries.items(), life.graph.nodes.items()
         for key, entry in entries:
-            if entry.id and self._concerns(key):
+            if entry.id and (kinds is None or key.kind in kinds):
                 words |= {_bare(entry.id), entry.target or entry.id}  # a DHCP server's marks are on its network
-        return words | self.words | {node.name for key, node in nodes if self._concerns(key)}
-
-    def _concerns(self, key: NodeKey) -> bool:
-        return self.kinds is None or key.kind in self.kinds
+        words |= {node.name for key, node in nodes if kinds is None or key.kind in kinds}
+        return any(word in outcome.message for word in words)
 
 
 NO_EXCUSE = Excuse()

@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.identities import AssumedRole, OwnCredentials, StaticKeys
@@ -112,6 +114,36 @@ async def test_cloudtrail_tells_our_requests_from_other_tools(client_at: Any, na
     service, operation, params = REQUESTS[name]
     with _Server(403) as server, pytest.raises(errors.CloudError):
         await client_at(server.url).write(service, operation, "x", **params)
+    [agent] = server.agents
+    assert agent.startswith("freehold Botocore/")
+
+
+async def test_cloudtrail_tells_the_application_that_its_user_has_named(
+    client_at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SDK_UA_APP_ID", "team a/prod")
+    with _Server(403) as server, pytest.raises(errors.CloudError):
+        await client_at(server.url).read("ec2", "describe_vpcs", "x")
+    [agent] = server.agents
+    assert agent.endswith(" app/team-a-prod")
+
+
+def test_cloudtrail_tells_who_fetches_the_credentials_of_our_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """botocore asks STS by itself for a role of EKS."""
+    token = tmp_path / "token"
+    token.write_text("a token", encoding="utf-8")
+    monkeypatch.setenv("AWS_ROLE_ARN", f"arn:aws:iam::{ACCOUNT}:role/freehold")
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(token))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    refusal = b"<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>"
+    with _Server(403, refusal) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", server.url)
+        [renewal] = AwsSession(OwnCredentials(), REGION).renewals()
+        with pytest.raises(ClientError, match="AssumeRoleWithWebIdentity"):
+            renewal.run()
     [agent] = server.agents
     assert agent.startswith("freehold Botocore/")
 

@@ -150,7 +150,7 @@ class AwsSession:
         return str(pages.get("input_token", "")), str(pages.get("output_token", ""))
 
     def _build(self, service: str) -> Any:
-        session = _botocore_session()
+        session = _sending_session()
         session.register_component("credential_provider", _Signing(self._credentials))
         client = session.create_client(
             service, region_name=self.region, endpoint_url=self._endpoint or None, config=self._config()
@@ -162,7 +162,6 @@ class AwsSession:
         return client
 
     def _config(self) -> Any:
-        from botocore import __version__
         from botocore.config import Config
 
         return Config(
@@ -170,9 +169,6 @@ class AwsSession:
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             max_pool_connections=CONNECTIONS,
-            # By this CloudTrail tells our requests from other tools' of the same account. botocore's own agent is put
-            # together twice for each request, which took a tenth of its CPU.
-            user_agent=f"freehold Botocore/{__version__}",
             proxies={} if _is_local(self._endpoint) else None,
             s3={"addressing_style": "path"} if self._endpoint else None,
         )
@@ -213,8 +209,30 @@ def _botocore_session() -> Any:
     return session
 
 
+def _sending_session() -> Any:
+    """Its clients, and those that fetch its credentials, say who we are."""
+    from botocore.config import Config
+
+    session = _botocore_session()
+    session.set_default_client_config(Config(user_agent=_user_agent(session)))
+    return session
+
+
+def _user_agent(session: Any) -> str:
+    """By this CloudTrail tells our requests from other tools' of the same account, and those of one application.
+
+    botocore's own agent is put together twice for each request, which took a tenth of its CPU.
+    """
+    from botocore import __version__
+    from botocore.useragent import sanitize_user_agent_string_component as sanitize
+
+    agent = f"freehold Botocore/{__version__}"
+    application = session.get_config_variable("user_agent_appid")
+    return f"{agent} app/{sanitize(application, allow_hash=False)}" if application else agent
+
+
 def _find_own() -> Any:
-    return _botocore_session().get_credentials()
+    return _sending_session().get_credentials()
 
 
 def _partition(region: str, wanted: str) -> str:
