@@ -39,8 +39,8 @@ def _hold(family: str, cases: Iterable[Case], most_named: int = 0) -> None:
 def test_family(family: str) -> None:
     """CI takes a deterministic sample of the longer families."""
     most = NAMED.get(family, NOTHING_NAMED).sampled
-    about = CI_CASES_IN_A_MAP if family.endswith(mapped.SUFFIX) else CI_CASES
-    _hold(family, families.sample(FAMILIES[family](), about), most_named=most)
+    cases = CI_CASES_IN_A_MAP if family.endswith(mapped.SUFFIX) else CI_CASES
+    _hold(family, families.sample(FAMILIES[family](), cases), most_named=most)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from lab import families
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
 
@@ -50,7 +49,8 @@ def every_family(on: Ground, table: Table, most: int) -> Iterator[Case]:
             for name, cases in table(ground).items():
                 if name in WITHOUT:
                     continue
-                for case in families.sample(cases(), most)[:most]:
+                every = list(cases())
+                for case in every[:: max(1, len(every) // most)][:most]:
                     if lag == LAGS[-1] and any(f"{kind}{LATEST:g} " in case.label for kind in ("late", "late-crash")):
                         continue
                     label = f"{lag:g} s{', restless' if restless else ''}, {name}: {case.label}"

@@ -223,9 +223,22 @@ SECOND_FAMILIES = (
 )
 
 
+def stripped(on: Ground) -> Iterator[Case]:
+    """Somebody takes our tags off.
+
+    CreateListener answers with one that is there already, so that its tags must show that it is ours before it is
+    recorded. The name of a bucket may be another's once its delete was sent (ADR 47).
+    """
+    reasons = {"listener": [Reason.NAME_TAKEN], "s3-bucket": [Reason.NOT_OWNED]}
+    for crash in catalogue.NO_CRASH_TOO:
+        for kind in on.tagged:
+            yield from catalogue.meddling(on.world, "strip", (kind,), crash, on.moments, reasons.get(kind, ()))
+
+
 def _second() -> Families:
     every, edges = catalogue.families(SECOND_GROUND), catalogue_edges.families(SECOND_GROUND)
     table = {**{name: every[name] for name in SECOND_FAMILIES}, **edges}
+    table["our tags stripped"] = partial(stripped, SECOND_GROUND)
     return {f"{name}, every other kind": cases for name, cases in table.items()}
 
 

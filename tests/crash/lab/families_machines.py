@@ -144,7 +144,7 @@ FAMILIES: Families = {
     "a spy who knows the nonce": lambda: catalogue_forgeries.spies(MACHINES),
 }
 NAMED: Mapping[str, Named] = {
-    "stranger and crash at different calls": Named(1, 2),
-    "our tags stripped": Named(2, 13),
+    "stranger and crash at different calls": Named(0, 2),
+    "our tags stripped": Named(3, 13),
     **expiring_tokens.NAMED,
 }

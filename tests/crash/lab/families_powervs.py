@@ -163,6 +163,6 @@ FAMILIES: Families = {
 NAMED: Mapping[str, Named] = {
     "journal rolled back, object deleted": Named(0, 4),
     "journal rolled back, a read fails": Named(0, 34),
-    "journal rolled back, a read fails, carrier given": Named(1, 1),
+    "journal rolled back, a read fails, carrier given": Named(0, 1),
     "restored from before an edit": Named(0, 21),
 }
