@@ -61,6 +61,8 @@ class Ground:
     fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
     stripped: tuple[Reason, ...] = ()  # why one whose tags are gone before it is on record is not made again
     taken: tuple[Reason, ...] = (Reason.NAME_TAKEN,)  # why nothing is made where a stranger has name, range or port
+    undated: Mapping[str, tuple[Reason, ...]] = field(default_factory=dict)
+    """Kinds of which no read shows when one was made, and what a copy of our tags onto an older one leads to."""
     fails_without: Mapping[str, str] = field(default_factory=dict)
     """Of a kind, the one without which it fails in the cloud: nothing prevents that this goes while that is made."""
 
@@ -229,7 +231,8 @@ def old_copies(on: Ground) -> Iterator[Case]:
     world, kinds = on.branded
     for crash in NO_CRASH_TOO:
         numbers = sorted({*on.first_creates, *range(0, on.last, 2 * on.step)})
-        yield from meddling(world, "brand", kinds, crash, numbers)
+        for kind in kinds:
+            yield from meddling(world, "brand", (kind,), crash, numbers, on.undated.get(kind, ()))
 
 
 def guests(on: Ground) -> Iterator[Case]:

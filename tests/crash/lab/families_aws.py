@@ -82,6 +82,7 @@ AWS = Ground(
     settle=120.0,
     fails=("nat-gateway",),
     taken=(Reason.NAME_TAKEN, Reason.INVALID),  # of a subnet, whose range EC2 refuses
+    undated=dict.fromkeys(("vpc", "subnet", "internet-gateway", "route-table"), (Reason.AMBIGUOUS,)),
     fails_without={"nat-gateway": "internet-gateway"},
 )
 
@@ -226,10 +227,11 @@ SECOND_FAMILIES = (
 def stripped(on: Ground) -> Iterator[Case]:
     """Somebody takes our tags off.
 
+    Where the process dies before the id is on record, nothing shows that a subnet is ours, and its range is taken.
     CreateListener answers with one that is there already, so that its tags must show that it is ours before it is
     recorded. The name of a bucket may be another's once its delete was sent (ADR 47).
     """
-    reasons = {"listener": [Reason.NAME_TAKEN], "s3-bucket": [Reason.NOT_OWNED]}
+    reasons = {"subnet": [Reason.INVALID], "listener": [Reason.NAME_TAKEN], "s3-bucket": [Reason.NOT_OWNED]}
     for crash in catalogue.NO_CRASH_TOO:
         for kind in on.tagged:
             yield from catalogue.meddling(on.world, "strip", (kind,), crash, on.moments, reasons.get(kind, ()))
@@ -244,6 +246,7 @@ def _second() -> Families:
 
 FAMILIES: Families = {
     **catalogue.families(AWS),
+    "our tags stripped": partial(stripped, AWS),
     "status wiped after a crash": partial(status_wiped, AWS),
     "parts taken out": partial(parts_undone, AWS),
     "routes of others": partial(routes_of_others, AWS),
@@ -288,4 +291,4 @@ CI_FAMILIES = (
 )
 """A run costs half a CPU-second: the others run sampled in memory (:mod:`lab.families_network`)."""
 
-NAMED: Mapping[str, Named] = {}
+NAMED: Mapping[str, Named] = {"our tags stripped": Named(0, 2)}

@@ -64,7 +64,8 @@ class Excuse:
 
     def _names(self, life: Course, outcome: Blocked | Waiting, kinds: frozenset[str] | None) -> bool:
         """Whether its message names something of one of the kinds, or of somebody else."""
-        words = self.words | {_bare(thing.id) for thing in life.world.living() if not thing.ours}
+        living = life.world.living()
+        words = self.words | {_bare(each.id) for each in living if not each.ours or each.kind in (kinds or ())}
         entries, nodes = life.journal.entries.items(), life.graph.nodes.items()
         for key, entry in entries:
             if entry.id and (kinds is None or key.kind in kinds):
