@@ -12,6 +12,7 @@ from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.errors import Unavailable, Unknown
 from freehold.lifecycle.interface import PassResult
+from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Call, Effect, step
 from freehold.lifecycle.resources import NodeKey
@@ -23,6 +24,7 @@ from lab.aws_neighbours import existing
 from lab.families import Case
 from lab.families_aws import AWS, BUCKET, SECOND
 from lab.faults import Answer, Script
+from lab.life import Wedged
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.seam import World
 
@@ -61,6 +63,28 @@ def test_a_strangers_of_our_name_is_neither_marked_nor_deleted(
 
     verdict = families.run(Case(f"{kind} at {at}", WORLDS[kind], script, excuse=EXCUSES[kind]))
     assert verdict.faults == []
+
+
+def test_our_load_balancer_whose_record_was_forged_is_used_again() -> None:
+    """No second one can have its name. It was put on record beside the forged one, and marked with that name."""
+    ground = replace(AWS, branded=(AWS.world, ("classic-load-balancer",)))
+    families.hold(
+        "a stranger's id forged into the journal", list(catalogue.forged_records(ground))[::9], most_calls=300
+    )
+
+
+def test_what_another_owner_has_taken_over_meanwhile_is_not_put_on_record_again() -> None:
+    """Its marks were read at the very moment when it would be used again."""
+    world = AwsWorld()
+    taken = partial(catalogue.meddle, world, "steal", "classic-load-balancer")
+    life = world.begin(
+        script=Script({57: faults.BEFORE}, {99: taken}),
+        on_crash=partial(catalogue.forge_record, "classic-load-balancer"),
+    )
+    with pytest.raises(Wedged, match="has another owner's mark"):
+        life.create()
+    phases = {key.logical: entry.phase for key, entry in life.journal.entries.items() if key.kind in DELETES}
+    assert phases == {"primary": Phase.VACANT, "primary~demo-apiserver": Phase.OWNED}
 
 
 def test_a_load_balancer_that_somebody_made_anew_by_hand_is_not_taken_for_ours() -> None:

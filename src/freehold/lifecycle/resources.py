@@ -25,6 +25,10 @@ class NodeKey(NamedTuple):
         kind, _, logical = text.partition("/")
         return cls(kind, logical)
 
+    def beside(self, ident: str) -> NodeKey:
+        """Under what a resource is on record while another one has its own name there."""
+        return NodeKey(self.kind, f"{self.logical}~{ident.rpartition('/')[2]}")
+
 
 class State(Enum):
     """Where a resource is in its life; each driver maps its vendor's words to these."""

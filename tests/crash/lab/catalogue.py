@@ -292,10 +292,10 @@ def forged_records(on: Ground) -> Iterator[Case]:
     numbers = range(on.stands, on.begun, 3)
     for kind in kinds:
         excuse = Excuse(frozenset({Reason.NOT_OWNED}), frozenset({kind}), surplus=True)
-        yield from crashes(world, on_crash=partial(_forge, kind), excuse=excuse, calls=numbers)
+        yield from crashes(world, on_crash=partial(forge_record, kind), excuse=excuse, calls=numbers)
 
 
-def _forge(kind: str, life: Course) -> None:
+def forge_record(kind: str, life: Course) -> None:
     journal = life.journal
     key = next((key for key in journal.entries if key.kind == kind), None)
     if key is None:

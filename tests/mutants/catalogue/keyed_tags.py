@@ -37,6 +37,24 @@ MUTANTS = (
         "proofs.seals(ctx, key, observed)",
         "our own earlier value counts as another's, so that a changed tag never follows the spec",
     ),
+    _keyed(
+        "_ours",
+        "{key.beside(observed.id), *(mark.key for mark in marks)}",
+        "{mark.key for mark in marks}",
+        "the marks of our own that was on record beside another count as another's, and are never replaced",
+    ),
+    _create(
+        "_namesake",
+        "proven = candidate.carried or proofs.evidence(ctx, own, candidate, tags).strength is Strength.PROVEN",
+        "proven = candidate.carried",
+        "our own that is on record beside a forged record is never used again",
+    ),
+    _create(
+        "_namesake",
+        "if proven and own not in",
+        "if own not in",
+        "what another owner has taken over is put on record again",
+    ),
     _given(
         "_missing",
         " - {tag for tag, _ in taken}",

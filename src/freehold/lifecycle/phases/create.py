@@ -215,8 +215,10 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
         return
     if own := next((k for k, e in ctx.journal.ours.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
-        if candidate.carried and own not in ctx.graph.nodes and ctx.is_signed(own):
-            observe.record_owned(ctx, key, candidate, ctx.journal.get(key))  # a carrier's mark names no node
+        # A carrier's mark names no node; that of one which was put on record beside another names ``own``.
+        proven = candidate.carried or proofs.evidence(ctx, own, candidate, tags).strength is Strength.PROVEN
+        if proven and own not in ctx.graph.nodes and ctx.is_signed(own):
+            observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
         else:
             ctx.block(key, _own_under_another_key(ctx, own, candidate))
         return

@@ -47,9 +47,14 @@ def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[s
     entry = ctx.journal.get(key)
     ours = ctx.journal.tags | proofs.seals(ctx, key, observed) | frozenset(entry.node_tags if entry else ())
     ours |= lost_seal(ctx, key, observed, have)
-    for mark in () if observed.carried else codec.read(have).nodes:
-        if mark.seal in {ctx.keys.seal(digest, mark.key, observed.target) for digest in ctx.keys.readable}:
-            ours |= codec.label(mark.key) | {codec.node(mark.key, mark.seal)}
+    if observed.carried:
+        return ours
+    # A tag may have no room for the whole name, so that it is not only read.
+    marks = codec.read(have).nodes
+    for name in {key.beside(observed.id), *(mark.key for mark in marks)}:
+        seals = {ctx.keys.seal(digest, name, observed.target) for digest in ctx.keys.readable}
+        for seal in seals & {mark.seal for mark in marks}:
+            ours |= codec.label(name) | {codec.node(name, seal)}
     return ours
 
 

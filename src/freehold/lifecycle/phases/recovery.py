@@ -221,7 +221,7 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) 
 
 def free_key(ctx: PassContext, key: NodeKey, id_: str) -> NodeKey:
     """The logical name, or, where another resource has it, one that tells the two apart."""
-    return NodeKey(key.kind, f"{key.logical}~{id_.rpartition('/')[2]}") if key in ctx.journal.entries else key
+    return key.beside(id_) if key in ctx.journal.entries else key
 
 
 def _nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
