@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import pytest
 
 from lab import families
-from lab.families import NOTHING_NAMED, Case
+from lab.branches import branching
+from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_machines import FAMILIES, NAMED
 from lab.mutations import MACHINE_MUTATIONS, Mutation, mutated
 
@@ -22,8 +23,8 @@ MOST_CALLS = 222
 MOST_CALLS_IN = {"a quota is reached": 340}  # a create that is refused is sent again every five minutes
 
 
-def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
-    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named)
+def _hold(family: str, cases: Iterable[Case], most_named: int, runs: Runs = one_by_one) -> None:
+    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named, runs=runs)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -36,7 +37,7 @@ def test_family(family: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)
 
 
 @pytest.mark.parametrize("mutation", MACHINE_MUTATIONS, ids=str)

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 import pytest
 
 from lab import families, mapped
-from lab.families import NOTHING_NAMED, Case
+from lab.branches import branching
+from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_memory import FAMILIES, NAMED, PAIRS
 
 CI_CASES = 30
@@ -31,8 +32,8 @@ PAIR_STEP = int(os.environ.get("CRASH_PAIR_STEP", "20"))
 """Every n-th pair of faults; 1 takes all 250,000 of them."""
 
 
-def _hold(family: str, cases: Iterable[Case], most_named: int = 0) -> None:
-    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named)
+def _hold(family: str, cases: Iterable[Case], most_named: int = 0, runs: Runs = one_by_one) -> None:
+    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named, runs=runs)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -46,11 +47,11 @@ def test_family(family: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    _hold(family, FAMILIES[family](), most_named=NAMED.get(family, NOTHING_NAMED).whole)
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", range(PAIR_SHARDS))
 def test_pairs_of_faults(shard: int) -> None:
     """A second fault during the recovery from the first one."""
-    _hold("pairs of faults", (c for i, c in enumerate(PAIRS(PAIR_STEP)) if i % PAIR_SHARDS == shard))
+    _hold("pairs of faults", (c for i, c in enumerate(PAIRS(PAIR_STEP)) if i % PAIR_SHARDS == shard), runs=branching)

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import pytest
 
 from lab import families
-from lab.families import NOTHING_NAMED, Case
+from lab.branches import branching
+from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_network import FAMILIES, NAMED
 from lab.mutations import NETWORK_MUTATIONS, Mutation, mutated
 
@@ -20,8 +21,8 @@ MOST_CALLS_IN = {"a quota is reached": 340}
 """Refused creates are sent again every five minutes, as long as the quota lasts."""
 
 
-def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
-    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named)
+def _hold(family: str, cases: Iterable[Case], most_named: int, runs: Runs = one_by_one) -> None:
+    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named, runs=runs)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -33,7 +34,7 @@ def test_family(family: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)
 
 
 @pytest.mark.parametrize("mutation", NETWORK_MUTATIONS, ids=str)

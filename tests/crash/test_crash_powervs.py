@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import pytest
 
 from lab import families
-from lab.families import NOTHING_NAMED, Case
+from lab.branches import branching
+from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_powervs import FAMILIES, NAMED
 
 CI_CASES = 6
@@ -22,11 +23,11 @@ MOST_CALLS_OF_A_LONG_WAIT = 900
 """Refused or unanswered requests are sent again every five minutes, as long as this lasts."""
 
 
-def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
+def _hold(family: str, cases: Iterable[Case], most_named: int, runs: Runs = one_by_one) -> None:
     most = MOST_CALLS_OF_EVERYTHING if family.endswith("every kind") else MOST_CALLS
     if "outage" in family or "quota" in family:
         most = MOST_CALLS_OF_A_LONG_WAIT
-    families.hold(family, cases, most_calls=most, most_named=most_named)
+    families.hold(family, cases, most_calls=most, most_named=most_named, runs=runs)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -39,4 +40,4 @@ def test_family(family: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)

@@ -108,27 +108,57 @@ class Tally:
 
 def run(case: Case) -> Verdict:
     """Create, rest, delete, rest; then judge. After the finalizer is gone no code of the engine runs."""
-    world, verdict = case.world(), Verdict()
-    script = case.script(world)
-    life = _begin(world, case.baseline, script=script, restart_after=case.restart_after, on_crash=case.on_crash)
-    try:
-        if case.baseline:
-            life.create()
-            oracles.twice(life, verdict)
-            if not life.released:
-                life.delete()
-        else:
-            outcomes = _created(life, verdict)
-            if not life.deleting:
-                oracles.after_create(life, outcomes, verdict, case.excuse)
-                case.after_create(life)
-            _deleted(life, verdict)
-        life.world.clock.advance(LATEST)
-        oracles.after_delete(life, verdict, case.excuse)
-    except Wedged as wedged:
-        verdict.wedged.append(str(wedged))
-    verdict.calls = len(life.port.calls)
-    return verdict
+    return Run(case).judge()
+
+
+@dataclass
+class Run:
+    """One life and what became of it. ``become`` is for a life that went undisturbed so far (:mod:`lab.branches`)."""
+
+    case: Case
+
+    def __post_init__(self) -> None:
+        case, world = self.case, self.case.world()
+        script = case.script(world)
+        self.life = _begin(
+            world, case.baseline, script=script, restart_after=case.restart_after, on_crash=case.on_crash
+        )
+
+    def become(self, case: Case) -> None:
+        """Go on as the run of another case, nothing of whose script has happened yet."""
+        life, self.case = self.life, case
+        life.port.script, life.restart_after, life.on_crash = case.script(life.world), case.restart_after, case.on_crash
+
+    def judge(self) -> Verdict:
+        life, verdict = self.life, Verdict()
+        try:
+            if self.case.baseline:
+                life.create()
+                oracles.twice(life, verdict)
+                if not life.released:
+                    life.delete()
+            else:
+                outcomes = _created(life, verdict)
+                if not life.deleting:
+                    oracles.after_create(life, outcomes, verdict, self.case.excuse)
+                    self.case.after_create(life)
+                _deleted(life, verdict)
+            life.world.clock.advance(LATEST)
+            oracles.after_delete(life, verdict, self.case.excuse)
+        except Wedged as wedged:
+            verdict.wedged.append(str(wedged))
+        verdict.calls = len(life.port.calls)
+        return verdict
+
+
+Runs = Callable[[Iterable[Case]], Iterable[tuple[Case, Verdict]]]
+"""Runs cases, in any order."""
+
+
+def one_by_one(cases: Iterable[Case]) -> Iterator[tuple[Case, Verdict]]:
+    """Each from the start of its life."""
+    for case in cases:
+        yield case, run(case)
 
 
 def _created(life: Course, verdict: Verdict) -> dict[str, Outcome]:
@@ -215,10 +245,10 @@ def golden(world: Callable[[], World], baseline: Callable[[], Naive] | None = No
     return life
 
 
-def tally(family: str, cases: Iterable[Case]) -> Tally:
+def tally(family: str, cases: Iterable[Case], runs: Runs = one_by_one) -> Tally:
     result = Tally(family)
-    for case in cases:
-        result.add(case.label, run(case))
+    for case, verdict in runs(cases):
+        result.add(case.label, verdict)
     return result
 
 
@@ -260,12 +290,12 @@ def shuffled(cases: Iterable[Case], most: int) -> list[Case]:
     return every[:most]
 
 
-def hold(family: str, cases: Iterable[Case], *, most_calls: int, most_named: int = 0) -> Tally:
+def hold(family: str, cases: Iterable[Case], *, most_calls: int, most_named: int = 0, runs: Runs = one_by_one) -> Tally:
     """Run them, print the row, and fail with what went wrong.
 
     ``most_named``: in how many runs something of ours may stay that a person is told of.
     """
-    result = tally(family, cases)
+    result = tally(family, cases, runs)
     print(result.row)
     assert result.runs >= 4
     assert not result.failures, "\n".join(result.failures[:20])

@@ -78,6 +78,12 @@ class Script:
     later_acts: Mapping[int, Callable[[], object]] = field(default_factory=dict)
     spells: Sequence[Spell] = ()
 
+    @property
+    def first(self) -> int | None:
+        """The number of the first call at which something may happen; None: nothing does."""
+        numbers = {*self.faults, *self.acts, *self.later_acts, *(spell.first for spell in self.spells)}
+        return min(numbers, default=None)
+
 
 Answer = Callable[[Call], Awaitable[Any]]
 Interceptor = Callable[[Answer, Call], Awaitable[Any]]
