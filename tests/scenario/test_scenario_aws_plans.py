@@ -70,3 +70,15 @@ def test_a_nat_gateway_that_failed_says_that_it_goes_by_itself() -> None:
     harness.cloud.faults.add(Fault(Effect.FAILED, "ec2.CreateNatGateway", count=1))
     harness.for_a_while(900)
     assert "AWS removes it within about an hour" in harness.condition("NatGatewaysReady")["message"]
+
+
+def test_a_plan_of_a_vpc_with_ipv6_shows_that_its_range_is_not_known_yet() -> None:
+    """Subnets and rules are made of the range that Amazon gives to the VPC."""
+    network = {"vpc": {"ipv6": {}}}
+    harness = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer={"loadBalancerType": "nlb"}))
+    rows = changes(planned(harness))
+    assert len([row for row in rows if row.kind == "subnet" and row.action is Action.CREATE]) == 6
+    rules = {row.attribute for row in rows if row.kind == "security-group"}
+    assert "ingress-rule tcp 6443 (known after create)" in rules
+    harness.up()
+    assert not [row for row in changes(planned(harness)) if row.action.changes]

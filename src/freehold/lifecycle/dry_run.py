@@ -18,7 +18,7 @@ from freehold.lifecycle.errors import CloudError, NotFound, NotReady, Retryable
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import Inventory, TagChange, Tagger, TagsByTarget
 from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
-from freehold.lifecycle.overlay import PLANNED, UNKNOWN, Action, Overlay, Write, is_planned, mentions_planned
+from freehold.lifecycle.overlay import PLANNED, Action, Overlay, Write, is_planned, mentions_planned, unknown_outputs
 from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import Call, Effect, Port
 from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
@@ -38,7 +38,7 @@ class DryRunDriver:
         bare = f"{PLANNED}{len(overlay.created) + 1}"
         carrier = self._carrier(request) if kind.tagging is Tagging.NEVER else None
         target = carrier.target if carrier else f"planned:{bare}"
-        values = {**dict.fromkeys(kind.outputs, UNKNOWN), "id": bare, "crn": target, **request}
+        values = {**unknown_outputs(kind), "id": bare, "crn": target, **request}
         made = Observed(
             id=bare,
             name=str(request.get("name", "")),

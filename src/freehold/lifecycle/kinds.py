@@ -107,6 +107,8 @@ class Kind:
     """Those that a create decides for life and no read shows; the journal keeps what was asked for."""
     outputs: frozenset[str] = frozenset()
     """Those that only the cloud can fill in and other nodes' requests read."""
+    output_lists: frozenset[str] = frozenset()
+    """Of ``outputs``, those that are lists."""
     addresses: frozenset[str] = frozenset()
     """Those under which others reach it."""
     rename_command: str = ""

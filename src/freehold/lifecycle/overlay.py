@@ -95,7 +95,7 @@ class Overlay:
         """``observed`` as it will be once the cloud is done with it, with what the passes have changed."""
         changed = self.attributes.get((kind.name, observed.id), {})
         if observed.state is State.PENDING:
-            known = {**dict.fromkeys(kind.outputs, UNKNOWN), **observed.attributes}
+            known = {**unknown_outputs(kind), **observed.attributes}
             observed = replace(observed, state=State.READY, attributes=known)
             if observed.id not in self.unfinished and kind.carrier:
                 self.calls[self.tag_api] += 1
@@ -124,6 +124,11 @@ class Overlay:
     def is_unfinished(self, request: Request) -> bool:
         """Whether it names a resource that the cloud still creates."""
         return any(text in self.unfinished for text in _texts(request))
+
+
+def unknown_outputs(kind: Kind) -> dict[str, Any]:
+    """What stands for the attributes that the cloud has yet to fill in."""
+    return {name: (UNKNOWN,) if name in kind.output_lists else UNKNOWN for name in kind.outputs}
 
 
 def mentions_planned(request: Request) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from ipaddress import IPv6Network
 from typing import Any, NamedTuple
 
 from freehold.clouds.aws.arn import Arn
@@ -89,6 +90,14 @@ def state_of(word: str) -> State | None:
 def associated(rows: Iterable[Json], state: str) -> list[Json]:
     """Of associations, those that are there or coming; ``state`` is the member that tells it, if the row has one."""
     return [row for row in rows if row.get(state, {}).get("State", "associated") in ("associated", "associating")]
+
+
+def block6(text: str) -> str:
+    """An IPv6 range in the one spelling that EC2 gives to what it is asked for: what is made of it is found again."""
+    try:
+        return str(IPv6Network(text, strict=False))
+    except ValueError:
+        return text
 
 
 def epoch(when: datetime | None) -> float | None:

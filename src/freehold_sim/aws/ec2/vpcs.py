@@ -7,7 +7,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
 from freehold_sim.aws.ec2 import route_tables, security_groups
-from freehold_sim.aws.ec2.cidrs import cidr, overlap
+from freehold_sim.aws.ec2.cidrs import cidr, cidr6, overlap
 from freehold_sim.aws.ec2.describing import describes
 from freehold_sim.aws.ec2.kinds import create, dependency, find, full, new_id, one_of, show, tags_for
 from freehold_sim.aws.ec2.resources import VPC
@@ -59,7 +59,7 @@ def _association6(call: Call, state: str) -> dict[str, Any]:
     number = call.world.serial()
     return {
         "AssociationId": new_id(call, "vpc-cidr-assoc"), "NetworkBorderGroup": call.region, "Ipv6Pool": "Amazon",
-        "Ipv6CidrBlock": f"2600:1f18:{number // 256 % 65536:x}:{number % 256:02x}00::/56",
+        "Ipv6CidrBlock": str(cidr6(f"2600:1f18:{number // 256 % 65536:x}:{number % 256:02x}00::/56", "ipv6CidrBlock")),
         "Ipv6CidrBlockState": {"State": state},
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from freehold.clouds.aws.ec2 import IN_VPC, Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
 from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
-from freehold.clouds.aws.seen import Place, Seen, associated, state_of
+from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.drivers import User
 from freehold.lifecycle.errors import CloudError, Invalid
@@ -47,7 +47,7 @@ def decode(body: Json, place: Place) -> Seen | None:
             **{name: bool(body.get(member)) for name, member in _ATTRIBUTES.items()},
         },
         parts=frozenset(
-            Part(IPV6_CIDR, row["Ipv6CidrBlock"], id=row["AssociationId"])
+            Part(IPV6_CIDR, block6(row["Ipv6CidrBlock"]), id=row["AssociationId"])
             for row in associated(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
         ),
     )

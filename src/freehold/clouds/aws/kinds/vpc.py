@@ -17,7 +17,7 @@ from freehold.clouds.aws.ec2 import Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
 from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
-from freehold.clouds.aws.seen import Place, Seen, associated, state_of
+from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.drivers import Listed
 from freehold.lifecycle.errors import InUse, NotFound
@@ -56,7 +56,7 @@ def decode(body: Json, place: Place) -> Seen | None:
         attributes={
             "cidr": first,
             "ipv6": bool(ipv6),
-            "ipv6_cidrs": tuple(row["Ipv6CidrBlock"] for row in ipv6 if row.get("Ipv6CidrBlock")),
+            "ipv6_cidrs": tuple(block6(row["Ipv6CidrBlock"]) for row in ipv6 if row.get("Ipv6CidrBlock")),
             "tenancy": body.get("InstanceTenancy", ""),
             "default": bool(body.get("IsDefault")),
         },
@@ -184,6 +184,7 @@ def kind(client: ApiClient) -> Kind:
         mutable=frozenset(_ATTRIBUTES),
         changeable=frozenset({"ipv6"}),
         outputs=frozenset({"ipv6_cidrs"}),
+        output_lists=frozenset({"ipv6_cidrs"}),
         essential_parts=frozenset({CIDR}),
         parts=driver,
         listing=driver,

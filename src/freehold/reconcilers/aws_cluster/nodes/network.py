@@ -12,6 +12,7 @@ from freehold.clouds.aws.kinds.internet_gateway import ATTACHMENT
 from freehold.clouds.aws.kinds.subnet import IPV6_CIDR
 from freehold.clouds.aws.kinds.vpc import CIDR
 from freehold.lifecycle.graph import Node, ReadyNodes
+from freehold.lifecycle.overlay import is_planned
 from freehold.lifecycle.resources import Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.nodes.given import given_node
@@ -79,12 +80,15 @@ def _subnet_parts(subnet: Subnet, known: ReadyNodes) -> frozenset[Part]:
 
 
 def _ipv6_block(subnet: Subnet, known: ReadyNodes) -> str:
-    """Empty where it has none, and while the VPC has no range yet: it is then added later."""
+    """Empty where it has none, and while the VPC has no range yet: it is then added later.
+
+    In a plan the range of a VPC that does not exist is not known, nor what is cut from it.
+    """
     if subnet.ipv6 or subnet.ipv6_number is None:
         return subnet.ipv6
     ranges = known[keys.VPC].attributes.get("ipv6_cidrs") or ()
-    if not ranges:
-        return ""
+    if not ranges or is_planned(ranges[0]):
+        return ranges[0] if ranges else ""
     first = int(IPv6Network(ranges[0]).network_address)
     return str(IPv6Network((first + (subnet.ipv6_number << 64), 64)))
 
