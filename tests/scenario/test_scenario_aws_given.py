@@ -24,7 +24,7 @@ class Given:
         self.harness = QuickHarness(aws_cluster(), SETTINGS)
         vpc = self.made("CreateVpc", CidrBlock="10.7.0.0/16")
         gateway = self.made("CreateInternetGateway")
-        self._call("AttachInternetGateway", InternetGatewayId=gateway["id"], VpcId=vpc["id"])
+        self.call("AttachInternetGateway", InternetGatewayId=gateway["id"], VpcId=vpc["id"])
         self.vpc, self.subnets = vpc["id"], []
         for number, zone in enumerate("ab"):
             subnet = self.made(
@@ -32,8 +32,8 @@ class Given:
             )
             self.subnets.append(subnet["id"])
         table = self.made("CreateRouteTable", VpcId=self.vpc)["id"]
-        self._call("AssociateRouteTable", RouteTableId=table, SubnetId=self.subnets[0])
-        self._call("CreateRoute", RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway["id"])
+        self.call("AssociateRouteTable", RouteTableId=table, SubnetId=self.subnets[0])
+        self.call("CreateRoute", RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway["id"])
         self.harness.clock.advance(3600.0)
         network = {"vpc": {"id": self.vpc}, "subnets": [{"id": each} for each in self.subnets]}
         self.harness.object.patch({"spec": {"network": network, **spec}})
@@ -41,7 +41,7 @@ class Given:
     def made(self, operation: str, **params: Any) -> Any:
         return self.harness.cloud.strangers.create("ec2", operation, params)
 
-    def _call(self, operation: str, **params: Any) -> None:
+    def call(self, operation: str, **params: Any) -> None:
         self.harness.cloud.strangers.call("ec2", operation, params)
 
     def theirs(self) -> dict[str, dict[str, str]]:
@@ -52,6 +52,12 @@ class Given:
         params = {"GroupIds": [group]}
         (found,) = self.harness.cloud.strangers.call("ec2", "DescribeSecurityGroups", params)["SecurityGroups"]
         return [found["IpPermissions"], found["IpPermissionsEgress"]]
+
+    def sources(self, name: str, port: int) -> set[str]:
+        """The IPv4 ranges from which the group of this name lets traffic to a port in."""
+        rows = self.harness.cloud.strangers.call("ec2", "DescribeSecurityGroups", {})["SecurityGroups"]
+        (found,) = [row["IpPermissions"] for row in rows if row["GroupName"] == name]
+        return {each["CidrIp"] for rule in found if rule.get("FromPort") == port for each in rule.get("IpRanges", ())}
 
     def ours(self) -> set[str]:
         return {str(row["kind"]) for row in existing(self.harness) if row["by"] == "api"}
@@ -89,6 +95,17 @@ def test_tags_of_others_on_it_stay_and_a_full_subnet_is_told() -> None:
     assert full.items() <= given.theirs()[given.subnets[0]].items()
     given.harness.down()
     assert given.theirs() == before
+
+
+def test_machines_are_reached_from_every_range_of_the_vpc() -> None:
+    """A load balancer may be in a subnet of a secondary range, from which its health checks come and what it passes."""
+    given = Given(controlPlaneLoadBalancer={"loadBalancerType": "nlb"})
+    given.call("AssociateVpcCidrBlock", VpcId=given.vpc, CidrBlock="100.64.0.0/16")
+    given.harness.up()
+    assert {"10.7.0.0/16", "100.64.0.0/16"} <= given.sources("demo-controlplane", 6443)
+    given.call("AssociateVpcCidrBlock", VpcId=given.vpc, CidrBlock="100.65.0.0/16")
+    given.harness.for_a_while(1800)
+    assert "100.65.0.0/16" in given.sources("demo-controlplane", 6443)
 
 
 def test_groups_that_the_spec_overrides_are_left_as_they_are() -> None:

@@ -32,7 +32,7 @@ class SourceKind(StrEnum):
     NAT_GATEWAYS = "nat-gateways"
     """The public addresses of the cluster's NAT gateways."""
     VPC = "vpc"
-    """The IPv4 range of a given VPC."""
+    """The IPv4 ranges of a given VPC, all of them: its subnets, and so what is in them, may be in any."""
     VPC_IPV6 = "vpc-ipv6"
 
 

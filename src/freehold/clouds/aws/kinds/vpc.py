@@ -55,6 +55,7 @@ def decode(body: Json, place: Place) -> Seen | None:
         tags=tag_map(body.get("Tags", ())),
         attributes={
             "cidr": first,
+            "cidrs": (first, *sorted(row["CidrBlock"] for row in blocks if row["CidrBlock"] != first)),
             "ipv6": bool(ipv6),
             "ipv6_cidrs": tuple(block6(row["Ipv6CidrBlock"]) for row in ipv6 if row.get("Ipv6CidrBlock")),
             "tenancy": body.get("InstanceTenancy", ""),

@@ -117,7 +117,8 @@ def _peers(rule: Rule, addresses: tuple[NodeKey, ...], known: ReadyNodes) -> Ite
             for address in addresses:
                 yield "CidrIp", f"{known[address].attributes['address']}/32"
         case SourceKind.VPC:
-            yield "CidrIp", vpc["cidr"]
+            for block in vpc.get("cidrs") or (vpc["cidr"],):
+                yield "CidrIp", block
         case SourceKind.VPC_IPV6:
             for block in vpc.get("ipv6_cidrs") or ():
                 yield "CidrIpv6", block
