@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from freehold_sim.aws.ec2 import endpoints, instances, interfaces, nat_gateways
+from freehold_sim.aws.ec2 import endpoints, instances, interfaces, nat_gateways, vpcs
 from freehold_sim.aws.eks import clusters
 from freehold_sim.aws.world import Effect
 
@@ -24,4 +24,5 @@ EFFECTS: Mapping[str, Effect] = {
     "release-instance": instances.release,
     "release-cluster": clusters.release,
     "release-interface": interfaces.give_back,
+    "associate-blocks": vpcs.associate,
 }

@@ -13,6 +13,8 @@ class Delays:
     """How long things take, in domain seconds."""
 
     create_vpc: float = 1.0
+    associate_block: float = 2.0
+    """How long a further IPv4 block of a VPC is ``associating``: no subnet can be made in it before."""
     create_nat_gateway: float = 90.0
     delete_nat_gateway: float = 45.0
     nat_gateway_listed: float = 3600.0

@@ -16,6 +16,12 @@ _address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
 MUTANTS = (
     _subnet(
         "SubnetDriver.create",
+        "raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused",
+        "raise",
+        "a subnet in a range that is being added waits for a person",
+    ),
+    _subnet(
+        "SubnetDriver.create",
         "raise await self._taken(request, refused) from refused",
         "raise",
         "nobody is told which subnet has the block",

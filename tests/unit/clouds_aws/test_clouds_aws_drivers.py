@@ -164,6 +164,7 @@ async def test_a_block_that_overlaps_is_refused(account: Network) -> None:
 async def test_a_block_goes_after_the_subnets_in_it(account: Network) -> None:
     network = account.vpc()
     await account.add("vpc", network, Part(vpc.CIDR, "10.1.0.0/16"))
+    account.clock.advance(5)
     account.ec2.create_subnet(VpcId=network, CidrBlock="10.1.0.0/24")
     with pytest.raises(errors.InUse):
         await account.remove("vpc", network, Part(vpc.CIDR, "10.1.0.0/16"))
@@ -539,6 +540,18 @@ async def test_a_block_that_somebody_has_taken_is_told_with_the_subnet_that_has_
     (row,) = network.ec2.describe_subnets(SubnetIds=[theirs])["Subnets"]
     with pytest.raises(errors.Invalid, match=f"is taken by subnet {theirs}. Delete that subnet"):
         await network.make("subnet", vpc_id=ident, zone="us-east-1b", cidr=row["CidrBlock"])
+
+
+async def test_a_subnet_waits_for_the_range_that_it_is_in() -> None:
+    """AWS refuses it as one outside of all ranges, which only a person could mend."""
+    network = Network()
+    ident = network.vpc()
+    await network.add("vpc", ident, Part(vpc.CIDR, "100.64.0.0/16"))
+    wish = {"vpc_id": ident, "zone": "us-east-1a", "cidr": "100.64.1.0/24"}
+    with pytest.raises(errors.NotReady, match="a range is being added to"):
+        await network.make("subnet", **wish)
+    network.clock.advance(5)
+    assert (await network.make("subnet", **wish)).state is State.READY
 
 
 async def test_another_refusal_of_a_subnet_stays_as_it_is() -> None:

@@ -268,6 +268,9 @@ def test_further_blocks_and_ipv6_of_a_vpc(sim: Any) -> None:
     added = sim.ec2.associate_vpc_cidr_block(VpcId=vpc, CidrBlock="10.1.0.0/16")["CidrBlockAssociation"]
     with refused("InvalidVpc.Range"):
         sim.ec2.associate_vpc_cidr_block(VpcId=vpc, CidrBlock="10.1.0.0/17")
+    with refused("InvalidSubnet.Range"):  # the block is still associating
+        sim.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/24")
+    sim.clock.advance(5)
     subnet = sim.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/24")["Subnet"]["SubnetId"]
     with refused("DependencyViolation"):
         sim.ec2.disassociate_vpc_cidr_block(AssociationId=added["AssociationId"])

@@ -44,7 +44,8 @@ def create_subnet(call: Call) -> dict[str, Any]:
 
 def _block(call: Call, vpc: Record) -> str:
     block = cidr(call.params["CidrBlock"], "cidrBlock")
-    held = [row["CidrBlock"] for row in vpc["view"]["CidrBlockAssociationSet"]]
+    blocks = vpc["view"]["CidrBlockAssociationSet"]
+    held = [row["CidrBlock"] for row in blocks if row["CidrBlockState"]["State"] == "associated"]
     if not 16 <= block.prefixlen <= 28 or not any(block.subnet_of(cidr(each, "cidrBlock")) for each in held):
         raise Refused("InvalidSubnet.Range", f"The CIDR '{block}' is invalid.")
     if any(overlap(str(block), row["view"]["CidrBlock"]) for row in call.where("subnet", VpcId=vpc["id"])):

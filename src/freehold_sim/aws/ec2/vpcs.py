@@ -3,6 +3,7 @@
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateVpc.html
 """
 
+from copy import deepcopy
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
@@ -11,7 +12,7 @@ from freehold_sim.aws.ec2.cidrs import cidr, cidr6, overlap
 from freehold_sim.aws.ec2.describing import describes
 from freehold_sim.aws.ec2.kinds import create, dependency, find, full, new_id, one_of, show, tags_for
 from freehold_sim.aws.ec2.resources import VPC
-from freehold_sim.aws.world import Record
+from freehold_sim.aws.world import Record, World
 
 _ATTRIBUTES = {
     "enableDnsSupport": "EnableDnsSupport",
@@ -128,9 +129,15 @@ def associate_block(call: Call) -> dict[str, Any]:
         raise Refused("InvalidVpc.Range", f"The CIDR '{block}' conflicts with another of the VPC.")
     full(call, len(rows), call.settings.quotas.cidrs_per_vpc, "CIDR blocks of a VPC")
     rows.append(_association(call, block, "associating"))
-    reply = {"VpcId": vpc["id"], "CidrBlockAssociation": {**rows[-1], "CidrBlockState": {"State": "associating"}}}
-    rows[-1]["CidrBlockState"]["State"] = "associated"
-    return reply
+    call.world.schedule(call.takes(call.settings.delays.associate_block), vpc, {}, "associate-blocks")
+    return {"VpcId": vpc["id"], "CidrBlockAssociation": deepcopy(rows[-1])}
+
+
+def associate(world: World, vpc: Record, now: float) -> None:
+    """What was associating is there."""
+    for row in vpc["view"]["CidrBlockAssociationSet"]:
+        if row["CidrBlockState"]["State"] == "associating":
+            row["CidrBlockState"]["State"] = "associated"
 
 
 def disassociate_block(call: Call) -> dict[str, Any]:

@@ -8,7 +8,7 @@ which is wanted as a part too), and the attributes that can be changed: ``map_pu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from freehold.clouds.aws import holders, interface_users, reading
 from freehold.clouds.aws.calls import ApiClient, Json
@@ -19,13 +19,13 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import CloudError, Invalid
+from freehold.lifecycle.errors import CloudError, Invalid, NotReady
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request
 
 IPV6_CIDR = "subnet-ipv6-cidr"
 _IPV6 = "assign_ipv6_address_on_creation"
-CONFLICT = "InvalidSubnet.Conflict"
+CONFLICT, OUTSIDE = "InvalidSubnet.Conflict", "InvalidSubnet.Range"
 _ATTRIBUTES = {"map_public_ip_on_launch": "MapPublicIpOnLaunch", _IPV6: "AssignIpv6AddressOnCreation"}
 
 
@@ -58,13 +58,34 @@ READ = Read("describe_subnets", "Subnets", "subnet-id", decode)
 
 class SubnetDriver(Ec2Driver):
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """Raises Invalid with the subnets that are in the way, where the block is not free in the VPC."""
+        """Raises Invalid with the subnets that are in the way, where the block is not free in the VPC, and NotReady
+        while the range that it is to be in is being added to the VPC."""
         try:
             return await super().create(request, birth)
         except Invalid as refused:
+            if refused.code == OUTSIDE and await self._has_range_for(request):
+                message = f"a range is being added to {request['vpc_id']}: {refused.message}. It is asked again"
+                raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused
             if refused.code != CONFLICT:
                 raise
             raise await self._taken(request, refused) from refused
+
+    async def _has_range_for(self, request: Request) -> bool:
+        """Whether its blocks are in ranges of the VPC, there or on their way: until it is there, EC2 refuses a subnet
+        in it like one outside of all ranges, and it may be there by the time that we ask."""
+        filters = [{"Name": "vpc-id", "Values": [request["vpc_id"]]}]
+        try:
+            rows = await self._client.listed("ec2", "describe_vpcs", "Vpcs", request["vpc_id"], Filters=filters)
+        except CloudError:
+            return False
+        ranges = [
+            ip_network(each[member])
+            for row in rows
+            for member in ("CidrBlock", "Ipv6CidrBlock")
+            for each in associated(row.get(f"{member}AssociationSet", ()), f"{member}State")
+            if each.get(member)
+        ]
+        return all(_is_within(block, ranges) for block in _blocks(request))
 
     async def _taken(self, request: Request, refused: Invalid) -> Invalid:
         """EC2 does not say by which."""
@@ -109,13 +130,24 @@ def _overlap(one: str, other: str) -> bool:
     return first.version == second.version and first.overlaps(second)
 
 
+def _blocks(request: Request) -> list[str]:
+    return [block for block in (request["cidr"], request.get("ipv6_cidr")) if block]
+
+
+def _is_within(block: str, ranges: Sequence[IPv4Network | IPv6Network]) -> bool:
+    """In one of them, and of a size that a subnet can have
+    (https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html)."""
+    asked = ip_network(block, strict=False)
+    fits = asked.prefixlen == 64 if asked.version == 6 else 16 <= asked.prefixlen <= 28
+    return fits and any(_overlap(block, str(each)) and each.prefixlen <= asked.prefixlen for each in ranges)
+
+
 def in_the_way(request: Request, other: Observed) -> str:
     """The block of a request that ``other`` has, whole or in part."""
     if other.attributes["vpc_id"] != request["vpc_id"]:
         return ""
     taken = [other.attributes["cidr"], *(part.natural_key for part in other.parts or () if part.kind == IPV6_CIDR)]
-    blocks = [request["cidr"], request.get("ipv6_cidr") or ""]
-    return next((block for block in blocks if any(_overlap(block, each) for each in taken)), "")
+    return next((block for block in _blocks(request) if any(_overlap(block, each) for each in taken)), "")
 
 
 def _params(request: Request) -> Json:
