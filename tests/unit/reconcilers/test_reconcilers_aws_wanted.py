@@ -20,7 +20,7 @@ from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted
-from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Namesake
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Namesake, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from harness.aws_graphs import VPC_RANGE, VPC_RANGE_6, counts, parts, plain, ready, requests, tags
 from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, facts, reordered, with_defaults
@@ -46,8 +46,8 @@ CCM = f"kubernetes.io/cluster/{NAMES.cluster}"
 
 def known(**more: Any) -> Facts:
     found = facts()
-    values = {"network": Answer(NETWORK), "image": Answer(IMAGE), "namesakes": Answer(()), **more}
-    return Facts(found.zones, found.api_port, found.recorded, **values)
+    values = {"recorded": found.recorded, "network": Answer(NETWORK), "image": Answer(IMAGE), "namesakes": Answer(())}
+    return Facts(found.zones, found.api_port, **{**values, **more})
 
 
 def plan(spec: Spec, *, storage: bool = False, names: DefaultNames = NAMES, **more: Any) -> AWSWanted:
@@ -68,6 +68,25 @@ def test_a_default_cluster_over_three_zones_is_upstreams_25_resources() -> None:
         "vpc": 1, "subnet": 6, "internet-gateway": 1, "elastic-ip": 3, "nat-gateway": 3, "route-table": 6,
         "security-group": 4, "classic-load-balancer": 1,
     }  # fmt: skip
+
+
+def test_only_zones_of_the_load_balancer_are_for_the_control_plane_also_where_its_subnet_is_named_for_it_alone() -> (
+    None
+):
+    """It passes nothing to machines of other zones."""
+    network = {"vpc": VPC, "subnets": [{"id": PRIVATE}, {"id": OTHER}]}
+    spec = {**LEAST, "network": network, "controlPlaneLoadBalancer": {"subnets": [PUBLIC]}}
+    found = plan(spec).wish
+    assert found is not None and found.load_balancers[0].zones == (ZONES[0],)
+    assert [(each.zone, each.control_plane) for each in found.failure_domains] == [(ZONES[0], True), (ZONES[1], False)]
+
+
+def test_the_id_of_an_own_subnet_places_a_load_balancer_in_that_subnet() -> None:
+    own, found = f"public:{ZONES[0]}:10.0.0.0/20:5", {**LEAST, "controlPlaneLoadBalancer": {"subnets": [PUBLIC]}}
+    wish = plan(found, recorded=Recorded(subnets={own: PUBLIC})).wish
+    assert wish is not None
+    (balancer,) = wish.load_balancers
+    assert (balancer.subnets, balancer.zones) == ((own,), (ZONES[0],))
 
 
 def test_a_network_load_balancer_has_a_target_group_and_a_listener_for_each_port() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AdditionalListener, AWSLoadBalancerSpec
 from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
-from freehold.lifecycle.resources import NodeKey
+from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import key_of
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.rules import API_SERVER
@@ -43,7 +43,8 @@ class Front:
     """What the load balancers of one cluster are made of.
 
     ``port`` is the API server's. ``homes`` is the public subnet of each zone that load balancers are in
-    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it. ``recorded``: the subnets that load balancers are in.
+    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it. ``recorded``: what is there already.
+    ``beside``: the zones of a given VPC's subnets, by id, which the spec may name for a load balancer alone.
     """
 
     names: DefaultNames
@@ -51,7 +52,8 @@ class Front:
     subnets: Sequence[Subnet]
     homes: Mapping[str, str]
     ipv6: bool
-    recorded: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
+    recorded: Recorded = field(default_factory=Recorded)
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     def load_balancers(self, spec: AWSClusterSpec) -> tuple[LoadBalancer, ...]:
         """The one that is the endpoint, and the second one; none of those that are disabled."""
@@ -63,18 +65,25 @@ class Front:
         network = spec.load_balancer_type == BalancerType.NETWORK.value
         scheme = Scheme(spec.scheme)
         by_name = {each.name: each.logical for each in self.subnets if each.name}
+        said = {by_name.get(each) or self.recorded.subnet_of(each) or each for each in spec.subnets}
+        homes = tuple(sorted(said)) or self._placed(key, spec)
         return LoadBalancer(
             key,
             BalancerType(spec.load_balancer_type),
             name_of(spec, self.names),
             scheme,
             self._listeners(spec, network=network),
-            tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(key, spec),
+            homes,
             tuple(sorted(set(spec.additional_security_groups))),
             cross_zone=bool(spec.cross_zone_load_balancing),
             preserve_client_ip=network and bool(spec.preserve_client_ip),
             dualstack=network and self.ipv6,
+            zones=self._zones(homes),
         )
+
+    def _zones(self, homes: Sequence[str]) -> tuple[str, ...]:
+        zone_of = {**self.beside, **{each.logical: each.zone for each in self.subnets if each.zone}}
+        return tuple(sorted({zone_of[each] for each in homes})) if set(homes) <= zone_of.keys() else ()
 
     def _listeners(self, spec: AWSLoadBalancerSpec, *, network: bool) -> tuple[Listener, ...]:
         ip_type = spec.target_group_ip_type or ("ipv6" if self.ipv6 else "ipv4") if network else ""
@@ -90,7 +99,7 @@ class Front:
         """
         private = not all(each.public for each in self.subnets if each.zone)
         public = Scheme(spec.scheme) is Scheme.INTERNET_FACING or not private
-        held = self.recorded.get(key_of(BalancerType(spec.load_balancer_type), key), ())
+        held = self.recorded.balancers.get(key_of(BalancerType(spec.load_balancer_type), key), ())
         found = dict(self.homes) if public else {}
         for each in sorted(self.subnets, key=lambda one: one.logical not in held):
             if each.zone and each.public is public:
@@ -144,9 +153,7 @@ def failure_domains(subnets: Sequence[Subnet], balancers: Sequence[LoadBalancer]
     """The zones of private subnets (of all, where there are none), and where the first load balancer is."""
     known = [each for each in subnets if each.zone]
     private = {each.zone for each in known if not each.public}
-    zones_of = {each.logical: each.zone for each in known}
-    homes = balancers[0].subnets if balancers else ()
     # Without a load balancer, or where it is in subnets that only the cloud knows, every zone will do.
-    served = {zones_of[each] for each in homes} if homes and set(homes) <= zones_of.keys() else None
-    zones = sorted(private or set(zones_of.values()))
-    return tuple(FailureDomain(zone, served is None or zone in served) for zone in zones)
+    served = set(balancers[0].zones) if balancers else set[str]()
+    zones = sorted(private or {each.zone for each in known})
+    return tuple(FailureDomain(zone, not served or zone in served) for zone in zones)

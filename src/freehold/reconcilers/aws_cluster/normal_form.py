@@ -58,7 +58,8 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
         raise ValueError(f"{vpc.cidr} has no room for {subnets.subnets} subnets")
     public = homes(subnets, facts.recorded)
     gateways = () if vpc.given else nat_gateways(subnets, public)
-    balancers = Front(names, facts.api_port, subnets, public, vpc.ipv6, facts.recorded.balancers).load_balancers(spec)
+    front = Front(names, facts.api_port, subnets, public, vpc.ipv6, facts.recorded, _zones_beside(facts))
+    balancers = front.load_balancers(spec)
     identity = spec.identity_ref
     return ClusterWish(
         region=spec.region or "",
@@ -93,6 +94,12 @@ def wanted_subnets(network: NetworkSpec, vpc: Vpc, names: DefaultNames, facts: F
         return given_subnets(network.subnets, there)
     zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
     return own_subnets(network, names, zones, facts.recorded)
+
+
+def _zones_beside(facts: Facts) -> dict[str, str]:
+    """The zones of all subnets of a given VPC, by id, as far as they are known."""
+    there = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
+    return {ident: each.zone for ident, each in there.items()}
 
 
 def wanted_roles(spec: AWSClusterSpec) -> tuple[Role, ...]:

@@ -117,7 +117,7 @@ class _Fields:
             "loadBalancerType": balancer.type.value,
             "scheme": balancer.scheme.value,
             "dnsName": (seen and seen.attributes.get("address")) or before.get("dnsName"),
-            "availabilityZones": sorted(each.zone for each in self.wish.subnets if each.logical in balancer.subnets),
+            "availabilityZones": list(balancer.zones),
             "subnetIds": sorted(filter(None, map(self._subnet, balancer.subnets))),
             "securityGroupIds": sorted({*balancer.groups, self._id(keys.group(Role.API_SERVER_LB.value))} - {""}),
             **(_classic(balancer) if classic else self._network_balancer(balancer)),

@@ -158,7 +158,9 @@ class LoadBalancer:
     """A load balancer.
 
     ``subnets`` are logical names or ids, one in each zone; empty in a given VPC where the spec names none: which of its
-    subnets are public is for the cloud to tell. ``groups`` are ids beside the group of role ``apiserver-lb``.
+    subnets are public is for the cloud to tell. ``zones`` are those of the subnets, empty where one's is not known: a
+    load balancer passes nothing to machines of other zones. ``groups`` are ids beside the group of role
+    ``apiserver-lb``.
     """
 
     key: str
@@ -171,6 +173,7 @@ class LoadBalancer:
     cross_zone: bool = False
     preserve_client_ip: bool = False
     dualstack: bool = False
+    zones: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
