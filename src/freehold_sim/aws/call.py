@@ -29,6 +29,11 @@ def not_served(what: str) -> Refused:
     return Refused(NOT_SERVED, f"The simulated AWS does not serve {what}.", 501)
 
 
+_PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+"""By what a region's name begins with
+(https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html)."""
+
+
 @dataclass(slots=True)
 class Call:
     """One call of one operation. `params` are valid; `actor` is "api" or "stranger"."""
@@ -50,6 +55,16 @@ class Call:
     @property
     def account(self) -> str:
         return self.principal.account
+
+    @property
+    def partition(self) -> str:
+        """The partition of the region: the second word of its ARNs."""
+        return next((name for prefix, name in _PARTITIONS.items() if self.region.startswith(prefix)), "aws")
+
+    @property
+    def dns_suffix(self) -> str:
+        """What the names of load balancers end with."""
+        return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
 
     @property
     def scope(self) -> str:

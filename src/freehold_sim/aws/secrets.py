@@ -54,7 +54,7 @@ def create_secret(call: Call) -> dict[str, Any]:
     held = call.get(KIND, name)
     if held is not None:
         return _again(call, held, token)
-    arn = f"arn:aws:secretsmanager:{call.region}:{call.account}:secret:{name}-{call.world.new_hex(6)}"
+    arn = f"arn:{call.partition}:secretsmanager:{call.region}:{call.account}:secret:{name}-{call.world.new_hex(6)}"
     view = {"ARN": arn, "Name": name, "CreatedDate": call.now, "LastChangedDate": call.now}
     for key in ("Description", "KmsKeyId"):
         if key in call.params:

@@ -24,7 +24,7 @@ def get_parameter(call: Call) -> dict[str, Any]:
         raise Refused("ParameterNotFound", f"Parameter {name} not found.")
     parameter = {
         "Name": name, "Type": "String", "Value": PARAMETERS[name], "Version": 1, "LastModifiedDate": 1_738_368_000.0,
-        "ARN": f"arn:aws:ssm:{call.region}::parameter{name}", "DataType": "aws:ec2:image",
+        "ARN": f"arn:{call.partition}:ssm:{call.region}::parameter{name}", "DataType": "aws:ec2:image",
     }  # fmt: skip
     return {"Parameter": parameter}
 

@@ -41,7 +41,7 @@ def new_id(call: Call, prefix: str) -> str:
 
 
 def arn_of(call: Call, kind: str, ident: str) -> str:
-    return f"arn:aws:ec2:{call.region}:{call.account}:{kind}/{ident}"
+    return f"arn:{call.partition}:ec2:{call.region}:{call.account}:{kind}/{ident}"
 
 
 def create(

@@ -9,7 +9,8 @@ from freehold_sim.aws.world import Record
 
 def zone_id(call: Call, zone: str) -> str:
     """Return the id of a zone, such as use1-az1 for us-east-1a."""
-    area, side, number = call.region.split("-")
+    area, *words, number = call.region.split("-")
+    side = "-".join(words)
     short = "".join(word[0] for word in side.replace("south", "s-").replace("north", "n-").split("-") if word)
     return f"{area}{short}{number}-az{call.settings.regions[call.region].index(zone) + 1}"
 

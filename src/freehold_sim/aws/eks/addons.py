@@ -37,7 +37,7 @@ def create_addon(call: Call) -> dict[str, Any]:
     if call.get(ADDON, ident) is not None:
         raise in_use(f"Addon already exists: {name}")
     check_tags(call, params.get("tags", {}))
-    arn = f"arn:aws:eks:{call.region}:{call.account}:addon/{ident}/{call.world.new_uuid()}"
+    arn = f"arn:{call.partition}:eks:{call.region}:{call.account}:addon/{ident}/{call.world.new_uuid()}"
     view: dict[str, Any] = {
         "addonName": name, "clusterName": cluster["id"], "status": "CREATING", "addonArn": arn,
         "addonVersion": params.get("addonVersion", VERSIONS[name]), "createdAt": call.now, "modifiedAt": call.now,

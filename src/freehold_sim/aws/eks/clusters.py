@@ -67,7 +67,7 @@ def _subnets(call: Call, idents: list[str]) -> list[Record]:
 
 def _add(call: Call, subnets: list[Record], tags: dict[str, str]) -> Record:
     params, name = call.params, call.params["name"]
-    arn = f"arn:aws:eks:{call.region}:{call.account}:cluster/{name}"
+    arn = f"arn:{call.partition}:eks:{call.region}:{call.account}:cluster/{name}"
     given, vpc = params["resourcesVpcConfig"], call.world.table(call.scope, "vpc")[subnets[0]["view"]["VpcId"]]
     label = f"eks-cluster-sg-{name}-{call.world.serial()}"
     text = "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes"

@@ -44,7 +44,7 @@ def create_nodegroup(call: Call) -> dict[str, Any]:
     held = call.where(NODEGROUP, clusterName=cluster["id"])
     full(call, len(held), call.settings.quotas.nodegroups_per_cluster, "node groups of a cluster")
     path = f"nodegroup/{ident}/{call.world.new_uuid()}"
-    arn = f"arn:aws:eks:{call.region}:{call.account}:{path}"
+    arn = f"arn:{call.partition}:eks:{call.region}:{call.account}:{path}"
     view = {
         "nodegroupName": name, "nodegroupArn": arn, "clusterName": cluster["id"], "status": "CREATING",
         "version": params.get("version", cluster["view"]["version"]), "createdAt": call.now, "modifiedAt": call.now,

@@ -76,7 +76,7 @@ def _add(
     tags: dict[str, str],
 ) -> Record:  # fmt: skip
     number = 100_000_000 + call.world.serial()
-    dns = f"{'internal-' if scheme == 'internal' else ''}{name}-{number}.{call.region}.elb.amazonaws.com"
+    dns = f"{'internal-' if scheme == 'internal' else ''}{name}-{number}.{call.region}.elb.{call.dns_suffix}"
     owner = {"OwnerAlias": call.account, "GroupName": groups[0]["GroupName"]}
     first = listeners[0]["Listener"]
     check = {"Target": f"TCP:{first['InstancePort']}", "Interval": 30, "Timeout": 5, "UnhealthyThreshold": 2,
@@ -88,7 +88,7 @@ def _add(
         "BackendServerDescriptions": [], "Instances": [], "HealthCheck": check, "SourceSecurityGroup": owner,
         "SecurityGroups": [group["GroupId"] for group in groups], "CreatedTime": call.now, "Scheme": scheme,
     }  # fmt: skip
-    arn = f"arn:aws:elasticloadbalancing:{call.region}:{call.account}:loadbalancer/{name}"
+    arn = f"arn:{call.partition}:elasticloadbalancing:{call.region}:{call.account}:loadbalancer/{name}"
     attributes = {
         "CrossZoneLoadBalancing": {"Enabled": False}, "AccessLog": {"Enabled": False},
         "ConnectionDraining": {"Enabled": False, "Timeout": 300}, "ConnectionSettings": {"IdleTimeout": 60},

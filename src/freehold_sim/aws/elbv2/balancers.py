@@ -117,7 +117,7 @@ def _add(call: Call, kind: str, vpc: str, public: bool, groups: list[str], tags:
     ident = arn(call, f"loadbalancer/{_SHORT[kind]}/{name}/{number}")
     label = f"{name}-{number}" if public else f"internal-{name}-{number}"
     view: dict[str, Any] = {
-        "LoadBalancerArn": ident, "DNSName": f"{label}.elb.{call.region}.amazonaws.com", "Type": kind, "VpcId": vpc,
+        "LoadBalancerArn": ident, "DNSName": f"{label}.elb.{call.region}.{call.dns_suffix}", "Type": kind, "VpcId": vpc,
         "CanonicalHostedZoneId": "Z26RNL4JYFTOTI", "CreatedTime": call.now, "LoadBalancerName": name,
         "Scheme": "internet-facing" if public else "internal", "State": {"Code": "provisioning"},
         "AvailabilityZones": [], "IpAddressType": call.params.get("IpAddressType", "ipv4"),

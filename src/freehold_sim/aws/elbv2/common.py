@@ -19,7 +19,7 @@ def check_name(name: str, what: str) -> None:
 
 
 def arn(call: Call, path: str) -> str:
-    return f"arn:aws:elasticloadbalancing:{call.region}:{call.account}:{path}"
+    return f"arn:{call.partition}:elasticloadbalancing:{call.region}:{call.account}:{path}"
 
 
 def find(call: Call, kind: str, ident: str) -> Record:

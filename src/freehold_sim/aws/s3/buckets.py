@@ -55,7 +55,7 @@ def create_bucket(call: Call) -> dict[str, Any]:
         return _again(call, held, name)
     full(call, len(_all(call)), call.settings.quotas.buckets, "buckets")
     tags = tags_of(call, configuration.get("Tags", []))
-    arn = f"arn:aws:s3:::{name}"
+    arn = f"arn:{call.partition}:s3:::{name}"
     view = {"Name": name, "CreationDate": call.now}
     call.add(KIND, name, view, arn, tags=tags, objects={}, documents={})
     return {"Location": f"/{name}"}
