@@ -54,11 +54,11 @@ def test_each_case_is_run_once_whenever_it_begins() -> None:
     assert sorted(case.label for case, verdict in branching(cases) if not verdict.faults) == sorted(scripts)
 
 
-def _cases_of(after_create: dict[str, object]) -> Iterator[Case]:
+def _cases_of(after_create: Mapping[str, Callable[[Course], object]]) -> Iterator[Case]:
     for name, act in after_create.items():
         for number in (MEMORY.begun - 1, MEMORY.begun + 1):
             script = partial(catalogue.given, Script({number: AFTER}))
-            yield Case(f"{name} {number}", MEMORY.world, script, after_create=act)  # type: ignore[arg-type]  # an act
+            yield Case(f"{name} {number}", MEMORY.world, script, after_create=act)
 
 
 def test_what_happens_after_the_create_happens_once_in_each_case() -> None:

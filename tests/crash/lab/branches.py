@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
-import pickle
 import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from freehold.lifecycle.port import Call
@@ -53,8 +54,8 @@ class _Trunk:
     cases: list[Case]
     due: dict[int, list[Case]] = field(default_factory=dict)
     done: list[tuple[Case, Verdict]] = field(default_factory=list)
-    report: Callable[[Verdict | str], None] | None = None
-    """In a copy: tells the parent, and ends the copy."""
+    report: Callable[[Verdict | None, str], None] | None = None
+    """In a copy: tells the parent the verdict, or what went wrong, and ends the copy."""
 
     def verdicts(self) -> Iterator[tuple[Case, Verdict]]:
         alone = self._schedule(self.cases[0].world())
@@ -83,16 +84,17 @@ class _Trunk:
         model = self.cases[0]
         self.run = Run(Case("undisturbed", model.world, after_create=model.after_create, baseline=model.baseline))
         self.run.life.port.interceptors.append(self._intercept)
+        verdict, error = None, ""
         try:
-            verdict: Verdict | str = self.run.judge()
+            verdict = self.run.judge()
         except _Enough:
             return
         except BaseException:
             if self.report is None:
                 raise
-            verdict = traceback.format_exc()
+            error = traceback.format_exc()
         if self.report is not None:
-            self.report(verdict)
+            self.report(verdict, error)
 
     async def _intercept(self, answer: Answer, call: Call) -> Any:
         port = self.run.life.port
@@ -115,23 +117,23 @@ class _Trunk:
             child = os.fork()
         if child == 0:
             os.close(reading)
-            self.report = lambda verdict: _tell(writing, verdict)
+            self.report = partial(_tell, writing)
             self.run.life.port.interceptors.remove(self._intercept)
             self.run.become(case)
             return None
         os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
+        with os.fdopen(reading) as pipe:
             told = pipe.read()
         os.waitpid(child, 0)
-        verdict: Verdict | str = pickle.loads(told) if told else "the copy ended without a word"  # noqa: S301  # of our own copy
-        assert isinstance(verdict, Verdict), f"{case.label}: {verdict}"
-        return verdict
+        verdict, error = json.loads(told) if told else (None, "the copy ended without a word")
+        assert verdict is not None, f"{case.label}: {error}"
+        return Verdict(**verdict)
 
 
-def _tell(writing: int, verdict: Verdict | str) -> None:
+def _tell(writing: int, verdict: Verdict | None, error: str) -> None:
     """Ends the process at once: everything that is open in it is the parent's."""
     try:
-        with contextlib.suppress(BrokenPipeError), os.fdopen(writing, "wb") as pipe:
-            pickle.dump(verdict, pipe)
+        with contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w") as pipe:
+            json.dump((verdict and asdict(verdict), error), pipe)
     finally:
         os._exit(0)
