@@ -14,6 +14,7 @@ from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.cli.view import Line
 from freehold.lifecycle.journal import CorruptJournal, Journal, loads
 from freehold.lifecycle.reasons import Reason
+from freehold.reconcilers.vendor_ids import vendor_id
 
 _WAITS = "waits for "
 
@@ -99,7 +100,7 @@ def _recorded(obj: Mapping[str, Any], lines: Sequence[Line]) -> dict[int, _Edges
     shown = {
         str(key): by_id[key.kind, ident]
         for key, entry in journal.entries.items()
-        if (key.kind, ident := entry.id.rpartition("/")[2]) in by_id
+        if (key.kind, ident := vendor_id(entry.id)) in by_id
     }
     carriers = {e.target: shown[str(k)] for k, e in journal.entries.items() if not e.carried and str(k) in shown}
     return {

@@ -18,6 +18,7 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import Rows, printed
 from freehold.cli.terminal import duration, say, tell, warn, width
+from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.operator.orphans import Marked, MarkedOwner, Unmarked
@@ -156,7 +157,7 @@ def _print_unmarked(born: Unmarked, now: float) -> None:
     rows = []
     for kind, one in born.resources:
         age = duration(now - one.created_at) if one.created_at is not None else "?"
-        rows.append((kind, one.name, age, one.id.rpartition("/")[2]))
+        rows.append((kind, one.name, age, vendor_id(one.id)))
     _print_rows(rows)
     tell("Be sure that no other operator is making them just now; then delete them in the cloud.")
 
@@ -179,4 +180,4 @@ def _row(one: Marked, now: float) -> tuple[str, ...]:
 
 
 def _id(one: Marked) -> str:
-    return one.id.rpartition("/")[2]
+    return vendor_id(one.id)

@@ -24,6 +24,7 @@ from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
 from freehold.operator.kinds import READ_RESOURCES
+from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates
@@ -190,7 +191,7 @@ def _row(row: PlanRow) -> Mapping[str, Any]:
 
 def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
     """Rows with their reasons beside them, or below them where ``room`` (characters) is less."""
-    cells = [(row.action, row.kind, row.name, row.id.rpartition("/")[2], _why(row)) for row in rows]
+    cells = [(row.action, row.kind, row.name, vendor_id(row.id), _why(row)) for row in rows]
     return with_ids(("ACTION", "KIND", "NAME", "ID", "WHY"), cells, room)
 
 

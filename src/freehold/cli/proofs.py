@@ -10,6 +10,7 @@ from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase, loads
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.resources import NodeKey
+from freehold.reconcilers.vendor_ids import vendor_id
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
@@ -26,9 +27,7 @@ def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
     except CorruptJournal:  # the operator says so in a condition, which is shown too
         return {}
     return {
-        entry.id.rpartition("/")[2]: _phrase(key, entry, journal, ring)
-        for key, entry in journal.entries.items()
-        if entry.id
+        vendor_id(entry.id): _phrase(key, entry, journal, ring) for key, entry in journal.entries.items() if entry.id
     }
 
 

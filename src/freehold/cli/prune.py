@@ -16,6 +16,7 @@ from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
+from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.lifecycle.decisions import Decision
@@ -79,7 +80,7 @@ def _print(plan: Plan, surplus: list[PlanRow]) -> list[PlanRow]:
     """The plan of a deletion; returns what may go."""
     deleted = {(row.kind, row.logical): row for row in plan.rows if row.action == "delete"}
     allowed = [row for row in surplus if (row.kind, row.logical) in deleted]
-    rows = [(row.kind, row.name, row.id.rpartition("/")[2], deleted[row.kind, row.logical].reason) for row in allowed]
+    rows = [(row.kind, row.name, vendor_id(row.id), deleted[row.kind, row.logical].reason) for row in allowed]
     tell(f"{plan.object}: {len(allowed)} to delete")
     if rows:
         for line in with_ids(("KIND", "NAME", "ID", "WHY"), rows, width()):

@@ -22,6 +22,7 @@ from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
 from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.resources import NAMESPACES, Key, Resource
+from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,6 +210,6 @@ def _row(one: Judged, *, is_in: bool) -> tuple[str, ...]:
         what,
         marked.key.kind,
         marked.name or marked.key.logical,
-        marked.id.rpartition("/")[2] or marked.target,
+        vendor_id(marked.id) or marked.target,
         one.source,
     )

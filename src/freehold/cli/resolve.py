@@ -19,6 +19,7 @@ from freehold.cli.session import opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
 from freehold.kube.resources import Key
+from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.lifecycle.journal import Entry
@@ -72,7 +73,7 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         ident = candidate.observed.id if candidate and named else ""
         if not yes:
             _say_what_follows(question, candidate, verdict)
-            what = ident.rpartition("/")[2] or str(question.key)
+            what = vendor_id(ident) or str(question.key)
             this = hints.command("resolve", name, what, namespace=key.namespace)
             tell(f"nothing was done. To decide so: {this} --{verdict} --yes")
             return
@@ -90,7 +91,7 @@ def _chosen(
         raise CliError(f"{resource} is {'several' if fit else 'none'} of what is to be decided", lines)
     question, candidate = fit[0]
     if verdict == "mine" and candidate is None:
-        ids = [one.observed.id.rpartition("/")[2] for one in question.candidates]
+        ids = [vendor_id(one.observed.id) for one in question.candidates]
         if not ids:
             raise CliError(f"{question.key}: there is nothing in the cloud that could be it")
         raise CliError(f"{question.key}: say which of them, by its id", ids)
@@ -126,7 +127,7 @@ def _print_create(question: Question, entry: Entry) -> None:
 def _row(one: Candidate) -> tuple[str, ...]:
     seen = one.observed
     made = datetime.fromtimestamp(seen.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S") if seen.created_at else "?"
-    return seen.name, made, seen.created_by or "?", seen.id.rpartition("/")[2], one.evidence
+    return seen.name, made, seen.created_by or "?", vendor_id(seen.id), one.evidence
 
 
 def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str) -> None:

@@ -11,6 +11,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.reconcilers.vendor_ids import vendor_id
 
 Row = dict[str, Any]
 
@@ -29,11 +30,6 @@ def known_id(entry: Entry | None, outcome: Outcome | None) -> str:
         return vendor_id(entry.id)
     observed = observed_of(outcome)
     return vendor_id(observed.id) if observed and not isinstance(outcome, Blocked) else ""
-
-
-def vendor_id(ident: str) -> str:
-    """The cloud's own id: the last part of the engine's (``us-south/r006-…``, ``<guid>/network/<id>``), or an ARN."""
-    return ident if ident.startswith("arn:") else ident.rpartition("/")[2]
 
 
 def ownership(entry: Entry | None, outcome: Outcome | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.cli.nesting import parents
+from freehold.cli.proofs import proofs
 from freehold.cli.terminal import painter, plain
 from freehold.cli.tree import remarks, tree_lines
 from freehold.cli.view import View, view
@@ -120,3 +121,19 @@ def test_states_have_colours_where_they_are_wanted(
     painted = tree_lines(seen, {}, parents(_object(ROWS), seen.lines), 0.0, paint=paint)
     assert any("\x1b[31mBlocked\x1b[0m" in line for line in painted) is coloured
     assert (painted == bare) is not coloured
+
+
+def test_what_has_an_arn_is_in_what_it_requires_and_its_proof_is_told() -> None:
+    """An ARN has slashes of its own, and is shown whole."""
+    balancer, listener = (
+        f"arn:aws:elasticloadbalancing:eu-west-1:1:{end}" for end in ("net/b/1", "listener/net/b/1/2")
+    )
+    entries = {
+        NodeKey("balancer", "b"): Entry(Phase.OWNED, id=balancer, target=balancer, requires=()),
+        NodeKey("listener", "b:6443"): Entry(Phase.OWNED, id=listener, target=listener, requires=("balancer/b",)),
+    }
+    obj = _object([_row("balancer", "b", balancer), _row("listener", "b:6443", listener)], entries)
+    seen = view(obj)
+    assert parents(obj, seen.lines) == [None, 0]
+    for line in tree_lines(seen, proofs(obj, None), parents(obj, seen.lines), 0.0)[2:]:
+        assert line.endswith("own marks, read back; record not checked: older than the key ring")

@@ -1,0 +1,8 @@
+"""Ids for people, as the cloud's own consoles and commands have them. Pure."""
+
+from __future__ import annotations
+
+
+def vendor_id(ident: str) -> str:
+    """The cloud's own id: the last part of the engine's (``us-south/r006-…``, ``<guid>/network/<id>``), or an ARN."""
+    return ident if ident.startswith("arn:") else ident.rpartition("/")[2]
