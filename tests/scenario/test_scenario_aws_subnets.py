@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.operator.plan import Action
+from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_network import planned
 from harness.aws_pruning import LISTED, answers, approve, change, harness, present
@@ -90,11 +91,56 @@ def test_a_range_that_surplus_holds_is_freed_by_a_prune(block: str) -> None:
     assert block in row.reason and held in row.reason and "freehold prune demo -n default" in row.reason
     before = len(cluster.calls(mutating=True))
     cluster.for_a_while(1500.0)
-    assert not [call for call in cluster.calls(mutating=True)[before:] if call.operation == "CreateSubnet"]
+    assert not [call for call in cluster.calls(mutating=True)[before:] if call.operation == "ec2.CreateSubnet"]
     assert row.reason in cluster.conditions()["SubnetsReady"]
     approve(cluster)
     found = answers(cluster)
     assert found["subnet/pri-b"].endswith("is gone") and cluster.ready()
+
+
+@pytest.mark.parametrize("restarted", (False, True))
+@pytest.mark.parametrize("taken", ("10.0.40.128/25", "10.0.40.192/26", "10.0.40.0/24"))
+def test_a_range_that_a_stranger_holds_is_said_by_plan_and_condition_alike(taken: str, restarted: bool) -> None:
+    """Somebody made a subnet in our VPC. A plan hears it from a read, the pass from EC2's refusal."""
+    cluster = harness(network={"subnets": LISTED[:2]})
+    (vpc,) = [row["id"] for row in cluster.resources() if row["kind"] == "vpc"]
+    strangers = Strangers(cluster.cloud)
+    request = {"VpcId": vpc, "CidrBlock": taken, "AvailabilityZone": "us-east-1c"}
+    theirs = strangers.create("ec2", "CreateSubnet", request)["id"]
+    if restarted:
+        cluster.start_process()
+    cluster.object.patch(
+        {"spec": {"network": {"subnets": [*LISTED[:3], {**LISTED[3], "cidrBlock": "10.0.40.128/25"}]}}}
+    )
+    before = len(cluster.calls(mutating=True))
+    (row,) = [row for row in planned(cluster).rows if row.action is Action.REFUSE]
+    assert (row.kind, row.logical) == ("subnet", "pri-b")
+    assert f"10.0.40.128/25 of VPC {vpc} is taken by subnet {theirs}" in row.reason
+    assert "Delete that subnet, or give another block in spec.network" in row.reason
+    assert len(cluster.calls(mutating=True)) == before, "a plan writes nothing"
+    cluster.for_a_while(1500.0)
+    assert row.reason in cluster.conditions()["SubnetsReady"]
+    strangers.delete(theirs)
+    (row,) = [row for row in planned(cluster).rows if (row.kind, row.logical) == ("subnet", "pri-b")]
+    assert row.action is Action.CREATE
+    cluster.for_a_while(1500.0)
+    assert cluster.ready()
+
+
+def test_a_plan_reads_the_subnets_of_a_vpc_once_for_all_that_are_to_be_made_in_it() -> None:
+    cluster = harness(network={"subnets": LISTED[:2]})
+    more = [{**LISTED[1], "id": f"more-{n}", "cidrBlock": f"10.0.{n}.0/24"} for n in range(20, 26)]
+    cluster.object.patch({"spec": {"network": {"subnets": [*LISTED[:2], *more]}}})
+    before = len(cluster.calls())
+    plan = planned(cluster)
+    assert len([row for row in plan.rows if row.action is Action.CREATE and row.kind == "subnet"]) == len(more)
+    asked = [call for call in cluster.calls()[before:] if call.operation == "ec2.DescribeSubnets"]
+    assert len(asked) <= 3, "those on record, those with birth tags, those in the way"
+    before = len(cluster.calls())
+    cluster.for_a_while(1500.0)
+    asked = [call for call in cluster.calls()[before:] if call.operation in ("ec2.DescribeSubnets", "ec2.CreateSubnet")]
+    made = max(place for place, call in enumerate(asked) if call.operation == "ec2.CreateSubnet")
+    assert cluster.ready() and made <= len(more), "a pass creates without asking first"
 
 
 @pytest.mark.parametrize("changed", ({"cidrBlock": "10.0.60.0/24"}, {"availabilityZone": "us-east-1c"}))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
 
 
@@ -122,6 +123,18 @@ class ContainerDriver(Protocol):
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
         """What is inside; ids are written as the child's own driver writes them."""
+        ...
+
+
+class NeighboursDriver(Protocol):
+    """Of kinds of which the cloud refuses one because of another one in the same home (:attr:`kinds.Kind.home`)."""
+
+    async def neighbours(self, home: Ref) -> Sequence[Observed]:
+        """All of the kind that are in it, whoever's they are."""
+        ...
+
+    def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
+        """What a create raises because of them. No I/O."""
         ...
 
 

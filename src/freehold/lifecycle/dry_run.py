@@ -192,6 +192,16 @@ class DryRunDriver:
         self._overlay.calls[self._kind.api] += self._kind.calls_a_part
         self._overlay.parts[self._kind.name, ref.id] = (have - {part}) | {part}
 
+    async def neighbours(self, home: Ref) -> Sequence[Observed]:
+        inner, overlay = self._kind.neighbours, self._overlay
+        if inner is None or is_planned(home.id):
+            return ()
+        found = await overlay.once(("neighbours", self._kind.name, home), lambda: inner.neighbours(home))
+        return overlay.left(self._kind, found)
+
+    def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
+        return self._kind.neighbours.refusal(request, neighbours) if self._kind.neighbours else None
+
     async def children(self, ref: Ref) -> Sequence[Observed]:
         inner, overlay = self._kind.container, self._overlay
         if inner is None or is_planned(ref.id):
@@ -292,6 +302,7 @@ def dry_run_deps(deps: EngineDeps, overlay: Overlay) -> EngineDeps:
         clock=overlay.clock,
         durations=Durations(overlay.clock),
         lists=None,
+        foresees=True,
     )
 
 
@@ -304,6 +315,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
         part_batches=driver if kind.part_batches else None,
         part_changer=driver if kind.part_changer else None,
         container=driver if kind.container else None,
+        neighbours=driver if kind.neighbours else None,
         remains=None,
     )
 

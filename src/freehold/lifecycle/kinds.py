@@ -11,6 +11,7 @@ from freehold.lifecycle.drivers import (
     ContainerDriver,
     Driver,
     Listing,
+    NeighboursDriver,
     PartBatches,
     PartChanger,
     PartsDriver,
@@ -97,6 +98,8 @@ class Kind:
     """No two in a region have one name, so another's is in the way wherever it is."""
     in_the_way: Callable[[Request, Observed], str] = _never
     """What a create would need that another one of the kind has, for a person; empty where both can be."""
+    neighbours: NeighboursDriver | None = None
+    """By which a plan foresees that a create would be refused."""
 
     # Attributes
     mutable: frozenset[str] = frozenset()

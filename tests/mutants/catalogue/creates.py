@@ -149,6 +149,18 @@ ONCE = (
         "a plan shows a create that the cloud refuses, and nobody is told that a prune would free the range",
     ),
     _create(
+        "_decide_by_candidates",
+        " or await _foreseen(ctx, node)",
+        "",
+        "a plan shows a create that the cloud refuses because of a stranger's subnet",
+    ),
+    _create(
+        "_foreseen",
+        "if not ctx.deps.foresees or",
+        "if",
+        "each create of a subnet costs a read more",
+    ),
+    _create(
         "_why_not_created",
         "if entry and entry.gone and kind.once:",
         "if False:",

@@ -172,7 +172,7 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
     if occupied := prune.holds_place(ctx, node):
         ctx.outcomes[key] = occupied  # looked at in each pass: it asks nobody, and a prune ends it
         return False
-    if reason := _why_not_created(ctx, node):
+    if reason := _why_not_created(ctx, node) or await _foreseen(ctx, node):
         ctx.block(key, reason)
         return False
     return True
@@ -301,6 +301,19 @@ def _why_not_created(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
             message = f"{key} cannot be tagged, and its {kind.carrier} is not ours, so it cannot carry our mark"
             return Blocked(Reason.UNMARKABLE, message)
     return None
+
+
+async def _foreseen(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
+    """What a plan says of a create that the cloud would refuse: the same as the pass that sends it."""
+    around = ctx.kind(node.key).neighbours
+    home = next((key for key in node.requires if key.kind == ctx.kind(node.key).home), None)
+    if not ctx.deps.foresees or around is None or home is None:
+        return None
+    try:
+        refusal = around.refusal(node.request(ctx.ready_nodes), await around.neighbours(Ref(ctx.ready_nodes[home].id)))
+    except CloudError as error:
+        return of_error(error)
+    return of_error(refusal) if refusal else None
 
 
 async def create(ctx: PassContext, wave: Sequence[Node]) -> None:

@@ -87,18 +87,19 @@ class SubnetDriver(Ec2Driver):
         ]
         return all(_is_within(block, ranges) for block in _blocks(request))
 
-    async def _taken(self, request: Request, refused: Invalid) -> Invalid:
+    async def _taken(self, request: Request, refused: Invalid) -> CloudError:
         """EC2 does not say by which."""
         try:
-            there = await reading.by_filter(self._client, READ, "vpc-id", [request["vpc_id"]])
+            there = await self.neighbours(Ref(str(request["vpc_id"])))
         except CloudError:
             return refused
-        holders_of_it = sorted(seen.id for seen in there if _overlap(seen.attributes["cidr"], request["cidr"]))
-        if not holders_of_it:
-            return refused
-        named = f"{request['cidr']} of VPC {request['vpc_id']} is taken by subnet {', '.join(holders_of_it)}"
-        message = f"{named}. Delete that subnet, or give another block in spec.network"
-        return Invalid(message, code=refused.code, request_id=refused.request_id)
+        return _taken_by(request, there, refused.request_id) or refused
+
+    async def neighbours(self, home: Ref) -> Sequence[Observed]:
+        return [seen.observed() for seen in await reading.by_filter(self._client, READ, "vpc-id", [home.id])]
+
+    def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
+        return _taken_by(request, neighbours)
 
     async def update(self, ref: Ref, changes: Request) -> None:
         """EC2 takes one attribute a call, and ``_IPV6`` only with an IPv6 block, which is added after this.
@@ -150,6 +151,17 @@ def in_the_way(request: Request, other: Observed) -> str:
     return next((block for block in _blocks(request) if any(_overlap(block, each) for each in taken)), "")
 
 
+def _taken_by(request: Request, others: Sequence[Observed], request_id: str = "") -> Invalid | None:
+    """The refusal that names them."""
+    holders_of_it = sorted(each.id for each in others if in_the_way(request, each))
+    if not holders_of_it:
+        return None
+    block = next(filter(None, (in_the_way(request, each) for each in others)))
+    named = f"{block} of VPC {request['vpc_id']} is taken by subnet {', '.join(holders_of_it)}"
+    message = f"{named}. Delete that subnet, or give another block in spec.network"
+    return Invalid(message, code=CONFLICT, request_id=request_id)
+
+
 def _params(request: Request) -> Json:
     ipv6 = {"Ipv6CidrBlock": request["ipv6_cidr"]} if request.get("ipv6_cidr") else {}
     place = {"VpcId": request["vpc_id"], "AvailabilityZone": request["zone"]}
@@ -176,4 +188,6 @@ def kind(client: ApiClient) -> Kind:
         gone_at_once=True,
         nameless=True,
         in_the_way=in_the_way,
+        home="vpc",
+        neighbours=driver,
     )
