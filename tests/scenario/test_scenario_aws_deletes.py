@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
+from freehold_sim.aws.settings import Assumptions, Quotas, Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own
+from harness.aws_pruning import LISTED
 from harness.powervs import Harness
 
 
@@ -35,6 +37,31 @@ def test_a_delete_needs_no_list_of_zones(spec: dict[str, object]) -> None:
     harness.up()
     denied(harness, "ec2.DescribeAvailabilityZones")
     harness.down()
+    assert own(harness) == []
+
+
+@pytest.mark.parametrize("restarted", (False, True))
+@pytest.mark.parametrize("stays", (False, True), ids=("a delete ends it", "AWS shows it for an hour"))
+def test_a_nat_gateway_that_has_failed_does_not_hold_the_delete(stays: bool, restarted: bool) -> None:
+    """It has nothing any more. AWS takes it off the list by itself, an hour after it failed at the latest."""
+    settings = Settings(quotas=Quotas(addresses=50), assumptions=Assumptions(failed_nat_gateway_stays=stays))
+    harness = AwsHarness(aws_cluster(network={"subnets": LISTED[:2]}), settings=settings)
+    harness.cloud.faults.add(Fault(Effect.FAILED, "ec2.CreateNatGateway"))
+    harness.for_a_while(900)
+    assert not harness.ready()
+    told = harness.condition(names.NAT_GATEWAYS_READY)["message"]
+    assert "Please try again. AWS removes it within about an hour, and it is made again then" in told
+    harness.object.delete()
+    if restarted:
+        harness.for_a_while(120)
+        harness.start_process()
+    begun = harness.clock.now()
+    harness.run(lambda: harness.object.gone)
+    assert harness.clock.now() - begun < 900
+    assert {each["state"] for each in own(harness)} <= {"failed"}
+    deletes = [call for call in harness.calls(mutating=True) if call.operation == "ec2.DeleteNatGateway"]
+    assert len(deletes) <= 2
+    harness.clock.advance(3600)
     assert own(harness) == []
 
 

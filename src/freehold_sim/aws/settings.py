@@ -108,10 +108,12 @@ class Assumptions:
     token_seconds           how long a client token is remembered after its resource has gone
     balancer_tags_are_settings  ELBv2 compares tags too when a name is there already; if not, the reply to a create
                             may be a load balancer of somebody else
+    failed_nat_gateway_stays  DeleteNatGateway of one that has failed is answered and does nothing; if not, it ends it
     """
 
     refused_token_is_spent: bool = False
     balancer_tags_are_settings: bool = False
+    failed_nat_gateway_stays: bool = False
     token_seconds: float = 86_400.0
 
 

@@ -11,9 +11,28 @@ _vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
 _subnet = partial(Mutant, "clouds/aws/kinds/subnet.py")
 _gateway = partial(Mutant, "clouds/aws/kinds/internet_gateway.py")
 _table = partial(Mutant, "clouds/aws/kinds/route_table.py")
+_nat = partial(Mutant, "clouds/aws/kinds/nat_gateway.py")
 _address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
 
 MUTANTS = (
+    _nat(
+        "NatGatewayDriver._is_over",
+        "seen.state is State.FAILED and seen.id in self._deleted",
+        "False",
+        "a NAT gateway that has failed holds the delete of its cluster for an hour",
+    ),
+    _nat(
+        "NatGatewayDriver._is_over",
+        " and seen.id in self._deleted",
+        "",
+        "a NAT gateway that has failed is forgotten without a delete, and made again each time",
+    ),
+    _nat(
+        "NatGatewayDriver._is_over",
+        "seen.state is State.FAILED and ",
+        "",
+        "a NAT gateway that is being deleted counts as gone while it holds its address and subnet",
+    ),
     _subnet(
         "SubnetDriver.create",
         "raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused",

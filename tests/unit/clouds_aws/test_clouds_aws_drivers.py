@@ -22,7 +22,7 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.drivers import User
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
-from freehold_sim.aws.settings import Settings
+from freehold_sim.aws.settings import Assumptions, Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
 
@@ -559,3 +559,22 @@ async def test_another_refusal_of_a_subnet_stays_as_it_is() -> None:
     with pytest.raises(errors.Invalid) as refused:
         await network.make("subnet", vpc_id=network.vpc(), zone="us-east-1b", cidr="192.0.2.0/24")
     assert "taken" not in refused.value.message
+
+
+@pytest.mark.parametrize("stays", (False, True))
+async def test_a_nat_gateway_is_there_until_it_has_gone_or_has_failed_and_its_delete_was_taken(stays: bool) -> None:
+    """While one is being deleted it has its address and its interface; one that has failed has nothing."""
+    account = Network(Settings(assumptions=Assumptions(failed_nat_gateway_stays=stays)))
+    _, subnets = account.network()
+    works, fails = account.nat(subnets[0]), account.nat(account.subnet(account.vpc()))
+    account.clock.advance(90)
+    driver = account.kinds["nat-gateway"].driver
+    refs = [Ref(works), Ref(fails)]
+    seen = await driver.observe(refs)
+    assert (seen[works].state, seen[fails].state) == (State.READY, State.FAILED)
+    for ref in refs:
+        await driver.delete(ref)
+    shown = {ident: each.state for ident, each in (await driver.observe(refs)).items()}
+    assert shown == {works: State.DELETING} | ({} if stays else {fails: State.DELETING})
+    account.clock.advance(46)
+    assert await driver.observe(refs) == {}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from freehold_sim.aws.settings import Quotas
+from freehold_sim.aws.settings import Assumptions, Quotas, Settings
 from freehold_sim.faults import Effect, Fault
-from harness.simulated_aws import refused
+from harness.simulated_aws import Sim, refused
 
 
 def _nat(sim: Any, ident: str) -> str:
@@ -43,6 +43,29 @@ def test_a_public_nat_gateway_fails_without_an_internet_gateway(sim: Any) -> Non
     shown = sim.ec2.describe_nat_gateways(NatGatewayIds=[nat])["NatGateways"][0]
     assert (shown["State"], shown["FailureCode"]) == ("failed", "Gateway.NotAttached")
     assert "AssociationId" not in sim.ec2.describe_addresses()["Addresses"][0]
+
+
+def test_a_delete_ends_a_nat_gateway_that_has_failed(sim: Any) -> None:
+    """As one that works: Terraform's provider expects it to be deleting, or gone."""
+    nat = sim.nat(sim.subnet(sim.vpc()))
+    sim.clock.advance(90)
+    seen = [_nat(sim, nat)]
+    sim.ec2.delete_nat_gateway(NatGatewayId=nat)
+    seen.append(_nat(sim, nat))
+    sim.clock.advance(45)
+    seen.append(_nat(sim, nat))
+    assert seen == ["failed", "deleting", "deleted"]
+
+
+def test_a_nat_gateway_that_has_failed_may_stay_for_an_hour_in_spite_of_a_delete() -> None:
+    sim = Sim(Settings(assumptions=Assumptions(failed_nat_gateway_stays=True)))
+    nat = sim.nat(sim.subnet(sim.vpc()))
+    sim.clock.advance(90)
+    sim.ec2.delete_nat_gateway(NatGatewayId=nat)
+    sim.clock.advance(3500)
+    assert _nat(sim, nat) == "failed"
+    sim.clock.advance(101)
+    assert sim.ec2.describe_nat_gateways()["NatGateways"] == []
 
 
 def test_an_instance_from_birth_to_the_end_of_its_listing(sim: Any) -> None:

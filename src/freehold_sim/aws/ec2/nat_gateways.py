@@ -90,7 +90,8 @@ def release(world: World, gateway: Record, now: float) -> None:
 
 def delete_gateway(call: Call) -> dict[str, Any]:
     gateway = find(call, NAT_GATEWAY, call.params["NatGatewayId"])
-    if gateway["view"]["State"] in {"pending", "available"}:
+    stays = call.settings.assumptions.failed_nat_gateway_stays
+    if gateway["view"]["State"] in {"pending", "available"} | (set() if stays else {"failed"}):
         delays = call.settings.delays
         when = call.takes(delays.delete_nat_gateway)
         call.world.redirect(gateway, State="deleting", DeleteTime=call.now)

@@ -6,7 +6,7 @@ is deleted although routes use it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import IN_SUBNET, Ec2Driver, Shape
@@ -17,7 +17,7 @@ from freehold.clouds.aws.seen import Place, Seen, epoch, state_of
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.drivers import User
 from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Ref, Request
+from freehold.lifecycle.resources import Observed, Ref, Request, State
 
 
 def decode(body: Json, place: Place) -> Seen | None:
@@ -48,13 +48,33 @@ def decode(body: Json, place: Place) -> Seen | None:
 def _failure(body: Json) -> str:
     """A failed one goes by itself (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-troubleshooting.html)."""
     said = body.get("FailureMessage", "")
-    return f"{said}. AWS removes it within about an hour, and it is made again then" if said else ""
+    return f"{said.rstrip('.')}. AWS removes it within about an hour, and it is made again then" if said else ""
 
 
 READ = Read("describe_nat_gateways", "NatGateways", "nat-gateway-id", decode, filters="Filter")
 
 
 class NatGatewayDriver(Ec2Driver):
+    """One that has failed has gone once EC2 has taken its delete, though EC2 may show it as failed until it removes it.
+
+    What it may hold all the same, the cloud refuses to delete (docs/reference/aws.md#failed-nat-gateways).
+    """
+
+    def __init__(self, client: ApiClient, shape: Shape) -> None:
+        super().__init__(client, shape)
+        self._deleted: set[str] = set()
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        found = await super().observe(refs)
+        return {ident: seen for ident, seen in found.items() if not self._is_over(seen)}
+
+    async def delete(self, ref: Ref) -> None:
+        await super().delete(ref)
+        self._deleted.add(ref.id)
+
+    def _is_over(self, seen: Observed) -> bool:
+        return seen.state is State.FAILED and seen.id in self._deleted
+
     async def users(self, ref: Ref) -> Sequence[User]:
         return await self._routes_to(ref, "route.nat-gateway-id")
 
