@@ -9,7 +9,8 @@ import pytest
 from freehold.api import names
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION
-from harness.aws_cluster import aws_cluster
+from harness.aws_cluster import AwsHarness, aws_cluster
+from harness.aws_network import GivenVpc, own, planned
 from lab.aws import QUICK, ROOMY, QuickHarness
 from lab.aws_neighbours import existing
 
@@ -139,3 +140,54 @@ def test_what_is_gone_when_the_spec_names_it_is_told_with_its_field(taken: str) 
     message = given.harness.condition(names.READY)["message"]
     assert ident in message and "spec.network" in message
     assert given.ours() == set()
+
+
+def test_a_cluster_with_a_vpc_of_its_own_does_not_move_into_another_one() -> None:
+    """Its groups and load balancers could not follow. Taking the id back mends it, and nothing was touched."""
+    harness = AwsHarness()
+    harness.up()
+    (vpc,) = [each["id"] for each in own(harness, "vpc")]
+    given = GivenVpc.create(harness)
+    before, writes = harness.object.raw["spec"], len(harness.calls(mutating=True))
+    harness.object.patch({"spec": {"network": given.network()}})
+    (said,) = planned(harness).problems
+    assert said == (
+        f"spec.network.vpc.id: the cluster is in {vpc}, which was made for it, and cannot move to {given.id}; take the "
+        f"id and the subnets of that VPC out"
+    )
+    harness.for_a_while(1500)
+    assert said in harness.condition(names.READY)["message"]
+    assert len(harness.calls(mutating=True)) == writes
+    harness.object.patch({"spec": {"network": None}})
+    harness.object.patch({"spec": before})
+    harness.for_a_while(1500)
+    assert harness.ready() and len(harness.calls(mutating=True)) == writes
+
+
+@pytest.mark.parametrize("new", ("another VPC", "one of its own"))
+def test_a_cluster_in_a_given_vpc_stays_there(new: str) -> None:
+    harness = AwsHarness()
+    given = GivenVpc.create(harness)
+    harness.object.patch({"spec": {"network": given.network()}})
+    harness.up()
+    writes = len(harness.calls(mutating=True))
+    other = GivenVpc.create(harness).network() if new == "another VPC" else None
+    harness.object.patch({"spec": {"network": None}})
+    harness.object.patch({"spec": {"network": other}})
+    problems = planned(harness).problems
+    told = f"spec.network.vpc.id: the cluster is in {given.id}, and cannot leave it; write {given.id}"
+    assert told in problems
+    harness.for_a_while(1500)
+    assert told in harness.condition(names.READY)["message"]
+    assert len(harness.calls(mutating=True)) == writes
+
+
+def test_an_object_with_a_vpc_that_does_not_exist_goes_at_once() -> None:
+    """The API server lets neither the id nor the region be corrected, so the message says to delete it."""
+    harness = AwsHarness()
+    subnets = [{"id": "subnet-0123456789abcdef0"}]
+    harness.object.patch({"spec": {"network": {"vpc": {"id": "vpc-0123456789abcdef0"}, "subnets": subnets}}})
+    harness.for_a_while(600)
+    told = harness.condition(names.READY)["message"]
+    assert "there is no VPC vpc-0123456789abcdef0" in told and "delete it, and apply it" in told
+    assert harness.down() < 300

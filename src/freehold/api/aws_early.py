@@ -196,7 +196,9 @@ CLUSTER_RULES: Final = (
     _endpoint_stays("host", "''"),
     _endpoint_stays("port", "0"),
     Rule(
-        f"!({_OLD_VPC} && oldSelf.network.vpc.id != '') || ({_VPC} && self.network.vpc.id == oldSelf.network.vpc.id)",
+        # Taken out it may be: one that was written by mistake is. Whether it was is not known here (given_input).
+        f"!({_OLD_VPC} && oldSelf.network.vpc.id != '') || !({_VPC}) || "
+        "self.network.vpc.id in ['', oldSelf.network.vpc.id]",
         "the VPC of a cluster cannot change",
         field=".network",
     ),

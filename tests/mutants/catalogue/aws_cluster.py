@@ -40,6 +40,18 @@ MUTANTS = (
         "",
         "an object that is restored from before its first pass is stopped by its own resources",
     ),
+    _given(
+        "_moved",
+        'if recorded.vpc and vpc not in ("", recorded.vpc):',
+        "if False:",
+        "a cluster whose spec names another VPC gets its tags and load balancer there, and its own VPC is pruned",
+    ),
+    _given(
+        "_moved",
+        "elif recorded.given_vpc and vpc != recorded.given_vpc:",
+        "elif False:",
+        "a cluster whose given VPC is taken out of the spec is made a second time beside its groups and load balancer",
+    ),
     _given_nodes(
         "given_node",
         "user_tagged=bool(tags)",

@@ -423,7 +423,6 @@ STAYS: dict[str, tuple[Spec, Spec, str]] = {
     "endpoint's port": (ENDPOINT, {"controlPlaneEndpoint": {"host": "h", "port": 443}}, "spec.controlPlaneEndpoint"),
     "endpoint taken out": (ENDPOINT, {}, "spec.controlPlaneEndpoint"),
     "VPC": (GIVEN, network(vpc={"id": "vpc-0123456789abcdef1"}, subnets=[SUBNET]), "spec.network"),
-    "VPC taken out": (GIVEN, {}, "spec.network"),
     "identity taken out": (IDENTITY, {}, "spec"),
     "scheme": (first(scheme="internal"), first(scheme="internet-facing"), f"{LB}.scheme"),
     "scheme taken out": (first(scheme="internal"), {}, "spec"),
@@ -460,6 +459,13 @@ def test_what_upstreams_webhook_keeps_cannot_change(old: Spec, new: Spec, field:
     assert not refusals(old)
     found = refusals(new, old)
     assert [each for each in found if each.startswith(f"{field}: Invalid value: ") and "cannot" in each], found
+
+
+def test_a_vpc_can_be_taken_out_where_upstream_keeps_it() -> None:
+    """It may have been written by mistake beside a VPC of the cluster's own. Of another it is refused by the record."""
+    assert not refusals({}, GIVEN)
+    found = problems({}, facts(recorded=Recorded(given_vpc=VPC["id"])))
+    assert found == [f"spec.network.vpc.id: the cluster is in {VPC['id']}, and cannot leave it; write {VPC['id']}"]
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGES.values(), ids=CHANGES.keys())

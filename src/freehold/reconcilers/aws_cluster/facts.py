@@ -17,7 +17,8 @@ class Recorded:
     name, empty texts where an id is not known yet. An id in the spec that is the object's own means the resource that
     it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
     logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
-    it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags.
+    it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags. ``given_vpc``: the id of
+    the VPC of others that it has resources in, empty where it has none.
     """
 
     vpc: str = ""
@@ -26,6 +27,7 @@ class Recorded:
     bastion: str = ""
     balancers: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
     cluster: str = ""
+    given_vpc: str = ""
 
     def subnet_of(self, ident: str) -> str:
         """The logical name of the own subnet with this id; empty where none has it."""

@@ -8,7 +8,7 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, SubnetSpec
 from freehold.reconcilers.answers import Answer, NoSuch
-from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Recorded
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
 from freehold.reconcilers.findings import Problem
 
@@ -16,18 +16,41 @@ Checks = Iterator[Problem]
 
 
 def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
-    """Nothing where the VPC is created, or where the cloud has not been asked."""
+    """Where the VPC is created, or the cloud has not been asked, only whether it is the one that there is."""
     network = spec.network or NetworkSpec()
     vpc = network.vpc.id if network.vpc else None
+    if moved := list(_moved(vpc or "", facts.recorded)):
+        yield from moved
+        return
     if not vpc or vpc == facts.recorded.vpc:
         return
     if isinstance(facts.network, NoSuch):
-        yield Problem("spec.network.vpc.id", f"there is no VPC {vpc} in {spec.region}; correct the id or the region")
+        yield Problem(
+            "spec.network.vpc.id",
+            f"there is no VPC {vpc} in {spec.region}; correct the id or the region (an object that is stored "
+            "keeps both: delete it, and apply it with the right ones)",
+        )
     elif isinstance(facts.network, Answer):
         problems = list(_subnets(network.subnets, vpc, facts.network.value))
         yield from problems
         if not problems:
             yield from _places(spec, network.subnets, facts.network.value)
+
+
+def _moved(vpc: str, recorded: Recorded) -> Checks:
+    """Security groups and load balancers are in one VPC for life. The API server lets an id be written where there was
+    none, because it may be that of the object's own VPC, and be taken out again: it does not know which VPC there is.
+    """
+    field = "spec.network.vpc.id"
+    if recorded.vpc and vpc not in ("", recorded.vpc):
+        yield Problem(
+            field,
+            f"the cluster is in {recorded.vpc}, which was made for it, and cannot move to {vpc}; take the id and the "
+            "subnets of that VPC out",
+        )
+    elif recorded.given_vpc and vpc != recorded.given_vpc:
+        given = recorded.given_vpc
+        yield Problem(field, f"the cluster is in {given}, and cannot leave it; write {given}")
 
 
 def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Checks:

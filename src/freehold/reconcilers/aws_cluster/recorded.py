@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from freehold.clouds.aws.capa_tags import cluster_key
-from freehold.lifecycle.journal import Entry
+from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.tag_text import key_and_value
 from freehold.reconcilers.aws_cluster.facts import Recorded
@@ -32,6 +32,7 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
             key: _subnets_among(entry) for key, entry in own.items() if key.kind in (CLASSIC_KIND, NETWORK_KIND)
         },
         cluster=_cluster_of(own.values()),
+        given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
     )
 
 
