@@ -228,6 +228,12 @@ TAGS = (
         "an index that is throttled counts as absent, and is not asked for an hour",
     ),
     _native(
+        "NativeTags._read_or_error",
+        "len(some) > 1 and unread",
+        "False and unread",
+        "whoever may put a control character into a tag of one resource hides the 199 that are read with it",
+    ),
+    _native(
         "NativeTags.tags_of",
         "if isinstance(tags, CloudError):",
         "if False:",

@@ -136,6 +136,32 @@ def test_a26_the_kind_of_a_resource_is_in_its_arn(arn: str, kind: str) -> None:
     assert kind_of(arn) == kind
 
 
+async def test_a16_a_tag_that_no_xml_can_hold_hides_only_the_resource_that_has_it(
+    make_account: Callable[..., AwsAccount],
+) -> None:
+    """Whoever may tag one resource could otherwise stop the tags of the 199 that are read with it."""
+    fleet = Fleet(make_account(), size=20)
+    fleet.account.cloud.strangers.tag(fleet.groups[7], {"note": "a\x1bb"})
+    read = await fleet.tagger.read(fleet.groups)
+    (bad,) = [arn for arn, each in read.items() if isinstance(each, errors.CloudError)]
+    assert bad == fleet.groups[7]
+    assert isinstance(error := read[bad], errors.Unavailable)
+    assert "control character" in error.message
+    assert all(read[arn] == {"fleet": "a"} for arn in fleet.groups if arn != bad)
+
+
+async def test_where_nothing_can_be_read_of_any_answer_it_is_given_up_soon(
+    make_account: Callable[..., AwsAccount],
+) -> None:
+    """As behind a proxy that answers by itself: no call for each resource."""
+    fleet = Fleet(make_account(), size=60)
+    for arn in fleet.groups:
+        fleet.account.cloud.strangers.tag(arn, {"note": "\x01"})
+    read = await fleet.tagger.read(fleet.groups)
+    assert all(isinstance(each, errors.Unavailable) for each in read.values())
+    assert len(fleet.account.port.calls) <= 20
+
+
 # -- changing ---------------------------------------------------------------------------------------------------
 
 

@@ -62,6 +62,12 @@ _READS: Mapping[Keeper, int] = {
 READS_AT_ONCE = 8
 """Where each resource takes a call of its own. Most threads (freehold.operator.ports) are left to others."""
 
+NO_ANSWER = "ResponseParserError"
+"""What came cannot be read. A tag with a control character would do that: XML has no such character, and S3 for one
+sends it all the same (botocore#3496). Whether EC2 takes such tags no source says."""
+MOST_UNREAD = 12
+"""Of a batch's replies that cannot be read: as many as it takes to find one resource of 200 by halving, and some."""
+
 
 def keeper_of(arn: Arn) -> Keeper | None:
     match arn.service:
@@ -139,10 +145,21 @@ class NativeTags:
     async def _read_or_error(
         self, keeper: Keeper, group: Mapping[str, Arn]
     ) -> Mapping[str, dict[str, str] | CloudError]:
-        try:
-            return await self._read(keeper, group)
-        except CloudError as error:
-            return dict.fromkeys(group, error)
+        """A batch whose answer cannot be read is halved until the resource is found: it must not hide the others."""
+        found: dict[str, dict[str, str] | CloudError] = {}
+        waiting, unread = [list(group)], 0
+        while waiting:
+            some = waiting.pop()
+            try:
+                found |= await self._read(keeper, {text: group[text] for text in some})
+            except CloudError as error:
+                unread += error.code == NO_ANSWER
+                if error.code == NO_ANSWER and len(some) > 1 and unread < MOST_UNREAD:
+                    waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
+                    continue
+                alone = error.code == NO_ANSWER and len(some) == 1 < len(group)
+                found |= dict.fromkeys(some, _perhaps_a_control_character(error) if alone else error)
+        return found
 
     async def tags_of(self, arns: Collection[str]) -> TagsByArn:
         """The same, of those that have tags. Raises CloudError where one of them could not be asked."""
@@ -199,7 +216,7 @@ class NativeTags:
         for idents in chunks(sorted(by_id), FILTER_VALUES):
             filters = [{"Name": "resource-id", "Values": idents}]
             rows = await self._client.listed(
-                "ec2", "describe_tags", "Tags", ", ".join(idents), Filters=filters, MaxResults=1000
+                "ec2", "describe_tags", "Tags", several(idents), Filters=filters, MaxResults=1000
             )
             for row in rows:
                 found.setdefault(by_id[row["ResourceId"]], {})[row["Key"]] = row.get("Value", "")
@@ -219,7 +236,7 @@ class NativeTags:
         found: list[Json] = []
         for some in chunks(names, BALANCERS):
             try:
-                body = await self._client.read(service, "describe_tags", ", ".join(some), **{parameter: some})
+                body = await self._client.read(service, "describe_tags", several(some), **{parameter: some})
                 found += body["TagDescriptions"]
             except NotFound:
                 if len(some) > 1:
@@ -336,6 +353,14 @@ def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) ->
     if attach:
         return "iam", "tag_role", {**name, "Tags": tag_list(tags)}
     return "iam", "untag_role", {**name, "TagKeys": keys}
+
+
+def _perhaps_a_control_character(error: CloudError) -> CloudError:
+    message = (
+        f"{error.message}. Where this goes on, and only of this one, a tag of it has a control character, which "
+        "cannot be read: remove that tag, and this one's are looked after again"
+    )
+    return type(error)(message, code=error.code, request_id=error.request_id)
 
 
 def unknown_service(verb: str, arn: str) -> CloudError:
