@@ -118,6 +118,12 @@ def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Pa
     with world.served() as cloud:
         assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
         cloud("POST", "clock", {"advance": 60})
+        world.tag("b", env="mine")
+        cloud("POST", "faults", {"effect": "denied", "operation": "ec2.DescribeTags", "count": None})
+        unclear = world.run("tags", "report", "-o", "json")
+        (share,) = unclear.json()["objects"]
+        assert (unclear.code, share["resources"], share["as wanted"], share["not known"]) == (1, 2, 1, 1)
+        cloud("DELETE", "faults", None)
         _list_report_edit_and_audit(world, tmp_path)
 
 
@@ -127,7 +133,6 @@ def _list_report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
     assert {"key": "env", "value": "test"} in listed[0]["tags"]
     assert world.run("tags", "list", "-l", "owner=*", "-o", "json").json() == [], "nothing is a wildcard"
 
-    world.tag("b", env="mine")
     report = world.run("tags", "report", "-o", "json").json()
     (share,) = report["objects"]
     assert (share["resources"], share["as wanted"], share["drifted"]) == (2, 1, 1)

@@ -165,7 +165,8 @@ class _Now:
 
     ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
     the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
-    ``left``: resources that are not as asked for and that no pass will change, and why.
+    ``left``: resources that are not as asked for and that no pass will change, and why. ``unknown`` says what could not
+    be asked or read: of ``unread`` resources nothing is known, with ``blind`` of none. ``found``: how many there are.
     """
 
     failed: Mapping[str, Json]
@@ -175,10 +176,14 @@ class _Now:
     undone: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     left: Mapping[str, str] = field(default_factory=dict)
+    unknown: str = ""
+    unread: frozenset[str] = frozenset()
+    blind: bool = False
+    found: int = 0
 
     @property
     def finished(self) -> bool:
-        return not self.undone and not self.failed and not self.told
+        return not (self.undone or self.failed or self.told or self.unknown)
 
 
 async def see_done(
@@ -208,7 +213,16 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
     held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
     told = await _told(session, keys, since)
     prevented = {**told.left, **{where: why for plan in plans for where, why in plan.left.items()}}
-    return replace(told, undone=frozenset(left - held), held=frozenset(held), left=prevented)
+    return replace(
+        told,
+        undone=frozenset(left - held),
+        held=frozenset(held),
+        left=prevented,
+        unknown="; ".join(f"{plan.object}: {said}" for plan in plans for said in (*plan.unanswered, *plan.problems)),
+        unread=frozenset(each for plan in plans for each in plan.unread),
+        blind=any(plan.blind for plan in plans),
+        found=sum(plan.selected for plan in plans),
+    )
 
 
 async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
@@ -257,7 +271,10 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
         raise CliError(f"not all is as it was asked for ({said}): what waits is applied once it is approved", more)
     if now.left:
         raise CliError(f"not all is as it was asked for ({said}): change what is asked for, or what prevents it")
-    tell(said or "nothing was to be done: all tags are as they were asked for")
+    if now.unknown:
+        raise CliError(f"what became of it is not known: {now.unknown}", ["freehold tags plan says it, once it answers"])
+    nothing = "all tags are as they were asked for" if now.found else "no resource was found"
+    tell(said or f"nothing was to be done: {nothing}")
 
 
 def _together(rows: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
@@ -279,4 +296,6 @@ def _outcome(name: str, now: _Now) -> tuple[str, str]:
         return "waits", "for an approval"
     if name in now.undone:
         return "not yet", now.told or now.waits or "the operator has not come to it"
-    return ("left", now.left[name]) if name in now.left else (_TAGGED, "")
+    if name in now.left:
+        return "left", now.left[name]
+    return ("not known", "it could not be read afterwards") if now.blind or name in now.unread else (_TAGGED, "")

@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 if TYPE_CHECKING:
     from freehold.operator.metadata.plan import TagPlan
 
+_SHOWN = ("apiVersion", "kind", "metadata", "spec")
 _KEPT = ("name", "namespace", "labels")
 _HELP = """\
 # Save and quit to apply; leave it as it is, or empty it, to do nothing.
@@ -126,7 +127,7 @@ async def _wished(
         except CliError as problem:
             wrong, edits, plans = [problem.sentence, *problem.more], [], []
         if not wrong:
-            return edits, plans
+            return (edits, plans) if edits else None
         if now == before:
             raise CliError("what was typed is not valid and was left as it was: nothing was applied", wrong)
         before = now
@@ -183,11 +184,22 @@ def _edits(path: Path, stored: Sequence[tuple[Resource, Json]]) -> list[Edited]:
         given = documents.pop((resource.kind, key_of(row)), None)
         if given is None:
             raise CliError(f"{resource.kind} {key_of(row)} is not in the text any more: this command deletes nothing")
+        if beyond := list(_not_edited(given)):
+            raise CliError(
+                f"{resource.kind} {key_of(row)}: {', '.join(beyond)} is not edited here, only spec and metadata.labels: "
+                "use kubectl for the rest"
+            )
         found.append(Edited(resource, row, _merged(row, given)))
     if documents:
         names = ", ".join(f"{kind} {key}" for kind, key in documents)
         raise CliError(f"{names} was not opened: this command creates and renames nothing; use freehold tags apply")
     return [each for each in found if each.wanted != each.stored]
+
+
+def _not_edited(given: Mapping[str, Any]) -> Iterator[str]:
+    """Fields that a person has added: to leave them out without a word would look as if they were applied."""
+    yield from (name for name in given if name not in _SHOWN)
+    yield from (f"metadata.{name}" for name in given.get("metadata") or {} if name not in _KEPT)
 
 
 def _merged(row: Json, given: Mapping[str, Any]) -> Json:

@@ -39,7 +39,12 @@ class Standing(StrEnum):
     """It is not written yet, or the spec has changed."""
     REFUSED = "left"
     """Something prevents it: a limit, a conflict, somebody else's value."""
+    UNKNOWN = "not known"
+    """It could not be read."""
     AS_WANTED = "as wanted"
+
+
+_TOLD = (Standing.DRIFTED, Standing.DIFFERS, Standing.REFUSED, Standing.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Report:
-    """``open_`` are sentences: what stops an object, or could not be asked."""
+    """``open_`` are sentences: what stops an object, or could not be asked. ``blind``: there may be more resources."""
 
     made: str
     cloud: str
@@ -85,6 +90,7 @@ class Report:
     kinds: tuple[Share, ...]
     findings: tuple[Finding, ...]
     open_: tuple[str, ...]
+    blind: bool = False
 
     @property
     def whole(self) -> Share:
@@ -136,6 +142,8 @@ def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> Report:
         for each in plan.resources:
             of_kind[each.kind][Standing.AS_WANTED] -= 1
             of_kind[each.kind][standing(each)] += 1
+        for kind in plan.unread.values():
+            of_kind.setdefault(kind, Counter())[Standing.UNKNOWN] += 1
         total: Counter[Standing] = Counter()
         for kind, counts in of_kind.items():
             total.update(counts)
@@ -144,7 +152,7 @@ def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> Report:
     findings = tuple(finding for plan in plans for finding in _findings(plan))
     told = tuple(f"{each.object}: {said}" for each in plans for said in (*each.problems, *each.unanswered, *each.notes))
     by_kind = tuple(Share(kind, counts) for kind, counts in sorted(kinds.items()))
-    return Report(made, cloud, tuple(objects), by_kind, findings, told)
+    return Report(made, cloud, tuple(objects), by_kind, findings, told, any(each.blind for each in plans))
 
 
 def standing(resource: ResourceChanges) -> Standing:
@@ -189,8 +197,9 @@ def _counts(share: Share) -> dict[str, int]:
 def _print(report: Report) -> None:
     if not report.objects:
         return  # it was said that there are none
-    heads = ("OBJECT", "FOUND", "AS WANTED", "DRIFTED", "DIFFERS", "LEFT")
-    for line in columns([heads, *map(_share_row, report.objects)]):
+    told = [each for each in _TOLD if each is not Standing.UNKNOWN or report.whole.counts.get(each)]
+    heads = ("OBJECT", "FOUND", *(each.value.upper() for each in (Standing.AS_WANTED, *told)))
+    for line in columns([heads, *(_share_row(each, told) for each in report.objects)]):
         say(line)
     if report.findings:
         say()
@@ -201,8 +210,8 @@ def _print(report: Report) -> None:
         tell(f"note: {note}")
 
 
-def _share_row(share: Share) -> tuple[str, ...]:
-    counts = [str(share.counts.get(each, 0)) for each in (Standing.DRIFTED, Standing.DIFFERS, Standing.REFUSED)]
+def _share_row(share: Share, told: Sequence[Standing]) -> tuple[str, ...]:
+    counts = [str(share.counts.get(each, 0)) for each in told]
     good = f"{share.counts.get(Standing.AS_WANTED, 0)} ({share.percent})"
     return share.name, str(share.total), good, *counts
 

@@ -13,25 +13,27 @@ from typing import Final
 from freehold.cli.tags_report import Finding, Report, Share, Standing
 from freehold.cli.terminal import escaped, shortened
 
-_ORDER: Final = (Standing.AS_WANTED, Standing.DIFFERS, Standing.DRIFTED, Standing.REFUSED)
+_ORDER: Final = (Standing.AS_WANTED, Standing.DIFFERS, Standing.DRIFTED, Standing.REFUSED, Standing.UNKNOWN)
 _CLASS: Final = {
     Standing.AS_WANTED: "good",
     Standing.DIFFERS: "differs",
     Standing.DRIFTED: "drifted",
     Standing.REFUSED: "left",
+    Standing.UNKNOWN: "unknown",
 }
 _MEANING: Final = {
     Standing.AS_WANTED: "nothing to do",
     Standing.DIFFERS: "not written yet",
     Standing.DRIFTED: "somebody changed what Freehold wrote",
     Standing.REFUSED: "something prevents it",
+    Standing.UNKNOWN: "could not be read",
 }
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#5c6675;--line:#dde2e9;--paper:#fff;--card:#f6f8fa;
---good:#2f855a;--differs:#3b7dd8;--drifted:#d97706;--left:#9b2c5e}
+--good:#2f855a;--differs:#3b7dd8;--drifted:#d97706;--left:#9b2c5e;--unknown:#6b7280}
 @media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa5b4;--line:#303845;--paper:#12161c;--card:#1a2029;
---good:#48bb78;--differs:#63a4ff;--drifted:#f6ad55;--left:#ed64a6}}
+--good:#48bb78;--differs:#63a4ff;--drifted:#f6ad55;--left:#ed64a6;--unknown:#9ca3af}}
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:1180px;margin:0 auto;padding:32px 24px 64px}h1{font-size:24px;margin:0}
@@ -43,6 +45,7 @@ ul.key{list-style:none;margin:0;padding:0}ul.key li{display:flex;gap:10px;align-
 font-variant-numeric:tabular-nums}.soft{color:var(--soft)}
 .good{fill:var(--good);background:var(--good)}.differs{fill:var(--differs);background:var(--differs)}
 .drifted{fill:var(--drifted);background:var(--drifted)}.left{fill:var(--left);background:var(--left)}
+.unknown{fill:var(--unknown);background:var(--unknown)}
 svg text{fill:var(--ink);font:inherit}svg text.soft{fill:var(--soft)}svg .none{fill:var(--line)}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:6px 12px 6px 0;vertical-align:top;
 border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600;font-size:13px}
@@ -57,7 +60,7 @@ td.fix,td.fix code{white-space:nowrap}td.key{min-width:6em}td.why{min-width:15em
 def page(report: Report) -> str:
     """The whole page."""
     body = [
-        f"<h1>Tags: {_headline(report.whole)}</h1>",
+        f"<h1>Tags: {_headline(report)}</h1>",
         f'<p class="sub">{_text(report.cloud)} · {_text(report.made)}</p>',
         _overview(report.whole),
         _shares("By object", "object", report.objects),
@@ -80,8 +83,10 @@ def _text(text: str) -> str:
     return html.escape(escaped(text), quote=True)
 
 
-def _headline(share: Share) -> str:
-    return f"{share.percent} as wanted" if share.total else "nothing found"
+def _headline(report: Report) -> str:
+    share = report.whole
+    told = f"{share.percent} as wanted" if share.total else "nothing found"
+    return f"{told}, of what could be looked at" if report.blind else told
 
 
 def _overview(share: Share) -> str:
@@ -94,7 +99,7 @@ def _overview(share: Share) -> str:
 
 
 def _ring(share: Share) -> str:
-    """A ring of the four standings, with the share in the middle."""
+    """A ring of the standings, with the share in the middle."""
     parts = ['<circle class="none" cx="80" cy="80" r="70"/>', *_slices(share)]
     middle = (
         '<circle cx="80" cy="80" r="48" style="fill:var(--card)"/>'
@@ -151,7 +156,7 @@ def _share(share: Share) -> str:
 
 
 def _bar(share: Share) -> str:
-    """A stacked bar of the four standings."""
+    """A stacked bar of the standings."""
     parts, at = ['<rect class="none" width="400" height="14" rx="3"/>'], 0.0
     for each in _ORDER:
         number = share.counts.get(each, 0)
@@ -169,6 +174,8 @@ def _findings(report: Report) -> str:
     findings = report.findings
     if not findings:
         told = "Every tag is as it is asked for." if report.whole.total else "There is no resource to look at."
+        if report.blind or report.whole.counts.get(Standing.UNKNOWN):
+            told = "None where tags could be looked at, and they could not everywhere: see below."
         return f"<h2>Findings</h2><p>{told}</p>"
     heads = "".join(f"<th>{each}</th>" for each in ("standing", "resource", "region", "tag", "is", "asked for", "why"))
     rows = "".join(map(_finding, findings))

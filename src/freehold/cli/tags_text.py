@@ -78,6 +78,7 @@ def summary(plan: TagPlan) -> str:
     found = f"{plan.selected} resource{'' if plan.selected == 1 else 's'} found"
     touched = sum(each.changes for each in plan.resources)
     left = f"; {len(plan.left)} left other than asked for" if plan.left else ""
+    left += f"; {len(plan.unread)} could not be read" if plan.unread else ""
     if not counts:
         return f"{found}, {'none' if not plan.selected else 'nothing'} to change{left}"
     told = ", ".join(f"{number} to {action}" for action, number in sorted(counts.items()))

@@ -10,11 +10,24 @@ _metrics = partial(Mutant, "operator/metrics.py")
 _csv = partial(Mutant, "cli/tags_csv.py")
 _page = partial(Mutant, "cli/tags_report_html.py")
 _text = partial(Mutant, "cli/tags_text.py")
+_apply = partial(Mutant, "cli/tags_apply.py")
 _list = partial(Mutant, "cli/tags_list.py")
 _audit = partial(Mutant, "cli/tags_audit.py")
 _logins = partial(Mutant, "cli/logins.py")
 
 MUTANTS = (
+    _apply(
+        "_Now.finished",
+        " or self.unknown",
+        "",
+        "tags are called done where nobody answered",
+    ),
+    _planning(
+        "plan_of",
+        "sorted(each.failed.keys() - each.plans.keys())",
+        "()",
+        "a report counts what could not be read as if it were not there",
+    ),
     _audit(
         "changes",
         "of_last_call.get((subject, first), [])",

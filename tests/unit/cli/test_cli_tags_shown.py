@@ -198,6 +198,25 @@ def test_a_page_about_nothing_claims_nothing() -> None:
     assert "Every tag" not in text and "0 of 0" not in text
 
 
+def test_what_could_not_be_read_is_not_as_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    """It has the classifiers, so it counts; nobody knows its tags, so nothing claims that every tag is right."""
+    unread = {f"{SG}1": "ec2:security-group", f"{SG}2": "ec2:security-group"}
+    found = report(TagPlan("team/tags", 1, kinds={"ec2:volume": 1}, unanswered=("no answer",), unread=unread))
+    assert found.whole.percent == "33 %" and found.whole.counts[Standing.UNKNOWN] == 2
+    assert [(each.name, each.percent) for each in found.kinds] == [("ec2:security-group", "0 %"), ("ec2:volume", "100 %")]
+    text = Elements(tags_report_html.page(found)).text
+    assert "Tags: 33 % as wanted" in text and "Every tag" not in text
+    tags_report._print(found)
+    head, row = capsys.readouterr().out.splitlines()[:2]
+    assert head.endswith("NOT KNOWN") and row.split()[-1] == "2"
+
+
+def test_a_report_of_a_region_that_was_not_asked_claims_nothing_of_it() -> None:
+    found = report(TagPlan("team/tags", 1, kinds={"ec2:volume": 1}, unanswered=("eu-west-1: no answer",), blind=True))
+    text = Elements(tags_report_html.page(found)).text
+    assert "Tags: 100 % as wanted, of what could be looked at" in text and "Every tag" not in text
+
+
 @pytest.mark.parametrize("text", ["", "=x"])
 def test_a20_a_selector_without_a_key_is_refused(text: str) -> None:
     """It would select the whole account."""

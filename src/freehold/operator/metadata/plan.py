@@ -87,6 +87,10 @@ class TagPlan:
     """How many of the selected resources are of each kind."""
     left: Mapping[str, str] = field(default_factory=dict)
     """Resources on which something that is asked for is not so and will not be, and why."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Resources that have the classifiers and could not be read, with their kinds: nothing is known of their tags."""
+    blind: bool = False
+    """There may be resources of which nothing is known, because a region was not asked, or nothing was."""
 
     @property
     def changes(self) -> bool:

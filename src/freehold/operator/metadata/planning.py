@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
+from freehold.clouds.aws import tagged as aws
+from freehold.clouds.ibm import tagged as ibm
 from freehold.kube import errors as kube
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
@@ -37,7 +39,7 @@ from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
-from freehold.reconcilers.metadata.status import kinds_unmatched, left_of
+from freehold.reconcilers.metadata.status import NONE_FOUND, kinds_unmatched, left_of
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
 from freehold.tagging.configuration import Configuration
@@ -313,7 +315,7 @@ class DryPass:
         if self._outcomes is None and self._goes(key):
             return TagPlan(str(key), notes=("it is being deleted: its tags stay as they are",))
         if self._outcomes is None:
-            return TagPlan(str(key), unanswered=("the objects have changed while they were read",))
+            return TagPlan(str(key), unanswered=("the objects have changed while they were read",), blind=True)
         return plan_of(str(key), self._outcomes, self._sent)
 
 
@@ -339,7 +341,13 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
         "; ".join(each.message for each in needs),
         Counter(plan.resource.kind for plan in plans),
         {where: why for each in worked for where, why in sorted(left_of(each).items())},
+        {ident: _kind_of(ident) for each in worked for ident in sorted(each.failed.keys() - each.plans.keys())},
+        blind=bool(refused) or any(each.unasked for each in worked),
     )
+
+
+def _kind_of(resource: str) -> str:
+    return aws.kind_of(resource) or ibm.kind_of(resource)
 
 
 def _told(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]:
@@ -353,6 +361,8 @@ def _told(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]
 
 def _notes(outcome: Outcome) -> Iterator[str]:
     yield from (each.message for each in outcome.yielded)
+    if not (outcome.selected or outcome.exempt or outcome.errors or outcome.yielded):
+        yield NONE_FOUND
     if outcome.released:
         yield f"{_resources(outcome.released)} lost the classifier: what was written stays"
     if outcome.exempt:

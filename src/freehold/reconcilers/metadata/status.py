@@ -39,7 +39,7 @@ NOT_APPLIED: Final = (
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
 _NOTHING_FOUND: Final = "NothingFound"
-_NONE: Final = (
+NONE_FOUND: Final = (
     "no resource with these classifiers was found, so no tag is written: compare their keys and values, character by "
     "character, and regions, accounts and kinds; the index of the cloud shows what is new some seconds late"
 )
@@ -233,7 +233,7 @@ def _request(outcome: Outcome) -> Observation:
 
 def _applied(outcome: Outcome) -> Observation:
     found = outcome.selected + outcome.exempt
-    counted = f"the tags are as wanted on {_resources(outcome.selected)}" if found else _NONE
+    counted = f"the tags are as wanted on {_resources(outcome.selected)}" if found else NONE_FOUND
     if outcome.exempt:
         counted += f"; {_resources(outcome.exempt)} exempt by tag and left alone"
     if outcome.released:

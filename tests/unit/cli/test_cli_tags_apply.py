@@ -1,0 +1,90 @@
+"""``freehold tags apply`` calls done only what the cloud shows to be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.cli import tags_apply
+from freehold.cli.errors import CliError
+from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagPlan, TagRow
+
+SG = "arn:aws:ec2:eu-central-1:111122223333:security-group/sg-"
+
+
+class Session:
+    """A server of a state directory whose operator has not come to the object; annotations are taken and forgotten."""
+
+    embedded = True
+
+    def __init__(self) -> None:
+        self.client = self
+
+    async def request(self, method: str, path: str, **given: Any) -> Any:
+        return {"passes": 0, "objects": {}}
+
+    async def patch(self, *given: Any, **more: Any) -> None:
+        return None
+
+
+def changes(number: int) -> ResourceChanges:
+    row = TagRow(TagAction.ADD, "env", (), "test", "Missing")
+    return ResourceChanges(f"{SG}{number}", "ec2:security-group", "111122223333", "eu-central-1", (row,))
+
+
+PLANNED = TagPlan("team/tags", 2, (changes(1), changes(2)))
+UNREAD = TagPlan(
+    "team/tags", 1, unanswered=(f"{SG}2: AWS did not answer",), unread={f"{SG}2": "ec2:security-group"}
+)
+UNASKED = TagPlan("team/tags", 0, unanswered=("eu-central-1: AWS did not answer",), blind=True)
+DONE = TagPlan("team/tags", 2)
+
+
+async def seen(monkeypatch: pytest.MonkeyPatch, *looks: TagPlan, patience: float = 30.0) -> int:
+    """See it done, with these plans one after the other, of which the last one stays; how often it looked."""
+    made: list[TagPlan] = []
+
+    async def plans_of(*given: Any) -> list[TagPlan]:
+        made.append([*looks, *[looks[-1]] * 100][len(made)])
+        return made[-1:]
+
+    monkeypatch.setattr(tags_apply, "plans_of", plans_of)
+    monkeypatch.setattr(tags_apply, "_LOOK_SECONDS", 0.0)
+    session: Any = Session()
+    await tags_apply.see_done(session, session, [PLANNED], {}, patience)
+    return len(made)
+
+
+@pytest.mark.parametrize("look", [UNREAD, UNASKED], ids=["a resource", "a region"])
+async def test_what_could_not_be_read_for_a_moment_is_looked_at_again(
+    look: TagPlan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A plan that lacks a resource because nobody answered has nothing to do there: that is not done."""
+    assert await seen(monkeypatch, look, PLANNED, DONE) == 3
+    assert "2 tagged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("look", "tagged"), [(UNREAD, 1), (UNASKED, 0)], ids=["a resource", "a region"])
+async def test_what_cannot_be_read_is_no_success(
+    look: TagPlan, tagged: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(CliError, match="not known.*AWS did not answer"):
+        await seen(monkeypatch, look, patience=0.0)
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("security-group/")]
+    assert [" not known " in row for row in rows] == [number >= tagged for number in range(2)]
+
+
+async def test_where_nothing_was_found_nothing_is_called_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tags_apply, "_LOOK_SECONDS", 0.0)
+
+    async def plans_of(*given: Any) -> list[TagPlan]:
+        return [TagPlan("team/tags")]
+
+    monkeypatch.setattr(tags_apply, "plans_of", plans_of)
+    session: Any = Session()
+    await tags_apply.see_done(session, session, [TagPlan("team/tags")], {}, 1.0)
+    said = capsys.readouterr().out
+    assert "no resource was found" in said and "all tags are" not in said
