@@ -97,6 +97,20 @@ def test_what_cannot_be_done_at_all_is_not_applied(world: TagWorld) -> None:
     assert "there is no CloudMetadata" in world.run("tags", "plan").err
 
 
+def test_a_grant_that_stops_others_says_so_before_it_is_applied(world: TagWorld, manifest: str) -> None:
+    """The first one stops every namespace that it does not name: nobody should learn that from what is not tagged."""
+    assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+    grant = (
+        "apiVersion: metadata-controller.cloud.io/v1alpha1\nkind: MetadataGrant\nmetadata: {name: platform}\n"
+        "spec: {namespaces: [elsewhere]}\n"
+    )
+    for command in ("plan", "apply"):
+        said = world.run("tags", command, "-f", "-", stdin=grant)
+        assert said.code == 0, said.err
+        assert "metadata-controller/metadata: no MetadataGrant names the namespace metadata-controller" in said.err
+    assert "no MetadataGrant names the namespace" in world.run("tags", "plan", "metadata").err
+
+
 def editor(folder: Path, *edits: str) -> str:
     """One that makes the next of these edits (sed) each time it is opened, and keeps what it was shown."""
     script = folder / "editor.py"

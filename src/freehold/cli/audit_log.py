@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from freehold.cli.errors import CliError
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.state_directory import StateDirectory, default_path
 from freehold.cli.tables import Rows, printed
 from freehold.cli.terminal import say, shortened, tell, warn, width
 
@@ -20,9 +20,9 @@ CHANGES = "changes"
 """The outcome of lines that say what tags were before a call: ``freehold tags audit`` shows them."""
 
 
-def run(files: Sequence[Path], verify: bool, state: Path) -> None:
+def run(files: Sequence[Path], verify: bool, state: Path | None) -> None:
     """The command. Raises CliError."""
-    logs = [list(files)] if files else logs_of(StateDirectory.open(state))
+    logs = [list(files)] if files else logs_of(StateDirectory.open(state or default_path()))
     if verify:
         check(logs)
         return

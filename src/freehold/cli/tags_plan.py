@@ -107,18 +107,23 @@ async def selected(session: Session, name: str, namespace: str, *, anywhere: boo
 
 
 async def plans_of(session: Session, target: Access, wanted: Sequence[Json], keys: Sequence[Key] = ()) -> list[TagPlan]:
-    """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError."""
+    """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError.
+
+    A grant may stop objects of every namespace: what stands against these is told.
+    """
+    from freehold.operator.metadata.controller import GRANTS
     from freehold.operator.metadata.means import CLOUD_METADATAS
     from freehold.operator.metadata.planning import plan_tags
     from freehold.reconcilers.metadata.references import Reference, refers_to
 
     stored = (await session.client.list(CLOUD_METADATAS)).items if wanted else []
     asked = set(keys)
+    concerned = {key_of(each) for each in stored} if any(each["kind"] == GRANTS.kind for each in wanted) else set()
     clouds = [each for each in wanted if each["kind"] == CLOUD_METADATAS.kind]
     asked |= {key_of(each) for each in clouds}
     named = [Reference(str(each["kind"]), *key_of(each)) for each in wanted]
     asked |= {key_of(each) for each in (*stored, *clouds) if any(refers_to(each, reference) for reference in named)}
-    if not asked:
+    if not asked and not concerned:
         if wanted:
             warn("no CloudMetadata refers to what is in this manifest: nothing would be tagged")
         return []
@@ -128,7 +133,11 @@ async def plans_of(session: Session, target: Access, wanted: Sequence[Json], key
         settings = replace(
             await settings_of(session, target, simulator), metadata=await tags_server.configuration(session)
         )
-        return await plan_tags(session.client, sorted(asked), wanted, settings, ring)
+        others = sorted(concerned - asked)
+        plans = await plan_tags(session.client, [*sorted(asked), *others], wanted, settings, ring)
+    for told in dict.fromkeys(f"{plan.object}: {why}" for plan in plans[len(asked) :] for why in plan.problems):
+        warn(f"warning: with this grant, {told}")
+    return plans[: len(asked)]
 
 
 def document(plan: TagPlan) -> Mapping[str, Any]:

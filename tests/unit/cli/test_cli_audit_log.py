@@ -8,6 +8,7 @@ import pytest
 
 from freehold.cli import audit_log
 from freehold.cli.errors import CliError
+from freehold.cli.main import cli
 from freehold.lifecycle.clock import ManualClock
 from freehold.operator.audit import FileAudit
 
@@ -30,6 +31,16 @@ def test_the_logs_of_a_state_directory_are_shown_the_oldest_first(
     audit_log.run((), False, state)
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[4:6] for row in rows] == [["vpc-1", "kept"], ["vpc-2", "kept"]]
+
+
+@pytest.mark.parametrize("command", ["audit", "tags audit"])
+def test_the_state_directory_need_not_be_named(
+    command: str, state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one of the environment is meant, as by every other command."""
+    monkeypatch.setenv("FREEHOLD_STATE", str(state))
+    cli.main([*command.split(), "--verify"], standalone_mode=False)
+    assert capsys.readouterr().out.count("none changed, taken out or added") == 2
 
 
 def test_a_whole_log_is_said_to_be_whole(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
