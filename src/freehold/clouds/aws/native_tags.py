@@ -157,7 +157,7 @@ class NativeTags:
                 if error.code == NO_ANSWER and len(some) > 1 and unread < MOST_UNREAD:
                     waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
                     continue
-                alone = error.code == NO_ANSWER and len(some) == 1 < len(group)
+                alone = error.code == NO_ANSWER and len(some) == 1
                 found |= dict.fromkeys(some, _perhaps_a_control_character(error) if alone else error)
         return found
 
@@ -358,7 +358,7 @@ def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) ->
 def _perhaps_a_control_character(error: CloudError) -> CloudError:
     message = (
         f"{error.message}. Where this goes on, and only of this one, a tag of it has a control character, which "
-        "cannot be read: remove that tag, and this one's are looked after again"
+        "cannot be read: remove that tag"
     )
     return type(error)(message, code=error.code, request_id=error.request_id)
 
