@@ -58,6 +58,42 @@ def _listed(key: Callable[[str], str], value: Callable[[str], str], sentence: st
     )
 
 
+def _any_value_once(operation: AWSOperation | IBMOperation) -> bool:
+    named = operation.resourcetags or {}
+    return not any(named.get(key) for key in operation.tagkeys)
+
+
+def _exact_once(operation: AWSOperation | IBMOperation) -> bool:
+    """In ``exactTags`` the empty value is the empty one, in ``resourcetags`` it is any value."""
+    exact, named = operation.exact_tags, operation.resourcetags or {}
+    values = {tag.key: tag.value for tag in exact}
+    alike = all(values[tag.key] == tag.value for tag in exact)
+    return alike and all(
+        key not in operation.tagkeys and (key not in named or named[key] == value != "")
+        for key, value in values.items()
+    )
+
+
+_NAMED_ONCE: Final = (
+    Rule(
+        "!has(self.tagkeys) || !has(self.resourcetags) || "
+        "self.tagkeys.all(each, !(each in self.resourcetags) || self.resourcetags[each] == '')",
+        sentences.NAMED_TWICE,
+        _any_value_once,
+        field=".tagkeys",
+    ),
+    Rule(
+        "!has(self.exactTags) || self.exactTags.all(one, "
+        "self.exactTags.all(two, one.key != two.key || one.value == two.value)"
+        " && (!has(self.tagkeys) || !(one.key in self.tagkeys))"
+        " && (!has(self.resourcetags) || !(one.key in self.resourcetags)"
+        " || (one.value != '' && self.resourcetags[one.key] == one.value)))",
+        sentences.NAMED_TWICE,
+        _exact_once,
+        field=".exactTags",
+    ),
+)
+"""Of two entries for one key one would be taken, and the other one left out without a word."""
 _KNOWN_OPCODE: Final = Rule(
     "self.opcode.lowerAscii() in ['add', 'update', 'delete']",
     sentences.UNKNOWN_OPCODE,
@@ -65,6 +101,7 @@ _KNOWN_OPCODE: Final = Rule(
 )
 AWS_RULES: Final = (
     _KNOWN_OPCODE,
+    *_NAMED_ONCE,
     *PROTECTED,
     *_listed(_aws_legal, _aws_legal, sentences.AWS_CHARACTER),
     Rule(
@@ -91,6 +128,7 @@ AWS_RULES: Final = (
 )
 IBM_RULES: Final = (
     _KNOWN_OPCODE,
+    *_NAMED_ONCE,
     *PROTECTED,
     *_listed(_ibm_legal, lambda text: "true", sentences.IBM_TAG),
     *_listed(lambda text: "true", lambda text: f"{text}.matches('{patterns.TAG_VALUE}')", sentences.IBM_VALUE)[1:],

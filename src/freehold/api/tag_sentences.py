@@ -13,6 +13,7 @@ PROTECTED_KEY: Final = (
     "a key is protected, because collectors decide by it what to delete: no metadata object may change it"
 )
 UNKNOWN_OPCODE: Final = "an opcode is unknown: use one of add, update, delete"
+NAMED_TWICE: Final = "a key is listed twice for deletion, with different values: any value would go. Name it once"
 UNPARSABLE_DURATION: Final = "it is not a duration: write it like 10m or 1h30m"
 
 AWS_CHARACTER: Final = (

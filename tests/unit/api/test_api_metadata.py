@@ -121,6 +121,21 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     ),
     "A3 unknown opcode": ("AWSMetadata", {"opcode": "replace"}, "spec.opcode", ""),
     "A3 unknown opcode in a list": ("AWSMetadata", {"operations": [{"opcode": "x"}]}, "spec.operations[0].opcode", ""),
+    "A15 a value and any value": (
+        "AWSMetadata", {"opcode": "delete", "resourcetags": {"a": "x"}, "tagkeys": ["a"]}, "spec.tagkeys", "Name it once",
+    ),
+    "A15 two exact values": (
+        "IBMMetadata", {"opcode": "delete", "exactTags": [{"key": "a"}, {"key": "a", "value": "x"}]},
+        "spec.exactTags", "Name it once",
+    ),
+    "A15 an exact value and any value, in a list": (
+        "AWSMetadata", {"operations": [{"opcode": "delete", "exactTags": [{"key": "a"}], "tagkeys": ["a"]}]},
+        "spec.operations[0].exactTags", "Name it once",
+    ),
+    "A15 the empty value and any value": (
+        "AWSMetadata", {"opcode": "delete", "exactTags": [{"key": "a"}], "resourcetags": {"a": ""}},
+        "spec.exactTags", "Name it once",
+    ),
     "51 tags": ("AWSMetadata", {"resourcetags": {f"k{n}": "" for n in range(51)}}, "spec.resourcetags", "50"),
     "129 characters": ("AWSMetadata", {"resourcetags": {"k" * 129: ""}}, "spec.resourcetags", "1 to 128"),
     "257 characters": ("AWSMetadata", {"resourcetags": {"k": "v" * 257}}, "spec.resourcetags", "256"),
@@ -151,6 +166,21 @@ def test_schema_and_controller_refuse_with_the_path(case: str) -> None:
             parsed(kind, {"spec": spec})
     else:
         assert path in controller_says(kind, spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"exactTags": [{"key": "a", "value": "x"}, {"key": "a", "value": "x"}], "resourcetags": {"a": "x"}},
+        {"tagkeys": ["a", "a"], "resourcetags": {"a": ""}},
+        {"exactTags": [{"key": "a"}], "tagkeys": ["b"], "resourcetags": {"c": "x"}},
+    ],
+    ids=["A15 a value", "A15 any value", "A15 different keys"],
+)
+def test_entries_that_say_the_same_are_accepted(spec: dict[str, Any]) -> None:
+    given = {"opcode": "delete", **spec}
+    assert refusals("AWSMetadata", given) == []
+    parsed("AWSMetadata", {"spec": given})
 
 
 BY_THE_CONTROLLER_TOO: dict[str, tuple[str, dict[str, str], str]] = {
