@@ -158,3 +158,33 @@ async def test_a12_an_annotation_that_is_not_ours_does_not_mark_the_record_as_lo
     await lab.lose_record()
     lab.object("AWSMetadata", "awstags")["metadata"]["annotations"].clear()
     first_ring("the test", await tag_needs(lab.objects, PLACE), 0.0)
+
+
+async def test_a18_an_older_object_that_leaves_what_both_want_is_named(lab: Lab) -> None:
+    """The younger one does not write what is the older one's; it must not say either that it is applied."""
+    (arn,) = lab.groups(1)
+    lab.somebody_sets(arn, env="theirs")
+    lab.wait()
+    await lab.tags("old", {"env": "test"}, opcode="add")
+    await lab.cloud("old", "old")
+    await lab.tags("new", {"env": "test"})
+    await lab.cloud("metadata", "new")
+    await lab.settle("old", "metadata")
+    assert lab.tags_on(arn)["env"] == "theirs"
+    assert lab.condition("Ready")[:2] == ("False", "Conflict")
+    assert f"AWSMetadata {NAMESPACE}/old is older and asks for the tag 'env'" in lab.condition("Policy")[2]
+
+
+async def test_a18_what_an_older_object_has_not_written_yet_is_awaited(lab: Lab) -> None:
+    (arn,) = lab.groups(1)
+    await lab.tags("old", {"env": "test"})
+    await lab.cloud("old", "old")
+    await lab.tags("new", {"env": "test"})
+    await lab.cloud("metadata", "new")
+    await lab.work()
+    assert "env" not in lab.tags_on(arn)
+    assert lab.condition("Ready")[:2] == ("False", "Retrying")
+    assert "has not written it yet" in lab.condition("Policy")[2]
+    await lab.settle("old", "metadata")
+    assert lab.tags_on(arn)["env"] == "test"
+    assert lab.condition("Ready")[:2] == ("True", "Applied")

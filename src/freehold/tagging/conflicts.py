@@ -35,11 +35,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Granted:
-    """What is left of a claim: the wants that nobody older contradicts, and for the others who does; sorted by key."""
+    """What is left of a claim: the wants that nobody older has, and for the others who does; sorted by key.
+
+    ``lost`` are contradicted. Of ``shared`` ones somebody older wants the same, and is the one who writes it, or not.
+    """
 
     claim: Claim
     wants: Wants
     lost: Mapping[str, str]
+    shared: Mapping[str, str]
 
 
 def grant_by_age(claims: Sequence[Claim], cluster_keys: Mapping[str, str]) -> tuple[Granted, ...]:
@@ -49,6 +53,7 @@ def grant_by_age(claims: Sequence[Claim], cluster_keys: Mapping[str, str]) -> tu
     for claim in sorted(claims, key=lambda each: each.claimant):
         wants: dict[str, Want] = {}
         lost: dict[str, str] = {}
+        shared: dict[str, str] = {}
         for key, want in sorted(claim.wants.items()):
             winner, by = winners.setdefault(key, (want, claim.claimant))
             if key in cluster_keys:
@@ -57,5 +62,7 @@ def grant_by_age(claims: Sequence[Claim], cluster_keys: Mapping[str, str]) -> tu
                 lost[key] = by.name
             elif by == claim.claimant:
                 wants[key] = want
-        granted.append(Granted(claim, wants, lost))
+            else:
+                shared[key] = by.name
+        granted.append(Granted(claim, wants, lost, shared))
     return tuple(granted)

@@ -139,6 +139,9 @@ class _Planner:
         self._notes: list[Note] = []
         self._removals: dict[str, Removal] = {}
         self._upserts: dict[str, Upsert] = {}
+        self._left: dict[str, Kept] = {}
+        """What those whose it is leave as it is."""
+        self._unfit: set[str] = set()
         self._before: dict[str, Entry] = dict(self._known)
         self._after: dict[str, Entry] = dict(self._known)
 
@@ -154,6 +157,9 @@ class _Planner:
                 self._note(each.claim.claimant, "", Reason.RECORD_LOST, message)
         if additions:
             self._fit(additions)
+        for each in granted:
+            if each.shared and self._acts(each.claim.claimant):
+                self._shared(each)
         return self._result()
 
     def _acts(self, claimant: Claimant) -> bool:
@@ -172,13 +178,36 @@ class _Planner:
             decision = decide_wanted(self._situation(key), want, granted.claim.foreign)
             if isinstance(decision, Upsert):
                 upserts[key] = decision
-            elif not self._acts(claimant):
+                continue
+            if isinstance(decision, Kept):
+                self._left[key] = decision
+            if not self._acts(claimant):
                 continue
             elif isinstance(decision, AsWanted):
                 self._as_wanted(key, claimant, decision, want.opcode)
             else:
                 self._settle(claimant, key, decision)
         return upserts
+
+    def _shared(self, granted: Granted) -> None:
+        """What somebody older wants too is that one's to write: where it is not so, this object must not say it is."""
+        claim = granted.claim
+        for key, older in granted.shared.items():
+            decision = decide_wanted(self._situation(key), claim.wants[key], claim.foreign)
+            if isinstance(decision, AsWanted):
+                continue
+            if isinstance(decision, Kept):
+                self._note(claim.claimant, key, decision.reason, decision.message)
+                continue
+            told = f"{older} is older and asks for the tag {key!r} on {self._resource.id} too"
+            if key in self._left:
+                told = f"{told}, and by its opcode and foreignValues it stays as it is: take the key out of one of the two"
+                self._note(claim.claimant, key, Reason.CONFLICT, told)
+            elif key in self._unfit:
+                told = f"{told}, and has no room for it: shorten its list, or remove tags"
+                self._note(claim.claimant, key, Reason.LIMIT_EXCEEDED, told)
+            elif key not in self._upserts:
+                self._note(claim.claimant, key, Reason.AWAITED, f"{told}, and has not written it yet")
 
     def _dropped(self, claimant: Claimant) -> None:
         """Keys that were written for this object, and that no object names any more."""
@@ -228,8 +257,10 @@ class _Planner:
                     "free: shorten it, remove tags, or set limit POLICY_APPLY_PARTIAL"
                 )
                 self._note(claim.claimant, "", Reason.LIMIT_EXCEEDED, message)
+                self._unfit |= upserts.keys()
                 return fitted.free
             case Trimmed():
+                self._unfit |= set(fitted.keys)
                 for key in fitted.keys:
                     message = f"the tag {key!r} is left out on {self._resource.id}, which can have {limit} tags"
                     self._note(claim.claimant, key, Reason.TRIMMED, message)

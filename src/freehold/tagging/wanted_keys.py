@@ -31,6 +31,8 @@ class Reason(StrEnum):
     CONFLICT = "Conflict"
     LIMIT_EXCEEDED = "LimitExceeded"
     TRIMMED = "Trimmed"
+    AWAITED = "Awaited"
+    """An older object asks for the same, and has not written it yet."""
     EXEMPT = "Exempt"
     RECORD_LOST = "RecordLost"
     NOT_GRANTED = "NotGranted"

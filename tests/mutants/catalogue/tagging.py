@@ -43,6 +43,12 @@ MUTANTS = (
         "an intention that never took effect makes a foreign value ours",
     ),
     _plan(
+        "_Planner.plan",
+        "if each.shared and",
+        "if False and",
+        "an object says that its tags are applied where an older one leaves what both want",
+    ),
+    _plan(
         "_Planner._write",
         "self._before[key] = earlier.about_to_write(claimant.uid, upsert.value) if earlier else intended",
         "self._before[key] = earlier or intended",

@@ -3,11 +3,12 @@
 import pytest
 
 from freehold.tagging.classifiers import Classifiers, Condition, Query, Selection, queries, released, select
+from freehold.tagging.conflicts import Claim
 from freehold.tagging.contested import Standing, Turns, set_back, standing
 from freehold.tagging.limits import LimitPolicy, limit_of
 from freehold.tagging.operations import Opcode, Operation, operation
-from freehold.tagging.ownership import Record
-from freehold.tagging.plan import Delta, Verdict
+from freehold.tagging.ownership import ForeignValuePolicy, Record
+from freehold.tagging.plan import Delta, Verdict, plan_resource
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud, Resource
 from freehold.tagging.rules import Rules
@@ -269,6 +270,42 @@ def test_a18_a_cluster_that_asks_for_a_key_is_named_as_the_reason() -> None:
 def test_a18_objects_that_agree_are_in_no_conflict() -> None:
     done = plan(volume({}), claim(add(k="1")), claim(update(k="1"), name="second", created=2.0))
     assert (written(done), done.notes) == ({"k": "1"}, ())
+
+
+FULL = {f"theirs{number:02}": "" for number in range(49)}
+
+
+@pytest.mark.parametrize(
+    ("older", "there", "reason"),
+    [
+        (claim(add(k="1")), {"k": "0"}, Reason.CONFLICT),
+        (claim(update(k="1"), foreign=ForeignValuePolicy.SKIP), {"k": "0"}, Reason.CONFLICT),
+        (claim(update(k="1", m="1")), FULL, Reason.LIMIT_EXCEEDED),
+        (claim(update(a="1", k="1"), limit=LimitPolicy.PARTIAL), FULL, Reason.LIMIT_EXCEEDED),
+        (claim(update(k="1")), {"k": "0"}, Reason.AWAITED),
+        (claim(update(k="1")), {}, Reason.AWAITED),
+    ],
+    ids=["add", "Skip", "no room", "trimmed", "a foreign value, not yet", "not yet"],
+)
+def test_a18_what_an_older_object_does_not_write_is_not_so_for_the_younger_one(
+    older: Claim, there: dict[str, str], reason: Reason
+) -> None:
+    """They agree, so the older one writes the key: where it does not, the younger one must not say that all is so."""
+    younger = claim(update(k="1"), name="second", created=2.0)
+    done = plan_resource(volume(there), [older, younger], {}, Rules(), acting="uid-second")
+    assert (written(done), removed(done)) == ({}, {})
+    [note] = done.notes
+    assert (note.claimant.name, note.key, note.reason) == ("AWSMetadata ns/second", "k", reason)
+    assert note.message.startswith(f"AWSMetadata ns/first is older and asks for the tag 'k' on {VOLUME} too")
+    applied_by_older = plan_resource(volume({**there, "k": "1"}), [older, younger], {}, Rules(), acting="uid-second")
+    assert applied_by_older.notes == ()
+
+
+def test_a18_what_the_younger_one_would_leave_too_is_said_as_if_it_were_alone() -> None:
+    older = claim(add(k="1"))
+    younger = claim(update(k="1"), name="second", created=2.0, foreign=ForeignValuePolicy.SKIP)
+    done = plan_resource(volume({"k": "0"}), [older, younger], {}, Rules(), acting="uid-second")
+    assert [each.reason for each in done.notes] == [Reason.SKIPPED]
 
 
 def test_a18_a_key_goes_over_to_the_object_that_still_wants_it() -> None:

@@ -39,16 +39,20 @@ from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
-from freehold.reconcilers.metadata.status import NONE_FOUND, kinds_unmatched, left_of
+from freehold.reconcilers.metadata.status import NONE_FOUND, NOT_APPLIED, kinds_unmatched, left_of
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.plan import ResourcePlan, Verdict
+from freehold.tagging.wanted_keys import Reason
 
 METADATA_KINDS: Final = (CLOUD_METADATAS, *PROVIDERS.values(), GRANTS)
 """What a person applies to have tags."""
 KINDS: Final = (*METADATA_KINDS, *SERVED_RESOURCES)
 """What the controller follows: its watches are replaced by one list each."""
+
+
+_LEFT: Final = (*NOT_APPLIED, Reason.AWAITED)
 
 
 class Reader(Protocol):
@@ -340,7 +344,7 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
         ",".join(each.digest for each in needs),
         "; ".join(each.message for each in needs),
         Counter(plan.resource.kind for plan in plans),
-        {where: why for each in worked for where, why in sorted(left_of(each).items())},
+        {where: why for each in worked for where, why in sorted(left_of(each, _LEFT).items())},
         {ident: _kind_of(ident) for each in worked for ident in sorted(each.failed.keys() - each.plans.keys())},
         blind=bool(refused) or any(each.unasked for each in worked),
     )

@@ -26,6 +26,7 @@ from freehold.tagging.part_done import Done, record_of_part
 from freehold.tagging.plan import ResourcePlan, Verdict
 from freehold.tagging.resources import Resource
 from freehold.tagging.stored_record import RecordFull
+from freehold.tagging.wanted_keys import Reason
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class TagWork:
         todo = [plan for plan in changing if plan.resource.id not in held]
         notes = tuple(note for plan in plans.values() for note in plan.notes)
         later = risky if answer is NotCounted.YET else frozenset[str]()
+        later |= {plan.resource.id for plan in plans.values() for note in plan.notes if note.reason is Reason.AWAITED}
         there = on_all(planned.wanted, plans.values())
         outcome = replace(outcome, notes=notes, approval=waiting, later=later, applied=there)
         settled = [plan for plan in plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]

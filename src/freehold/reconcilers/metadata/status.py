@@ -56,6 +56,7 @@ _NOWHERE: Final = (
 )
 _TOLD: Final = (
     Reason.RECORD_LOST,
+    Reason.AWAITED,
     Reason.TRIMMED,
     Reason.SKIPPED,
     Reason.IGNORED,
@@ -257,13 +258,13 @@ def kinds_unmatched(outcome: Outcome) -> str:
     return ""
 
 
-def left_of(outcome: Outcome) -> dict[str, str]:
+def left_of(outcome: Outcome, reasons: Sequence[Reason] = NOT_APPLIED) -> dict[str, str]:
     """The resources on which something that was asked for is not so and no pass will change that, and why."""
     left = {each.resource: f"{Reason.CONFLICT.value}: {each.message}" for each in outcome.yielded}
     for ident, plan in outcome.plans.items():
         notes = sorted(
-            (each for each in plan.notes if each.reason in NOT_APPLIED),
-            key=lambda note: NOT_APPLIED.index(note.reason),
+            (each for each in plan.notes if each.reason in reasons),
+            key=lambda note: reasons.index(note.reason),
         )
         if notes:
             left[ident] = _listed(f"{each.reason.value}: {each.message}" for each in notes)
