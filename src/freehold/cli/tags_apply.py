@@ -107,7 +107,8 @@ def _refuse_impossible(plans: Sequence[TagPlan]) -> None:
 async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]:
     """The digests to store, by object. A person who says yes to a plan approves it. Raises CliError."""
     waiting = {each.object: each.digest for each in plans if each.digest}
-    given = {name: digest for name, digest in waiting.items() if digest == asked.approve}
+    named = set(asked.approve.split(","))  # a condition names one, a plan those of all providers
+    given = {name: asked.approve for name, digest in waiting.items() if named & set(digest.split(","))}
     if asked.approve and not given:
         raise CliError(f"nothing was applied: no plan has the digest {asked.approve}; the world has changed since")
     if not asked.ask:

@@ -141,7 +141,7 @@ def _name(changes: ResourceChanges, *, several: bool) -> str:
 
 def _call(call: TagCall) -> tuple[str, str, str, str]:
     given = ", ".join(_pairs(call.tags))
-    where = call.region if call.region in call.account else f"{call.account}/{call.region}"
+    where = f"{call.account}/{call.region}" if call.region else call.account
     return call.verb, where, str(len(call.targets)), given + (" (waits)" if call.waits else "")
 
 

@@ -55,7 +55,7 @@ KEYS_TO_REMOVE: Final = 50
 
 @dataclass(frozen=True, order=True)
 class Batch:
-    """``tags``: key and value. A value is None where the call takes the key alone."""
+    """``tags``: key and value. A value is None where the call takes the key alone. ``region``: empty for all."""
 
     verb: Verb
     account: str
@@ -130,7 +130,8 @@ def _alike(plans: Iterable[ResourcePlan]) -> list[tuple[str, str, list[ResourceP
     for plan in plans:
         of = plan.resource
         same = id(plan.delta), of.cloud, of.kind, of.account, of.region
-        found.setdefault(same, (of.account, of.region, []))[2].append(plan)
+        region = of.region if of.cloud is Cloud.AWS else ""  # a call of IBM Cloud is for all regions
+        found.setdefault(same, (of.account, region, []))[2].append(plan)
     return list(found.values())
 
 

@@ -120,6 +120,13 @@ class TestIbm:
         done = plan(subnet(*names), claim(update(env="test"), cloud=Cloud.IBM), record=record)
         return [(batch.verb, batch.tags) for batch in batches([done])]
 
+    def test_resources_of_all_regions_share_a_call(self) -> None:
+        """The tagging service is one for the account; a cluster has a workspace in a zone, and its VPC in a region."""
+        found = [subnet(crn=f"crn:{region}") for region in ("us-south", "dal10")]
+        there = [replace(each, region=each.id.removeprefix("crn:")) for each in found]
+        [batch] = batches([plan(each, claim(update(env="test"), cloud=Cloud.IBM)) for each in there])
+        assert (batch.targets, batch.region) == (("crn:dal10", "crn:us-south"), "")
+
     def test_a10_a_new_key_is_attached(self) -> None:
         assert self.calls(ours=False) == [(Verb.ATTACH, (("env", "test"),))]
 
