@@ -203,7 +203,7 @@ async def see_done(
     while not now.finished and stuck < _STUCK_LOOKS and time.monotonic() < deadline:
         await asyncio.sleep(_LOOK_SECONDS)
         before, now = now, await _look(session, target, keys, digests, since)
-        stuck = stuck + 1 if (now.looked or now.told or now.failed) and now == before else 0
+        stuck = stuck + 1 if (now.looked or now.told or now.failed or now.unknown) and now == before else 0
     _report(plans, now)
 
 
@@ -273,7 +273,9 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     if now.left:
         raise CliError(f"not all is as it was asked for ({said}): change what is asked for, or what prevents it")
     if now.unknown:
-        raise CliError(f"what became of it is not known: {now.unknown}", ["freehold tags plan says it, once it answers"])
+        raise CliError(
+            f"what became of it is not known: {now.unknown}", ["freehold tags plan says it, once it answers"]
+        )
     nothing = "all tags are as they were asked for" if now.found else "no resource was found"
     tell(said or f"nothing was to be done: {nothing}")
 

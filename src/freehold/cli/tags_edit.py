@@ -186,8 +186,8 @@ def _edits(path: Path, stored: Sequence[tuple[Resource, Json]]) -> list[Edited]:
             raise CliError(f"{resource.kind} {key_of(row)} is not in the text any more: this command deletes nothing")
         if beyond := list(_not_edited(given)):
             raise CliError(
-                f"{resource.kind} {key_of(row)}: {', '.join(beyond)} is not edited here, only spec and metadata.labels: "
-                "use kubectl for the rest"
+                f"{resource.kind} {key_of(row)}: {', '.join(beyond)} is not edited here, only spec and labels: use "
+                "kubectl for the rest"
             )
         found.append(Edited(resource, row, _merged(row, given)))
     if documents:

@@ -179,6 +179,9 @@ def _findings(plan: TagPlan) -> Iterator[Finding]:
                 yield Finding(*place, row.key, found, wanted, how.value, beside(each, why(row)))
         for note in each.notes:
             yield Finding(*place, "", "", "", Standing.REFUSED.value, beside(each, note))
+    for resource, kind in plan.unread.items():
+        why_not = "it could not be read: its tags are not known"
+        yield Finding(plan.object, resource, kind, "", "", "", "", "", Standing.UNKNOWN.value, why_not)
 
 
 def _document(report: Report) -> dict[str, object]:

@@ -174,7 +174,7 @@ def _findings(report: Report) -> str:
     findings = report.findings
     if not findings:
         told = "Every tag is as it is asked for." if report.whole.total else "There is no resource to look at."
-        if report.blind or report.whole.counts.get(Standing.UNKNOWN):
+        if report.blind:
             told = "None where tags could be looked at, and they could not everywhere: see below."
         return f"<h2>Findings</h2><p>{told}</p>"
     heads = "".join(f"<th>{each}</th>" for each in ("standing", "resource", "region", "tag", "is", "asked for", "why"))

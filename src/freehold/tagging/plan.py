@@ -183,7 +183,7 @@ class _Planner:
                 self._left[key] = decision
             if not self._acts(claimant):
                 continue
-            elif isinstance(decision, AsWanted):
+            if isinstance(decision, AsWanted):
                 self._as_wanted(key, claimant, decision, want.opcode)
             else:
                 self._settle(claimant, key, decision)
@@ -201,7 +201,9 @@ class _Planner:
                 continue
             told = f"{older} is older and asks for the tag {key!r} on {self._resource.id} too"
             if key in self._left:
-                told = f"{told}, and by its opcode and foreignValues it stays as it is: take the key out of one of the two"
+                told = (
+                    f"{told}, and by its opcode and foreignValues it stays as it is: take the key out of one of the two"
+                )
                 self._note(claim.claimant, key, Reason.CONFLICT, told)
             elif key in self._unfit:
                 told = f"{told}, and has no room for it: shorten its list, or remove tags"

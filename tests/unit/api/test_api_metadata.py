@@ -122,7 +122,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "A3 unknown opcode": ("AWSMetadata", {"opcode": "replace"}, "spec.opcode", ""),
     "A3 unknown opcode in a list": ("AWSMetadata", {"operations": [{"opcode": "x"}]}, "spec.operations[0].opcode", ""),
     "A15 a value and any value": (
-        "AWSMetadata", {"opcode": "delete", "resourcetags": {"a": "x"}, "tagkeys": ["a"]}, "spec.tagkeys", "Name it once",
+        "AWSMetadata", {"opcode": "delete", "resourcetags": {"a": "x"}, "tagkeys": ["a"]}, "spec.tagkeys",
+        "Name it once",
     ),
     "A15 two exact values": (
         "IBMMetadata", {"opcode": "delete", "exactTags": [{"key": "a"}, {"key": "a", "value": "x"}]},

@@ -34,9 +34,7 @@ def changes(number: int) -> ResourceChanges:
 
 
 PLANNED = TagPlan("team/tags", 2, (changes(1), changes(2)))
-UNREAD = TagPlan(
-    "team/tags", 1, unanswered=(f"{SG}2: AWS did not answer",), unread={f"{SG}2": "ec2:security-group"}
-)
+UNREAD = TagPlan("team/tags", 1, unanswered=(f"{SG}2: AWS did not answer",), unread={f"{SG}2": "ec2:security-group"})
 UNASKED = TagPlan("team/tags", 0, unanswered=("eu-central-1: AWS did not answer",), blind=True)
 DONE = TagPlan("team/tags", 2)
 
@@ -69,8 +67,8 @@ async def test_what_could_not_be_read_for_a_moment_is_looked_at_again(
 async def test_what_cannot_be_read_is_no_success(
     look: TagPlan, tagged: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(CliError, match="not known.*AWS did not answer"):
-        await seen(monkeypatch, look, patience=0.0)
+    with pytest.raises(CliError, match=r"not known.*AWS did not answer"):
+        await seen(monkeypatch, look)
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("security-group/")]
     assert [" not known " in row for row in rows] == [number >= tagged for number in range(2)]
 

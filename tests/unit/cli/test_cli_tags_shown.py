@@ -203,7 +203,11 @@ def test_what_could_not_be_read_is_not_as_wanted(capsys: pytest.CaptureFixture[s
     unread = {f"{SG}1": "ec2:security-group", f"{SG}2": "ec2:security-group"}
     found = report(TagPlan("team/tags", 1, kinds={"ec2:volume": 1}, unanswered=("no answer",), unread=unread))
     assert found.whole.percent == "33 %" and found.whole.counts[Standing.UNKNOWN] == 2
-    assert [(each.name, each.percent) for each in found.kinds] == [("ec2:security-group", "0 %"), ("ec2:volume", "100 %")]
+    assert [(each.name, each.percent) for each in found.kinds] == [
+        ("ec2:security-group", "0 %"),
+        ("ec2:volume", "100 %"),
+    ]
+    assert [(each.resource, each.standing) for each in found.findings] == [(name, "not known") for name in unread]
     text = Elements(tags_report_html.page(found)).text
     assert "Tags: 33 % as wanted" in text and "Every tag" not in text
     tags_report._print(found)
