@@ -172,7 +172,7 @@ async def test_a18_an_older_object_that_leaves_what_both_want_is_named(lab: Lab)
     await lab.settle("old", "metadata")
     assert lab.tags_on(arn)["env"] == "theirs"
     assert lab.condition("Ready")[:2] == ("False", "Conflict")
-    assert f"AWSMetadata {NAMESPACE}/old is older and asks for the tag 'env'" in lab.condition("Policy")[2]
+    assert f"AWSMetadata {NAMESPACE}/old is older and asks for the same of the tag 'env'" in lab.condition("Policy")[2]
 
 
 async def test_a18_what_an_older_object_has_not_written_yet_is_awaited(lab: Lab) -> None:
@@ -184,7 +184,7 @@ async def test_a18_what_an_older_object_has_not_written_yet_is_awaited(lab: Lab)
     await lab.work()
     assert "env" not in lab.tags_on(arn)
     assert lab.condition("Ready")[:2] == ("False", "Retrying")
-    assert "has not written it yet" in lab.condition("Policy")[2]
+    assert "has not done it yet" in lab.condition("Policy")[2]
     await lab.settle("old", "metadata")
     assert lab.tags_on(arn)["env"] == "test"
     assert lab.condition("Ready")[:2] == ("True", "Applied")

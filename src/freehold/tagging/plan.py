@@ -199,7 +199,7 @@ class _Planner:
             if isinstance(decision, Kept):
                 self._note(claim.claimant, key, decision.reason, decision.message)
                 continue
-            told = f"{older} is older and asks for the tag {key!r} on {self._resource.id} too"
+            told = f"{older} is older and asks for the same of the tag {key!r} on {self._resource.id}"
             if key in self._left:
                 told = (
                     f"{told}, and by its opcode and foreignValues it stays as it is: take the key out of one of the two"
@@ -208,8 +208,8 @@ class _Planner:
             elif key in self._unfit:
                 told = f"{told}, and has no room for it: shorten its list, or remove tags"
                 self._note(claim.claimant, key, Reason.LIMIT_EXCEEDED, told)
-            elif key not in self._upserts:
-                self._note(claim.claimant, key, Reason.AWAITED, f"{told}, and has not written it yet")
+            elif key not in self._upserts and key not in self._removals:
+                self._note(claim.claimant, key, Reason.AWAITED, f"{told}, and has not done it yet")
 
     def _dropped(self, claimant: Claimant) -> None:
         """Keys that were written for this object, and that no object names any more."""

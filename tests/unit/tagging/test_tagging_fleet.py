@@ -272,6 +272,14 @@ def test_a18_objects_that_agree_are_in_no_conflict() -> None:
     assert (written(done), done.notes) == ({"k": "1"}, ())
 
 
+def test_a18_objects_that_agree_on_a_removal_are_in_no_conflict() -> None:
+    older, younger = claim(delete("k")), claim(delete("k"), name="second", created=2.0)
+    done = plan(volume({"k": "1"}), older, younger)
+    assert (removed(done), done.notes) == ({"k": {"1"}}, ())
+    alone = plan_resource(volume({"k": "1"}), [older, younger], {}, Rules(), acting="uid-second")
+    assert (removed(alone), [each.reason for each in alone.notes]) == ({}, [Reason.AWAITED])
+
+
 FULL = {f"theirs{number:02}": "" for number in range(49)}
 
 
@@ -296,7 +304,7 @@ def test_a18_what_an_older_object_does_not_write_is_not_so_for_the_younger_one(
     assert (written(done), removed(done)) == ({}, {})
     [note] = done.notes
     assert (note.claimant.name, note.key, note.reason) == ("AWSMetadata ns/second", "k", reason)
-    assert note.message.startswith(f"AWSMetadata ns/first is older and asks for the tag 'k' on {VOLUME} too")
+    assert note.message.startswith(f"AWSMetadata ns/first is older and asks for the same of the tag 'k' on {VOLUME}")
     applied_by_older = plan_resource(volume({**there, "k": "1"}), [older, younger], {}, Rules(), acting="uid-second")
     assert applied_by_older.notes == ()
 
