@@ -28,7 +28,7 @@ from freehold.cli.tags_apply import ask_to_apply, audit_approvals, see_done
 from freehold.cli.tags_plan import plans_of
 from freehold.cli.tags_text import print_plan
 from freehold.cli.terminal import escaped, say, tell
-from freehold.kube.errors import KubeError
+from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ _HELP = """\
 # Save and quit to apply; leave it as it is, or empty it, to do nothing.
 # What would be refused opens again, with the reason.
 """
+
+
+class Outdated(CliError):
+    """No text can be applied to what was read: the editor is not opened again."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ async def _wished(
             wrong = await _refused(session, edits)
             plans = [] if wrong else await plans_of(session, target, [each.wanted for each in edits])
             wrong += [f"{each.object}: {told}" for each in plans for told in each.problems if not each.selected]
+        except Outdated:
+            raise
         except CliError as problem:
             wrong, edits, plans = [problem.sentence, *problem.more], [], []
         if not wrong:
@@ -136,10 +142,13 @@ async def _wished(
 def _typed(path: Path, text: str, wrong: Sequence[str]) -> str:
     """What the editor leaves of ``text``, below the sentence that says what is ``wrong`` with it. Raises CliError."""
     told = "".join(f"# {line}\n" for each in wrong for line in _lines(each))
-    path.write_text(f"{_HELP}{told}{text}")
+    path.write_text(f"{_HELP}{told}{text}", encoding="utf-8")
     path.chmod(0o600)
     _open(path)
-    return _without_comments(path.read_text())
+    try:
+        return _without_comments(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise CliError("what the editor has left is no text in UTF-8: nothing was applied") from problem
 
 
 def _lines(sentence: str) -> list[str]:
@@ -210,13 +219,16 @@ def _merged(row: Json, given: Mapping[str, Any]) -> Json:
 
 
 async def _refused(session: Session, edits: Sequence[Edited]) -> list[str]:
-    """What the server says to each of them on trial."""
+    """What the server says to each of them on trial. Raises CliError where it is not the object that was opened."""
     wrong = []
     for each in edits:
         key = key_of(each.wanted)
         query = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": "freehold"}
         try:
             await session.client.request("PUT", each.resource.object_path(key), query=query, body=each.wanted)
+        except Conflict as problem:
+            told = "was changed by somebody while it was edited: nothing was applied; run the same command again"
+            raise Outdated(f"{each.resource.kind} {key} {told}") from problem
         except KubeError as refusal:
             wrong += [f"{each.resource.kind} {key}: {told}" for told in sentences(refusal)]
     return wrong

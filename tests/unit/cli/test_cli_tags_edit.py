@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from freehold.cli import tags_edit
 from freehold.cli.errors import CliError
+from freehold.kube.errors import Conflict
 from freehold.kube.resources import Json
 from freehold.operator.metadata.means import AWS_METADATAS
 
@@ -46,3 +48,29 @@ def test_labels_and_the_spec_are_edited_and_the_rest_stays(tmp_path: Path) -> No
     assert edit.wanted["metadata"] == {**STORED["metadata"], "labels": {"x": "y"}}
     assert edit.wanted["spec"] == {"resourcetags": {"env": "prod"}}
     assert edits(tmp_path / "tags.yaml") == []
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text("#!/bin/sh\nprintf '\\377' > \"$1\"\n")
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    with pytest.raises(CliError, match="no text in UTF-8: nothing was applied"):
+        tags_edit._typed(tmp_path / "tags.yaml", "kind: x", ())
+
+
+class Changed:
+    """A server on which somebody has changed the object since it was read."""
+
+    def __init__(self) -> None:
+        self.client = self
+
+    async def request(self, *given: Any, **more: Any) -> Any:
+        raise Conflict("the object has been modified")
+
+
+async def test_an_object_that_somebody_changed_meanwhile_is_not_asked_for_again(tmp_path: Path) -> None:
+    """Whatever is typed, it is about what was read: the editor would open for ever."""
+    session: Any = Changed()
+    with pytest.raises(tags_edit.Outdated, match=r"changed by somebody while it was edited.*run the same command"):
+        await tags_edit._refused(session, edits(tmp_path / "tags.yaml", spec={"resourcetags": {"env": "prod"}}))
