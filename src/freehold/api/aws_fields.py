@@ -23,8 +23,8 @@ def _refused(path: str, sentence: str) -> ServedField:
     return ServedField(path, Serving.REFUSED, sentence)
 
 
-def _balancer(path: str) -> Iterator[ServedField]:
-    yield _served(f"{path}.loadBalancerType", "classic, nlb or disabled")
+def _balancer(path: str, types: str) -> Iterator[ServedField]:
+    yield _served(f"{path}.loadBalancerType", types)
     yield _served(f"{path}.name")
     yield _served(f"{path}.scheme")
     yield _served(f"{path}.subnets", "ids, or the ids that spec.network.subnets gives")
@@ -82,8 +82,8 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.network.additionalNodeIngressRules"),
     _served("spec.network.nodePortIngressRuleCidrBlocks"),
     _served("spec.network.securityGroupOverrides", "with an existing VPC"),
-    *_balancer("spec.controlPlaneLoadBalancer"),
-    *_balancer("spec.secondaryControlPlaneLoadBalancer"),
+    *_balancer("spec.controlPlaneLoadBalancer", "classic, nlb or disabled"),
+    *_balancer("spec.secondaryControlPlaneLoadBalancer", "nlb, as upstream"),
     _served("spec.bastion"),
     _served("spec.s3Bucket", "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours"),
     _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),

@@ -21,7 +21,7 @@ AWS_CLUSTERS = ServedKind(
         Column("Phase", ".status.phase", "The state of the object in one word"),
         Column("Ready", condition_path("Ready"), "Whether the infrastructure is complete"),
         Column("Reason", condition_path("Ready", "reason"), "Why it is ready, or why not"),
-        Column("VPC", ".spec.network.vpc.id", "The VPC that the spec gives by its id"),
+        Column("VPC", '.status.resources[?(@.kind=="vpc")].id', "The VPC that the cluster is in"),
         Column("Age", ".metadata.creationTimestamp", "Time since the object was created", type="date"),
         Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Address of the API server", priority=1),
         Column("Bastion IP", ".status.bastion.publicIp", "Public address of the bastion", priority=1),

@@ -317,6 +317,14 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         first(healthCheck={"timeoutSeconds": 10}), facts(),
         f"{LB}.healthCheck.timeoutSeconds: the timeout must be shorter than the interval",
     ),
+    "timeout of a network one, with the usual interval": (
+        first(loadBalancerType="nlb", healthCheck={"timeoutSeconds": 10}), facts(),
+        f"{LB}.healthCheck.timeoutSeconds: the timeout must be shorter than the interval",
+    ),
+    "timeout of a listener's check": (
+        second(additionalListeners=[{"port": 22, "healthCheck": {"intervalSeconds": 5}}]), facts(),
+        f"{LB2}.additionalListeners[0].healthCheck.timeoutSeconds: the timeout must be shorter than the interval",
+    ),
     "port of a check": (
         first(loadBalancerType="nlb", additionalListeners=[{"port": 1, "healthCheck": {"port": "http"}}]), facts(),
         f"{LB}.additionalListeners[0].healthCheck.port: 'http' is no port; write a number",

@@ -6,10 +6,17 @@ from collections.abc import Collection, Iterator
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
+from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
 from freehold.api.endpoint import APIEndpoint
 from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
 from freehold.reconcilers.aws_cluster.keys import key_of
-from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY, TRAFFIC_PORT, name_of, type_of_address
+from freehold.reconcilers.aws_cluster.load_balancers import (
+    PRIMARY,
+    TRAFFIC_PORT,
+    health_check,
+    name_of,
+    type_of_address,
+)
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.network_input import group_id
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
@@ -126,16 +133,20 @@ def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
             f"{field}.healthCheckProtocol",
             f"{spec.load_balancer_type} load balancers check with {', '.join(allowed)}; write one of them",
         )
-    check = spec.health_check
-    if classic and check and (check.timeout_seconds or 5) >= (check.interval_seconds or 10):
-        yield Problem(
-            f"{field}.healthCheck.timeoutSeconds", "the timeout must be shorter than the interval; change one of them"
-        )
+    yield from _times(f"{field}.healthCheck", spec.health_check)
     for index, listener in enumerate(spec.additional_listeners):
+        yield from _times(f"{field}.additionalListeners[{index}].healthCheck", listener.health_check)
         port = (listener.health_check and listener.health_check.port) or TRAFFIC_PORT
         where = f"{field}.additionalListeners[{index}].healthCheck.port"
         if port != TRAFFIC_PORT and not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535):
             yield Problem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
+
+
+def _times(field: str, spec: HealthCheckSpec | None) -> Checks:
+    """Load balancers of both types refuse it (aws-cdk#22200)."""
+    check = health_check("TCP", 0, spec)
+    if check.timeout >= check.interval:
+        yield Problem(f"{field}.timeoutSeconds", "the timeout must be shorter than the interval; change one of them")
 
 
 def _families(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:

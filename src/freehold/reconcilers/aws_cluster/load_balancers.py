@@ -87,7 +87,7 @@ class Front:
 
     def _listeners(self, spec: AWSLoadBalancerSpec, *, network: bool) -> tuple[Listener, ...]:
         ip_type = spec.target_group_ip_type or ("ipv6" if self.ipv6 else "ipv4") if network else ""
-        check = _health(spec.health_check_protocol or "TCP", API_SERVER, spec.health_check, "/readyz")
+        check = health_check(spec.health_check_protocol or "TCP", API_SERVER, spec.health_check, "/readyz")
         more = [_listener(each, ip_type) for each in spec.additional_listeners] if network else []
         return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
 
@@ -131,10 +131,12 @@ def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
     protocol = (check and check.protocol) or spec.protocol
     port = int(check.port) if check and check.port and check.port != TRAFFIC_PORT else spec.port
     path = (check and check.path) or "/"
-    return Listener(spec.port, spec.port, _health(protocol, port, check, path), spec.target_group_ip_type or ip_type)
+    return Listener(
+        spec.port, spec.port, health_check(protocol, port, check, path), spec.target_group_ip_type or ip_type
+    )
 
 
-def _health(protocol: str, port: int, spec: HealthCheckSpec | None, path: str) -> HealthCheck:
+def health_check(protocol: str, port: int, spec: HealthCheckSpec | None, path: str = "") -> HealthCheck:
     """Where the spec says nothing, upstream's values, which are the defaults of the wish."""
     spec = spec or HealthCheckSpec()
     usual = HealthCheck(protocol, port)
