@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.limits import LimitPolicy
@@ -76,7 +75,7 @@ def applied(done: ResourcePlan) -> Resource:
         if left:
             tags[removal.key] = left
     tags |= {upsert.key: frozenset({upsert.value}) for upsert in done.delta.upserts}
-    return replace(done.resource, tags=tags)
+    return done.resource._replace(tags=tags)
 
 
 def written(done: ResourcePlan) -> dict[str, str]:

@@ -41,7 +41,7 @@ def digest_of(key: bytes) -> str:
 
 def derive(key: bytes, uuid: str) -> bytes:
     """The key of the object with this uuid."""
-    return hmac.new(key, b"freehold object key\0" + uuid.encode(), hashlib.sha256).digest()
+    return hmac.digest(key, b"freehold object key\0" + uuid.encode(), "sha256")
 
 
 def fingerprint(uuid: str, node: str, ident: str) -> str:

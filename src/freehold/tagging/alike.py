@@ -11,7 +11,6 @@ from collections.abc import Hashable
 from freehold.tagging.limits import limit_of, slots_used
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Terms, plan_on
-from freehold.tagging.protected import exemption
 from freehold.tagging.resources import Resource
 
 
@@ -44,7 +43,6 @@ def _state(resource: Resource, terms: Terms, record: Record) -> Hashable:
         id(terms),
         resource.cloud,
         limit_of(resource) - slots_used(resource),
-        exemption(resource),
-        tuple(map(tags.get, terms.named)),
-        tuple((key, entry, tags.get(key)) for key, entry in record.items()),
+        tuple(map(tags.get, terms.decisive)),
+        tuple([(key, entry, tags.get(key)) for key, entry in record.items()]),
     )

@@ -5,9 +5,10 @@ Classifiers are joined by OR, are read only, and know no wildcards (docs/referen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from freehold.tagging.protected import Exemption, exemption
@@ -101,24 +102,20 @@ class Selection(StrEnum):
 
 def select(classifiers: Classifiers, resource: Resource) -> Selection:
     """Compared exactly, whatever the query of the cloud took for a match."""
-    return next(_refusals(classifiers, resource), Selection.SELECTED)
-
-
-def _refusals(wanted: Classifiers, resource: Resource) -> Iterator[Selection]:
-    if not any(_has(resource, each) for each in wanted.any_of):
-        yield Selection.NOT_CLASSIFIED
-    if wanted.all_of and not all(_has(resource, each) for each in wanted.all_of):
-        yield Selection.NOT_ALL_MATCH
-    if wanted.none_of and any(_has(resource, each) for each in wanted.none_of):
-        yield Selection.EXCLUDED
+    wanted, has = classifiers, partial(_has, resource)
+    if not any(map(has, wanted.any_of)):
+        return Selection.NOT_CLASSIFIED
+    if not all(map(has, wanted.all_of)):
+        return Selection.NOT_ALL_MATCH
+    if any(map(has, wanted.none_of)):
+        return Selection.EXCLUDED
     if wanted.regions and resource.region not in wanted.regions:
-        yield Selection.OTHER_REGION
+        return Selection.OTHER_REGION
     if wanted.accounts and resource.account not in wanted.accounts:
-        yield Selection.OTHER_ACCOUNT
-    if resource.kind in ONLY_WHEN_NAMED - wanted.kinds or (wanted.kinds and resource.kind not in wanted.kinds):
-        yield Selection.OTHER_KIND
-    if exemption(resource) is Exemption.EXEMPT:
-        yield Selection.EXEMPT
+        return Selection.OTHER_ACCOUNT
+    if resource.kind not in wanted.kinds and (wanted.kinds or resource.kind in ONLY_WHEN_NAMED):
+        return Selection.OTHER_KIND
+    return Selection.EXEMPT if exemption(resource) is Exemption.EXEMPT else Selection.SELECTED
 
 
 def _has(resource: Resource, condition: Condition) -> bool:

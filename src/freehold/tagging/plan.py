@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from freehold.tagging.conflicts import Claim, Claimant, Granted, grant_by_age
 from freehold.tagging.limits import Fits, TooMany, Trimmed, fit, limit_of, slots_used
 from freehold.tagging.operations import Opcode
 from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, entry_of
-from freehold.tagging.protected import Exemption, exemption
+from freehold.tagging.protected import EXEMPT_KEY, Exemption, exemption
 from freehold.tagging.resources import Resource
 from freehold.tagging.rules import Rules
 from freehold.tagging.wanted_keys import (
@@ -68,8 +69,7 @@ class Verdict(StrEnum):
     CHANGES = "Changes"
 
 
-@dataclass(frozen=True, slots=True)
-class ResourcePlan:
+class ResourcePlan(NamedTuple):
     """``record_before`` is stored before the first write of ``delta``, ``record_after`` when it has succeeded."""
 
     resource: Resource
@@ -110,6 +110,11 @@ class Terms:
         """Keys that an object or a cluster asks for: what was written under another one is dropped."""
         keys = {key for each in self.granted for key in (*each.wants, *each.lost)}
         return frozenset(keys | set(self.rules.cluster_keys))
+
+    @cached_property
+    def decisive(self) -> tuple[str, ...]:
+        """Keys whose values decide, whatever is on record; under the last ones stands whether it is exempt."""
+        return (*self.named, *EXEMPT_KEY.values())
 
 
 def terms(claims: Sequence[Claim], rules: Rules) -> Terms:

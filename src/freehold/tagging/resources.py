@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 
 class Cloud(StrEnum):
@@ -17,9 +17,11 @@ Tags = Mapping[str, frozenset[str]]
 """The values of each key. AWS has one value for a key; IBM Cloud can have ``env:test`` beside ``env:prod``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """``id`` is the ARN or CRN. ``kind`` is ``service:type`` as the tag API of the cloud spells it (``ec2:volume``)."""
+class Resource(NamedTuple):
+    """``id`` is the ARN or CRN. ``kind`` is ``service:type`` as the tag API of the cloud spells it (``ec2:volume``).
+
+    A tuple, as its plan is: a pass makes two of each resource, and a frozen dataclass takes three times as long.
+    """
 
     id: str
     cloud: Cloud

@@ -60,7 +60,8 @@ class Shard:
         known = {**self.places, **(places or {})}
         kept = {resource: known[resource] for resource in known if resource in records}
         both = changed.keys() & self.records.keys()
-        forgot = any(forgets(self.records[resource], changed[resource]) for resource in both)
+        alike = {(id(self.records[resource]), id(changed[resource])): resource for resource in both}  # one of each
+        forgot = any(forgets(self.records[resource], changed[resource]) for resource in alike.values())
         return Shard(self.knowledge, records, kept, self.count + forgot)
 
 

@@ -515,6 +515,12 @@ MUTANTS = (
     ),
     _stored(
         "Shard.with_records",
+        "(id(self.records[resource]), id(changed[resource]))",
+        "id(self.records[resource])",
+        "of resources with one record only one is looked at, and an old record is believed of the others",
+    ),
+    _stored(
+        "Shard.with_records",
         "return Shard(self.knowledge, records, kept, self.count + forgot)",
         "return Shard(self.knowledge, records, kept, self.count)",
         "nothing tells a record from before a key was forgotten",

@@ -68,8 +68,8 @@ MUTANTS = (
     ),
     _classifiers(
         "select",
-        "return next(_refusals(classifiers, resource), Selection.SELECTED)",
-        "return Selection.SELECTED",
+        "if not any(map(has, wanted.any_of)):",
+        "if False:",
         "whatever the query of the cloud took for a match is tagged",
     ),
     _classifiers(
@@ -134,8 +134,8 @@ MUTANTS = (
     ),
     _alike(
         "_state",
-        "exemption(resource),",
-        "",
+        "tuple(map(tags.get, terms.decisive)),",
+        "tuple(map(tags.get, terms.named)),",
         "an exempt resource is tagged by the plan of one that is not",
     ),
     _alike(
@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     _alike(
         "_state",
-        "tuple(map(tags.get, terms.named)),",
+        "tuple(map(tags.get, terms.decisive)),",
         "",
         "a foreign value is overwritten by the plan of a resource that has none",
     ),

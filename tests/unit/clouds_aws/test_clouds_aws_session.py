@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from botocore.exceptions import ClientError
@@ -30,6 +31,7 @@ class _Server(HTTPServer):
         self.answer = (status, body, headers)
         self.taken: list[str] = []
         self.agents: set[str] = set()
+        self.bodies: list[str] = []
 
     @property
     def url(self) -> str:
@@ -52,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _any(self) -> None:
         self.server.taken.append(self.command)
         self.server.agents.add(self.headers["User-Agent"])
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.bodies.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode())
         status, body, headers = self.server.answer
         if not status:
             self.close_connection = True
@@ -116,6 +118,21 @@ async def test_cloudtrail_tells_our_requests_from_other_tools(client_at: Any, na
         await client_at(server.url).write(service, operation, "x", **params)
     [agent] = server.agents
     assert agent.startswith("freehold Botocore/")
+
+
+async def test_a_form_is_made_once_and_says_all(client_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change of tags names up to two hundred resources: botocore would make the text again for the signature."""
+    made: list[Any] = []
+    monkeypatch.setattr("botocore.awsrequest.urlencode", lambda *said, **_: made.append(said))
+    tags = [{"Key": "a b&c=d", "Value": "ü/+%"}, {"Key": "*", "Value": ""}]
+    with _Server(403) as server, pytest.raises(errors.CloudError):
+        await client_at(server.url).write("ec2", "create_tags", "x", Resources=["vol-1"], Tags=tags)
+    [body] = server.bodies
+    said = dict(parse_qsl(body, keep_blank_values=True))
+    assert [said["Tag.1.Key"], said["Tag.1.Value"], said["Tag.2.Key"], said["Tag.2.Value"]] == [
+        "a b&c=d", "ü/+%", "*", "",
+    ]  # fmt: skip
+    assert said["Action"] == "CreateTags" and said["ResourceId.1"] == "vol-1" and not made
 
 
 async def test_cloudtrail_tells_the_application_that_its_user_has_named(

@@ -66,7 +66,7 @@ def test_regions_and_accounts_do_not_share_a_call() -> None:
 def test_resources_that_share_a_delta_share_a_call_only_where_it_reaches_both(other: dict[str, str]) -> None:
     """Of resources that are alike one plan is worked out (tagging/alike.py), and all of them have its delta."""
     [one] = fleet(1)
-    another = replace(one, resource=replace(one.resource, id="arn:another", **other))
+    another = one._replace(resource=one.resource._replace(id="arn:another", **other))
     found = batches([one, another])
     assert {batch.targets for batch in found} == {("arn:00000",), ("arn:another",)}
     assert {(batch.region, batch.account) for batch in found} == {

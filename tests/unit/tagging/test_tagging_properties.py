@@ -113,8 +113,8 @@ def test_a_plan_that_was_worked_out_for_a_resource_that_is_alike_is_the_resource
             tags[data.draw(KEYS)] = frozenset({data.draw(VALUES)})
         if known and data.draw(st.booleans()):
             del known[data.draw(st.sampled_from(sorted(known)))]
-        twin = replace(resource, id=f"{resource.id}-twin", tags=tags)
-        for each, its in ((resource, record), (twin, known), (replace(resource, id=f"{resource.id}-same"), record)):
+        twin = resource._replace(id=f"{resource.id}-twin", tags=tags)
+        for each, its in ((resource, record), (twin, known), (resource._replace(id=f"{resource.id}-same"), record)):
             assert plans.on(each, agreed, its) == plan_on(each, agreed, its, "uid-0")
 
 

@@ -97,6 +97,14 @@ def test_a12_a_shard_counts_what_it_forgets_and_nothing_else() -> None:
     assert shard.with_records({"a": RecordLost()}).count == 1, "all of a resource"
 
 
+def test_a12_of_many_resources_with_one_record_the_one_that_forgets_is_seen() -> None:
+    alike = wrote(k="v")
+    shard = Shard(records={f"arn:{number}": alike for number in range(100)})
+    kept = dict.fromkeys(shard.records, alike)
+    assert shard.with_records(kept).count == 0
+    assert shard.with_records(kept | {"arn:50": {}}).count == 1
+
+
 def test_places_and_count_are_read_back_and_a_record_without_them_is_as_before() -> None:
     shard = Shard().with_records({"a": wrote(k="v"), "b": wrote(k="v")}, {"a": "here"}).with_records({"b": {}})
     assert loads(dumps(shard)) == shard == Shard(records={"a": wrote(k="v")}, places={"a": "here"}, count=1)

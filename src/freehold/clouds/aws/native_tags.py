@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from freehold.clouds.aws.arn import Arn
@@ -86,6 +87,7 @@ def keeper_of(arn: Arn) -> Keeper | None:
     return None
 
 
+@lru_cache(maxsize=8192)  # a pass asks before it reads, and reads
 def reading_of(text: str) -> Reading:
     arn = Arn.parse(text)
     keeper = keeper_of(arn) if arn else None
@@ -134,7 +136,7 @@ class NativeTags:
         """Ask the resources themselves, in few calls: their tags, none of one that is missing, or why it is unknown."""
         found: dict[str, dict[str, str] | CloudError] = {arn: {} for arn in arns}
         for keeper, group in by_keeper(arns).items():
-            for several_reads in chunks(list(chunks(sorted(group), _READS[keeper])), READS_AT_ONCE):
+            for several_reads in chunks(list(chunks(list(group), _READS[keeper])), READS_AT_ONCE):
                 work = [self._read_or_error(keeper, {text: group[text] for text in some}) for some in several_reads]
                 for each in await self._client.all(work):
                     if isinstance(each, Exception):

@@ -150,8 +150,9 @@ class _Sending:
                 await self._try(batch)
             finally:
                 self.busy.difference_update(batch.targets)
-                async with self.changed:
-                    self.changed.notify_all()
+                if self.waiting or not self.busy:  # else there is nothing for the others to do
+                    async with self.changed:
+                        self.changed.notify_all()
 
     async def _next(self) -> Batch | None:
         while self.waiting or self.busy:

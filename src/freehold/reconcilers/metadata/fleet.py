@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from freehold.reconcilers.metadata.clusters import ClusterKeys, asked_for_on
 from freehold.reconcilers.metadata.demand import Demand, Place
@@ -159,18 +160,34 @@ class _TermsOf:
     def on(self, resource: Resource, met: Sequence[Demand]) -> Terms:
         clusters = asked_for_on(resource, self._common.clusters)
         contested = self._common.contested.get(resource.id, frozenset())
+        if not (met or clusters or contested):
+            return self._alone
         classifiers = {**self._own, **self._classifiers(resource, met)} if met else self._own
         same = (tuple(map(id, met)), tuple(classifiers.items()), tuple(clusters.items()), contested)
         if same not in self._known:
-            rules = Rules(
-                ignored=self._common.ignored,
-                classifier_keys=classifiers,
-                cluster_keys=clusters,
-                contested=contested,
-                granted=self._common.granted,
-            )
-            self._known[same] = terms(_claims(self._claim, met), rules)
+            self._known[same] = self._terms(met, classifiers, clusters, contested)
         return self._known[same]
+
+    @cached_property
+    def _alone(self) -> Terms:
+        """Where nobody else asks for anything."""
+        return self._terms((), self._own, {}, frozenset())
+
+    def _terms(
+        self,
+        met: Sequence[Demand],
+        classifiers: Mapping[str, str],
+        clusters: Mapping[str, str],
+        contested: frozenset[str],
+    ) -> Terms:
+        rules = Rules(
+            ignored=self._common.ignored,
+            classifier_keys=classifiers,
+            cluster_keys=clusters,
+            contested=contested,
+            granted=self._common.granted,
+        )
+        return terms(_claims(self._claim, met), rules)
 
     def _classifiers(self, resource: Resource, met: Sequence[Demand]) -> dict[str, str]:
         """The oldest object that has a key gives it its name."""

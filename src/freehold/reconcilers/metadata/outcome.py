@@ -105,4 +105,6 @@ def repairs_of(plan: ResourcePlan) -> tuple[Repair, ...]:
 
 def removed_by(plan: ResourcePlan) -> tuple[tuple[str, str], ...]:
     """What an explicit ``delete`` removed: somebody may set it again each time."""
+    if not plan.delta.removals:
+        return ()
     return tuple((plan.resource.id, each.key) for each in plan.delta.removals if each.cause is Cause.DELETED)
