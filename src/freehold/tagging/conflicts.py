@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from freehold.tagging.limits import LimitPolicy
-from freehold.tagging.operations import Agreement, Want, Wants
+from freehold.tagging.operations import Agreement, Opcode, Want, Wants
 from freehold.tagging.ownership import ForeignValuePolicy
 
 
@@ -31,6 +32,12 @@ class Claim:
     wants: Wants
     limit: LimitPolicy = LimitPolicy.STRICT
     foreign: ForeignValuePolicy = ForeignValuePolicy.TAKE_OVER
+
+    @cached_property
+    def minded(self) -> frozenset[str]:
+        """Keys under which a value of somebody else would not be taken over."""
+        takes_over = self.foreign is ForeignValuePolicy.TAKE_OVER
+        return frozenset(key for key, want in self.wants.items() if not takes_over or want.opcode is Opcode.ADD)
 
 
 @dataclass(frozen=True)

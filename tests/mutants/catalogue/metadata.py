@@ -25,6 +25,7 @@ _metadata = partial(Mutant, "operator/metadata/reconcile.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/metadata/writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
+_conflicts = partial(Mutant, "tagging/conflicts.py")
 _trouble = partial(Mutant, "operator/metadata/trouble.py")
 _failures = partial(Mutant, "tagging/failures.py")
 _part = partial(Mutant, "tagging/part_done.py")
@@ -46,7 +47,7 @@ MUTANTS = (
     ),
     _fleet(
         "must_be_read",
-        "return cost is ReadCost.OWN and any(_minds(claim, key) for key in delta.written)",
+        "return cost is ReadCost.OWN and not delta.written.isdisjoint(claim.minded)",
         "return False",
         "add overwrites a value that is younger than the index",
     ),
@@ -104,26 +105,38 @@ MUTANTS = (
         "good = set[str]()",
         "what a lost reply was about waits for the next pass, where it is read again",
     ),
-    _fleet(
-        "_minds",
-        "claim.foreign is not ForeignValuePolicy.TAKE_OVER or ",
+    _conflicts(
+        "Claim.minded",
+        "not takes_over or ",
         "",
         "a foreign value that is younger than the index is overwritten though the policy is to leave it",
     ),
-    _fleet(
-        "_minds",
-        "or claim.wants[key].opcode is Opcode.ADD",
+    _conflicts(
+        "Claim.minded",
+        "or want.opcode is Opcode.ADD",
         "",
         "add overwrites a value that is younger than the index",
     ),
     _fleet(
         "_TermsOf.on",
+        "if not (met or clusters or contested):",
+        "if not (met or contested):",
+        "a key that a cluster asks for is written where no other object meets",
+    ),
+    _fleet(
+        "_TermsOf.on",
+        "if not (met or clusters or contested):",
+        "if not (met or clusters):",
+        "a key that somebody sets back each time is set again and again",
+    ),
+    _fleet(
+        "_TermsOf._terms",
         "cluster_keys=clusters,",
         "",
         "the engine and the metadata controller set a key back in turns",
     ),
     _fleet(
-        "_TermsOf.on",
+        "_TermsOf._terms",
         "ignored=self._common.ignored,",
         "",
         "a key that the operator is told to leave alone is written",

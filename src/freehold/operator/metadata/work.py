@@ -83,10 +83,10 @@ class TagWork:
         there = on_all(planned.wanted, plans.values())
         outcome = replace(outcome, notes=notes, approval=waiting, later=later, applied=there)
         settled = [plan for plan in plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
-        earlier = {plan.resource.id: known.of(plan.resource.id) for plan in todo}
         before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
+        earlier = known
         try:
-            known = await self.store.save(known, before, self.ring, _places(planned))
+            known = await self.store.save(earlier, before, self.ring, _places(planned))
         except RecordFull as problem:
             return replace(outcome, problem=str(problem))
         if not todo:
@@ -127,7 +127,7 @@ class TagWork:
         todo: Sequence[ResourcePlan],
         written: Written,
         known: StoredRecord,
-        earlier: Mapping[str, Record | RecordLost],
+        earlier: StoredRecord,
     ) -> Outcome:
         stopped, failed = written.stopped, written.failed
         done = [plan for plan in todo if plan.resource.id not in stopped]
@@ -153,16 +153,14 @@ def _places(planned: Planned) -> dict[str, str]:
     return {ident: address for ident, address in found.items() if address}
 
 
-def _parts(
-    todo: Iterable[ResourcePlan], written: Written, earlier: Mapping[str, Record | RecordLost]
-) -> dict[str, Record | RecordLost]:
+def _parts(todo: Iterable[ResourcePlan], written: Written, earlier: StoredRecord) -> dict[str, Record | RecordLost]:
     """Of resources on which not all was done: nothing was done where a call was refused (tagging/part_done.py)."""
     part = written.stopped - written.vanished
     done = written.done_on(part)
     found: dict[str, Record | RecordLost] = {}
     for plan in todo:
         if (ident := plan.resource.id) in part:
-            found[ident] = record_of_part(plan, earlier[ident], done.get(ident, Done()))
+            found[ident] = record_of_part(plan, earlier.of(ident), done.get(ident, Done()))
     return found
 
 

@@ -15,8 +15,7 @@ from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.tagging.alike import Plans
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim, Claimant
-from freehold.tagging.operations import Opcode
-from freehold.tagging.ownership import ForeignValuePolicy, Record, RecordLost
+from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Terms, Verdict, terms
 from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Cloud, Resource, canonical
@@ -241,12 +240,7 @@ def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost
     delta = plan.delta
     if delta.removals or delta.replaces or not delta.written.isdisjoint(record):
         return True
-    return cost is ReadCost.OWN and any(_minds(claim, key) for key in delta.written)
-
-
-def _minds(claim: Claim, key: str) -> bool:
-    """Whether a value of somebody else would not be taken over."""
-    return claim.foreign is not ForeignValuePolicy.TAKE_OVER or claim.wants[key].opcode is Opcode.ADD
+    return cost is ReadCost.OWN and not delta.written.isdisjoint(claim.minded)
 
 
 def recorded_by(settled: Iterable[ResourcePlan]) -> dict[str, Record]:
