@@ -86,7 +86,7 @@ class TagWork:
         before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
         earlier = known
         try:
-            known = await self.store.save(earlier, before, self.ring, _places(planned))
+            known = await self.store.save(known, before, self.ring, _places(planned))
         except RecordFull as problem:
             return replace(outcome, problem=str(problem))
         if not todo:
