@@ -59,10 +59,10 @@ FLEETS: Final = {
 }
 WRITTEN_DOWN: Final = Explained(
     2.4,
-    "the loop plans nothing, writes nothing down, and has one thread. By the clocks of its threads more than half of a "
-    "pass are the requests, which take up to a third more CPU than in the loop: sixteen are in flight. Of the rest, a "
-    "quarter is the plan and what is made of the replies, a sixth the audit log, and a sixth the record of what is "
-    "ours, saved before and after the writes",
+    "the loop plans nothing, writes nothing down, and has one thread. By the clocks of its threads half of a pass over "
+    "volumes, and three fifths of one over secrets, are the requests. Of the rest, nearly half is the plan and what is "
+    "made of the replies, a quarter the record of what is ours, saved before and after the writes, and a tenth the "
+    "audit log",
 )
 PEER_TROUBLE: Final = {
     Trouble.THROTTLE: "7.8",
