@@ -37,6 +37,9 @@ KINDS = (
     "classic-load-balancer",
 )
 
+UNDATED = ("vpc", "subnet", "internet-gateway", "route-table", "elastic-ip")
+"""Kinds of which AWS shows no date."""
+
 
 def _lagging(lag: float, tag_lag: float, restless: bool, **how: Any) -> Callable[[], AwsWorld]:
     return partial(AwsWorld, settings=Settings(lags=Lags(lag, tag_lag, tag_lag, tag_lag, restless)), **how)
@@ -82,7 +85,7 @@ AWS = Ground(
     settle=120.0,
     fails=("nat-gateway",),
     taken=(Reason.NAME_TAKEN, Reason.INVALID),  # of a subnet, whose range EC2 refuses
-    undated=dict.fromkeys(("vpc", "subnet", "internet-gateway", "route-table"), (Reason.AMBIGUOUS,)),
+    undated=dict.fromkeys(UNDATED, (Reason.AMBIGUOUS,)),
     fails_without={"nat-gateway": "internet-gateway"},
 )
 
