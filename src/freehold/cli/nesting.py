@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.api.vendor_ids import vendor_id
 from freehold.cli.view import Line
 from freehold.lifecycle.journal import CorruptJournal, Journal, loads
 from freehold.lifecycle.reasons import Reason
-from freehold.reconcilers.vendor_ids import vendor_id
 
 _WAITS = "waits for "
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from freehold.api.vendor_ids import vendor_id
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
@@ -18,7 +19,6 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import Rows, printed
 from freehold.cli.terminal import duration, say, tell, warn, width
-from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.operator.orphans import Marked, MarkedOwner, Unmarked

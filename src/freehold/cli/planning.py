@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from freehold.api.vendor_ids import vendor_id
 from freehold.cli import manifests, quick
 from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
@@ -24,7 +25,6 @@ from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
 from freehold.operator.kinds import READ_RESOURCES
-from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates

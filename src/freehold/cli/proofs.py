@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.api.vendor_ids import vendor_id
 from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase, loads
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.resources import NodeKey
-from freehold.reconcilers.vendor_ids import vendor_id
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:

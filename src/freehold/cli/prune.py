@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from freehold.api.vendor_ids import vendor_id
 from freehold.cli import hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
@@ -16,7 +17,6 @@ from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
-from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.lifecycle.decisions import Decision

@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from freehold.api.vendor_ids import vendor_id
 from freehold.cli import hints, manifests, orphans
 from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
@@ -22,7 +23,6 @@ from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
 from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.resources import NAMESPACES, Key, Resource
-from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

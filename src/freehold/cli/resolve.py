@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from freehold.api.vendor_ids import vendor_id
 from freehold.cli import hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
@@ -19,7 +20,6 @@ from freehold.cli.session import opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
 from freehold.kube.resources import Key
-from freehold.reconcilers.vendor_ids import vendor_id
 
 if TYPE_CHECKING:
     from freehold.lifecycle.journal import Entry

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from freehold.api import names
+from freehold.api.vendor_ids import vendor_id
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.resources import NodeKey, Observed
-from freehold.reconcilers.vendor_ids import vendor_id
 
 Row = dict[str, Any]
 

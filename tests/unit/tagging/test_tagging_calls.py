@@ -123,7 +123,7 @@ class TestIbm:
     def test_resources_of_all_regions_share_a_call(self) -> None:
         """The tagging service is one for the account; a cluster has a workspace in a zone, and its VPC in a region."""
         found = [subnet(crn=f"crn:{region}") for region in ("us-south", "dal10")]
-        there = [replace(each, region=each.id.removeprefix("crn:")) for each in found]
+        there = [each._replace(region=each.id.removeprefix("crn:")) for each in found]
         [batch] = batches([plan(each, claim(update(env="test"), cloud=Cloud.IBM)) for each in there])
         assert (batch.targets, batch.region) == (("crn:dal10", "crn:us-south"), "")
 

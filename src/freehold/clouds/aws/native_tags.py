@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from freehold.clouds.aws.arn import Arn
@@ -87,7 +86,6 @@ def keeper_of(arn: Arn) -> Keeper | None:
     return None
 
 
-@lru_cache(maxsize=8192)  # a pass asks before it reads, and reads
 def reading_of(text: str) -> Reading:
     arn = Arn.parse(text)
     keeper = keeper_of(arn) if arn else None

@@ -1,4 +1,4 @@
-"""Ids for people, as the cloud's own consoles and commands have them. Pure."""
+"""Ids as ``status.resources`` shows them, and the cloud's own consoles and commands. Pure."""
 
 from __future__ import annotations
 
