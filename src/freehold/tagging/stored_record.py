@@ -73,7 +73,7 @@ class RecordFull(Exception):
     """A shard would outgrow its object; nothing that it does not have may be written."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1 << 17)  # a pass saves the record twice
 def shard_of(resource: str) -> int:
     return hashlib.sha256(resource.encode()).digest()[0] % SHARDS
 

@@ -17,7 +17,7 @@ def resource_of(text: str, tags: Tags, account: str, region: str) -> Resource:
     return Resource(text, Cloud.AWS, kind_of(text), account, region, aws_tags(tags))
 
 
-@lru_cache(maxsize=8192)  # a resource is found, and read
+@lru_cache(maxsize=1 << 17)  # a resource is found, and read
 def kind_of(text: str) -> str:
     """As the tagging API spells it: ``ec2:volume``, ``secretsmanager:secret``, ``s3:bucket``."""
     arn = Arn.parse(text)
