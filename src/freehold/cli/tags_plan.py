@@ -109,7 +109,7 @@ async def selected(session: Session, name: str, namespace: str, *, anywhere: boo
 async def plans_of(session: Session, target: Access, wanted: Sequence[Json], keys: Sequence[Key] = ()) -> list[TagPlan]:
     """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError.
 
-    A grant may stop objects of every namespace: what stands against these is told.
+    A grant may stop objects of every namespace: which, and why, is told.
     """
     from freehold.operator.metadata.controller import GRANTS
     from freehold.operator.metadata.means import CLOUD_METADATAS

@@ -130,7 +130,7 @@ class NeighboursDriver(Protocol):
     """Of kinds of which the cloud refuses one because of another one in the same home (:attr:`kinds.Kind.home`)."""
 
     async def neighbours(self, home: Ref) -> Sequence[Observed]:
-        """All of the kind that are in it, whoever's they are."""
+        """All of the kind that are in it, ours and others'."""
         ...
 
     def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:

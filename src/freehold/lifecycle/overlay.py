@@ -127,7 +127,7 @@ class Overlay:
 
 
 def unknown_outputs(kind: Kind) -> dict[str, Any]:
-    """What stands for the attributes that the cloud has yet to fill in."""
+    """Placeholders for the attributes that the cloud has yet to fill in."""
     return {name: (UNKNOWN,) if name in kind.output_lists else UNKNOWN for name in kind.outputs}
 
 

@@ -113,7 +113,7 @@ class Terms:
 
     @cached_property
     def decisive(self) -> tuple[str, ...]:
-        """Keys whose values decide, whatever is on record; under the last ones stands whether it is exempt."""
+        """Keys whose values decide, with any record; the last ones exempt the resource."""
         return (*self.named, *EXEMPT_KEY.values())
 
 
