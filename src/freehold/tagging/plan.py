@@ -145,7 +145,7 @@ class _Planner:
         self._removals: dict[str, Removal] = {}
         self._upserts: dict[str, Upsert] = {}
         self._left: dict[str, Kept] = {}
-        """What those whose it is leave as it is."""
+        """Keys that the object which they are granted to leaves as they are."""
         self._unfit: set[str] = set()
         self._before: dict[str, Entry] = dict(self._known)
         self._after: dict[str, Entry] = dict(self._known)
