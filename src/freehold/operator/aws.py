@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.clouds.aws.identities import Identity
@@ -113,7 +112,7 @@ class AwsAccount(ServedAccount):
 
     def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
         """With a role, the cloud itself refuses deletes of what does not have the ``uuid`` of the object."""
-        deletes = self._session.narrowed(permissions.bound_deletes(uuid)) if uuid else None
+        deletes = self._session.for_deletes(uuid) if uuid else None
         if deletes is not None:
             self._narrowed[uuid] = deletes
         client = ApiClient(self._session, port, deletes)

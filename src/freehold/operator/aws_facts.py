@@ -15,6 +15,10 @@ class AwsFactsReader:
     def __init__(self, facts: AwsFacts) -> None:
         self._facts = facts
 
+    @property
+    def not_bound(self) -> str:
+        return self._facts.not_bound
+
     async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
         return Answer(await self._facts.zones())
 

@@ -110,7 +110,8 @@ def _observe(
         lines += [f"where else something of it may be cannot be told: {line}" for line in unknown.values()]
         ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
         reason = next(iter(unknown), names.REASON_DELETING)
-        return [ready, part_conditions.deleting(report.outcomes, lines, reason), not_paused()], None
+        served = [fields_served(report.plan.notes)] if isinstance(report.plan, ClusterWanted) else []
+        return [ready, part_conditions.deleting(report.outcomes, lines, reason), *served, not_paused()], None
     rest = [_valid(report.plan), fields_served(report.plan.notes), not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
     if not isinstance(report.plan, ClusterWanted) or graph is None:

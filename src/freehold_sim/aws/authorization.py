@@ -7,12 +7,22 @@ from typing import Any
 from freehold_sim.aws import policies
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.errors import CODES
+from freehold_sim.aws.tag_conditions import knows_resource_tags
 from freehold_sim.aws.world import Record
 
 _PREFIXES = {"elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing", "resourcegroupstaggingapi": "tag"}
 _S3_ACTIONS = {"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "HeadObject": "GetObject",
                "ListBuckets": "ListAllMyBuckets", "DeleteObjects": "DeleteObject",
-               "GetBucketEncryption": "GetEncryptionConfiguration"}  # fmt: skip
+               "DeleteBucketTagging": "PutBucketTagging",
+               "GetBucketEncryption": "GetEncryptionConfiguration",
+               "PutBucketEncryption": "PutEncryptionConfiguration",
+               "GetBucketLifecycleConfiguration": "GetLifecycleConfiguration",
+               "PutBucketLifecycleConfiguration": "PutLifecycleConfiguration",
+               "DeleteBucketLifecycle": "PutLifecycleConfiguration",
+               "GetPublicAccessBlock": "GetBucketPublicAccessBlock",
+               "PutPublicAccessBlock": "PutBucketPublicAccessBlock"}  # fmt: skip
+"""Where an action is not named after its operation
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html)."""
 
 _FREE = frozenset({("sts", "GetCallerIdentity")})
 """What everybody may ask, whatever a policy says."""
@@ -21,7 +31,7 @@ _FREE = frozenset({("sts", "GetCallerIdentity")})
 def authorize(call: Call) -> None:
     """Refuse a call that the caller's policies do not allow."""
     who = call.principal
-    if (who.policies is None and who.boundary is None) or (call.service, call.operation) in _FREE:
+    if (who.policies is None and who.session_policies is None) or (call.service, call.operation) in _FREE:
         return
     balancing = {"iam:awsservicename": ["elasticloadbalancing.amazonaws.com"]}
     if (implied := _implied(call)) and not _allowed(call, implied, "*", _context(call, None) | balancing):
@@ -58,13 +68,14 @@ def _action(call: Call) -> str:
 
 
 def _allowed(call: Call, action: str, resource: str, context: policies.Context) -> bool:
-    who = call.principal
-    if who.boundary is not None and policies.decide(who.boundary, action, resource, context) != "Allow":
-        return False
-    if who.policies is None:
-        return True
-    verdicts = {policies.decide(each, action, resource, context) for each in who.policies}
-    return "Deny" not in verdicts and "Allow" in verdicts
+    """Both the role's policies and the session's must allow it; of each sort one that allows and none that denies."""
+    for documents in (call.principal.session_policies, call.principal.policies):
+        if documents is None:
+            continue
+        verdicts = {policies.decide(each, action, resource, context) for each in documents}
+        if "Deny" in verdicts or "Allow" not in verdicts:
+            return False
+    return True
 
 
 def _named(call: Call) -> list[Record]:
@@ -94,7 +105,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _context(call: Call, record: Record | None) -> dict[str, list[str]]:
     context = {"aws:requestedregion": [call.region], "aws:principalarn": [call.principal.arn]}
-    for key, value in (record["tags"] if record else {}).items():
+    known = record["tags"] if record and knows_resource_tags(call.service, call.operation) else {}
+    for key, value in known.items():
         context[f"aws:resourcetag/{key}"] = [value]
         context[f"{_PREFIXES.get(call.service, call.service)}:resourcetag/{key}"] = [value]
     asked = dict(_request_tags(call.params))

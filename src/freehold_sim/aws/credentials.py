@@ -27,14 +27,15 @@ class Scope:
 class Principal:
     """The caller. `policies` None means everything is allowed (the account's administrator).
 
-    A role session may do what one of the role's `policies` allows, and its `boundary` (the session policy) too.
+    A role session may do what one of the role's `policies` allows, and one of its `session_policies` too; None where
+    it was given none. What any of them denies it may not do.
     """
 
     account: str
     arn: str
     user_id: str
     policies: tuple[Mapping[str, Any], ...] | None = None
-    boundary: Mapping[str, Any] | None = None
+    session_policies: tuple[Mapping[str, Any], ...] | None = None
 
 
 def scope_of_request(request: Request) -> Scope | None:

@@ -1,6 +1,7 @@
 """Access keys: an administrator's, or those of a role session with its policies."""
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from freehold_sim.aws import policies
@@ -31,19 +32,27 @@ def principal_of(world: World, settings: Settings, scope: Scope, service: str, w
         raise Refused(codes.bad_key[0], "The security token included in the request is invalid.", codes.bad_key[1])
     if session["expires"] <= wall:
         raise Refused(codes.expired[0], "The security token included in the request is expired", codes.expired[1])
-    boundary = policies.parse(session["policy"]) if session["policy"] else None
     granted = _role_policies(world, session)
-    return Principal(session["account"], session["arn"], session["user_id"], granted, boundary)
+    return Principal(session["account"], session["arn"], session["user_id"], granted, _session_policies(world, session))
 
 
 def _role_policies(world: World, session: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     role = world.table(scope_of(session["account"], ""), "role").get(session["role"])
     if role is None:
         return ()
-    documents = [policies.parse(text) for text in role["inline"].values()]
-    for arn in role["attached"]:
+    return (*map(policies.parse, role["inline"].values()), *_managed(world, role["attached"]))
+
+
+def _session_policies(world: World, session: dict[str, Any]) -> tuple[dict[str, Any], ...] | None:
+    """The inline one and the managed ones together, None for a session that was given neither."""
+    inline = [policies.parse(session["policy"])] if session["policy"] else []
+    arns = session.get("policy_arns", ())  # a state that was saved by an older version has none
+    return (*inline, *_managed(world, arns)) if inline or arns else None
+
+
+def _managed(world: World, arns: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for arn in arns:
         if arn in MANAGED:
-            documents.append(json.loads(json.dumps(MANAGED[arn])))
+            yield json.loads(json.dumps(MANAGED[arn]))
         elif (own := world.by_arn(arn)) is not None:
-            documents.append(policies.parse(own["document"]))
-    return tuple(documents)
+            yield policies.parse(own["document"])

@@ -109,12 +109,15 @@ class Assumptions:
     balancer_tags_are_settings  ELBv2 compares tags too when a name is there already; if not, the reply to a create
                             may be a load balancer of somebody else
     failed_nat_gateway_stays  DeleteNatGateway of one that has failed is answered and does nothing; if not, it ends it
+    packed_policy_characters  how many characters of session policies fit into a session when they are packed; session
+                            tags take of the same space, and AWS documents no size
     """
 
     refused_token_is_spent: bool = False
     balancer_tags_are_settings: bool = False
     failed_nat_gateway_stays: bool = False
     token_seconds: float = 86_400.0
+    packed_policy_characters: int = 2048
 
 
 def _regions() -> dict[str, tuple[str, ...]]:

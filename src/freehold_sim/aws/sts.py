@@ -3,6 +3,7 @@
 https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from freehold_sim.aws import policies
@@ -28,13 +29,12 @@ def assume_role(call: Call) -> dict[str, Any]:
     if not _LEAST <= seconds <= role["view"]["MaxSessionDuration"]:
         text = "The requested DurationSeconds exceeds the MaxSessionDuration set for this role."
         raise Refused("ValidationError", text)
-    policy = params.get("Policy", "")
-    if policy:
-        _check(policy)
+    policy, arns = params.get("Policy", ""), [each["arn"] for each in params.get("PolicyArns", [])]
+    _check(policy, arns, call.settings.assumptions.packed_policy_characters)
     key, token = f"ASIA{call.world.new_hex(16).upper()}", call.world.new_hex(40)
     session = {
         "account": account, "role": role["id"], "token": token, "expires": call.wall + seconds, "policy": policy,
-        "arn": f"arn:aws:sts::{account}:assumed-role/{role['id']}/{name}",
+        "policy_arns": arns, "arn": f"arn:aws:sts::{account}:assumed-role/{role['id']}/{name}",
         "user_id": f"{role['view']['RoleId']}:{name}",
     }  # fmt: skip
     call.world.data["sessions"][key] = session
@@ -56,16 +56,22 @@ def _trusts(call: Call, role: Record) -> bool:
     )
 
 
-def _check(policy: str) -> None:
-    if len(policy) > _MOST_POLICY:
-        raise Refused("PackedPolicyTooLarge", f"The session policy is longer than {_MOST_POLICY} characters")
+def _check(policy: str, arns: Sequence[str], packed: int) -> None:
+    """The limit is for the inline policy and the managed ones together; of these the request has the ARNs."""
+    size = len(policy) + sum(map(len, arns))
+    if size > _MOST_POLICY:
+        raise Refused("PackedPolicyTooLarge", f"The session policies are longer than {_MOST_POLICY} characters")
+    if size > packed:
+        share = f"{size * 100 // packed}% of allotted space"
+        raise Refused("PackedPolicyTooLarge", f"Packed policy consumes {share}, please use smaller policy.")
     try:
-        policies.parse(policy)
+        if policy:
+            policies.parse(policy)
     except ValueError as bad:
         raise Refused("MalformedPolicyDocument", f"The policy is malformed: {bad}") from None
 
 
 OPERATIONS: tuple[Operation, ...] = (
     reads("GetCallerIdentity", caller),
-    writes("AssumeRole", assume_role, "RoleArn RoleSessionName DurationSeconds Policy ExternalId"),
+    writes("AssumeRole", assume_role, "RoleArn RoleSessionName DurationSeconds Policy PolicyArns.arn ExternalId"),
 )

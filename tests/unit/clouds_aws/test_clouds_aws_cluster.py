@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.facts import BASTION_IMAGE, AwsFacts
 from freehold.clouds.aws.identities import AssumedRole
@@ -84,8 +83,7 @@ async def test_the_cloud_allows_a_role_that_is_bound_to_our_uuid_all_deletes_of_
     allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
     account.iam.put_role_policy(RoleName="infra", PolicyName="all", PolicyDocument=json.dumps(allowed))
     role = AwsSession(AssumedRole(arn, KEYS), REGION, mount=account.mount)
-    narrowed = role.narrowed(permissions.bound_deletes(OWNER.uuid))
-    life.deps = replace(life.deps, registry=aws_kinds(ApiClient(role, account.port, narrowed)))
+    life.deps = replace(life.deps, registry=aws_kinds(ApiClient(role, account.port, role.for_deletes(OWNER.uuid))))
     await life.down()
     assert life.standing() == {}
 

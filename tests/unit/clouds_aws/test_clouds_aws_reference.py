@@ -9,6 +9,7 @@ import pytest
 
 from freehold.clouds.aws.errors import RULES
 from freehold.clouds.aws.kind_facts import KINDS, KindFacts
+from freehold.clouds.aws.permissions import BOUND_ACTIONS, iam_action
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/aws.md").read_text(encoding="utf-8")
 API = {
@@ -70,3 +71,16 @@ def test_the_page_has_no_row_of_a_kind_that_is_not_there() -> None:
 def test_the_page_has_each_code_of_the_error_table() -> None:
     missing = {code for rule in RULES for code in rule.codes if f"`{code}`" not in _section("Errors")}
     assert missing == set()
+
+
+def test_the_deletes_that_are_bound_are_those_whose_conditions_know_tags() -> None:
+    """A deny without the condition key would hold for everything, ours too."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in _section("Permissions").splitlines()
+        if re.match(r"\| `[a-z0-9]+:[A-Z]", line)
+    ]
+    actions = {iam_action(kind.service, kind.delete) for kind in KINDS}
+    assert {row[0].strip("`") for row in rows} == actions
+    assert {row[0].strip("`") for row in rows if row[2] == "`aws:ResourceTag/${TagKey}`"} == set(BOUND_ACTIONS)
+    assert all("](https://docs.aws.amazon.com/service-authorization/" in row[3] for row in rows)

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from freehold_sim.aws import tag_conditions
+from freehold_sim.aws.services import OPERATIONS
+from freehold_sim.aws.settings import Assumptions
 from harness.simulated_aws import ACCOUNT, OTHER_KEY, TRUST, refused, tagged
 
 OWN_ONLY = {
@@ -69,6 +72,61 @@ def test_a_session_may_what_role_and_session_policy_both_allow(sim: Any) -> None
         ec2.create_vpc(CidrBlock="10.0.0.0/16")
     with refused("UnauthorizedOperation"):
         ec2.create_vpc(CidrBlock="10.0.0.0/16", DryRun=True)
+
+
+def test_session_policies_add_up_and_a_deny_in_any_of_them_wins(sim: Any) -> None:
+    """The inline one here allows nothing: what the session may do comes from the managed one."""
+    denies = {"Version": "2012-10-17", "Statement": [OWN_ONLY["Statement"][1]]}
+    arn = sim.role("worker")
+    sim.iam.attach_role_policy(RoleName="worker", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")
+    vpcs = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ec2:*Vpc*", "Resource": "*"}]}
+    managed = sim.iam.create_policy(PolicyName="vpcs", PolicyDocument=json.dumps(vpcs))["Policy"]["Arn"]
+    given = {"Policy": json.dumps(denies), "PolicyArns": [{"arn": managed}]}
+    session = sim.sts.assume_role(RoleArn=arn, RoleSessionName="one", **given)["Credentials"]
+    ec2 = _client(sim, "ec2", session)
+    mine, other = sim.vpc(TagSpecifications=tagged("vpc", owner="me")), sim.vpc()
+    ec2.delete_vpc(VpcId=mine)
+    with refused("UnauthorizedOperation"):
+        ec2.delete_vpc(VpcId=other)
+    with refused("UnauthorizedOperation"):
+        ec2.describe_subnets()
+
+
+def test_a_condition_knows_the_tags_of_a_resource_only_where_the_action_does(sim: Any) -> None:
+    """S3 has them in conditions only for buckets whose owner enabled that, which is not simulated."""
+    sim.s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"Tags": [{"Key": "owner", "Value": "me"}]})
+    mine = {"StringEquals": {"aws:ResourceTag/owner": "me"}}
+    allowed = {"Effect": "Allow", "Action": ["s3:*", "ec2:*"], "Resource": "*", "Condition": mine}
+    session = _session(sim, {"Version": "2012-10-17", "Statement": [allowed]})
+    with refused("AccessDenied"):
+        _client(sim, "s3", session).delete_bucket(Bucket="mine")
+    _client(sim, "ec2", session).delete_vpc(VpcId=sim.vpc(TagSpecifications=tagged("vpc", owner="me")))
+
+
+def test_the_actions_that_know_tags_are_served() -> None:
+    for service, actions in tag_conditions.BY_ACTION.items():
+        assert actions <= set(OPERATIONS[service])
+
+
+def test_the_lifecycle_of_a_bucket_has_a_permission_of_another_name(sim: Any) -> None:
+    sim.s3.create_bucket(Bucket="mine")
+    actions = ["s3:PutLifecycleConfiguration", "s3:GetLifecycleConfiguration"]
+    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]}
+    s3 = _client(sim, "s3", _session(sim, allowed))
+    rule = {"ID": "a", "Status": "Enabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 1}}
+    s3.put_bucket_lifecycle_configuration(Bucket="mine", LifecycleConfiguration={"Rules": [rule]})
+    assert s3.get_bucket_lifecycle_configuration(Bucket="mine")["Rules"][0]["ID"] == "a"
+    s3.delete_bucket_lifecycle(Bucket="mine")
+
+
+def test_session_policies_must_fit_when_they_are_packed(make_sim: Any) -> None:
+    sim = make_sim(assumptions=Assumptions(packed_policy_characters=100))
+    arn = sim.role()
+    short = json.dumps({"Version": "2012-10-17", "Statement": []})
+    sim.sts.assume_role(RoleArn=arn, RoleSessionName="one", Policy=short)
+    managed = [{"arn": f"arn:aws:iam::{ACCOUNT}:policy/with-a-name"}]
+    with refused("PackedPolicyTooLarge"):
+        sim.sts.assume_role(RoleArn=arn, RoleSessionName="one", Policy=short + " " * 20, PolicyArns=managed)
 
 
 def test_everybody_may_ask_who_they_are(sim: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,6 +40,8 @@ RING = KeyRing.single(b"r" * 32)
 REGION = aws_account.REGION
 UUID, OTHER_UUID = "0d0f1e2a-1111-4222-8333-444455556666", "0d0f1e2a-1111-4222-8333-444455557777"
 OPEN: Json = {"allowedNamespaces": {}}
+ANYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+"""A statement of a policy."""
 
 
 class Api:
@@ -378,7 +381,7 @@ def _existing(bench: Bench) -> set[str]:
 
 
 def _allow_all(bench: Bench, name: str) -> None:
-    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    policy = {"Version": "2012-10-17", "Statement": [ANYTHING]}
     bench.sim.iam.put_role_policy(RoleName=name, PolicyName="all", PolicyDocument=json.dumps(policy))
 
 
@@ -399,8 +402,29 @@ async def test_with_a_role_the_cloud_refuses_the_delete_of_what_does_not_have_ou
     assert theirs in _existing(bench) and ours not in _existing(bench)
 
 
-async def test_a_session_that_the_user_narrows_is_not_given_a_second_policy(bench: Bench) -> None:
-    """STS adds session policies up: ours would allow deletes that the user's does not."""
+def _managed(bench: Bench) -> str:
+    """A managed policy that allows everything."""
+    document = json.dumps({"Version": "2012-10-17", "Statement": [ANYTHING]})
+    return str(bench.sim.iam.create_policy(PolicyName="all", PolicyDocument=document)["Policy"]["Arn"])
+
+
+@pytest.mark.parametrize("inline", [True, False], ids=["inlinePolicy", "no inlinePolicy"])
+@pytest.mark.parametrize("managed", [True, False], ids=["policyARNs", "no policyARNs"])
+async def test_a_session_that_the_user_narrows_is_bound_as_well(bench: Bench, inline: bool, managed: bool) -> None:
+    """By a statement that only denies: an allow of ours would add to what the user's policies allow."""
+    policy = {"inlinePolicy": json.dumps({"Version": "2012-10-17", "Statement": [ANYTHING]})} if inline else {}
+    bench.role("infra", **policy, **({"policyARNs": [_managed(bench)]} if managed else {}))
+    _allow_all(bench, "infra")
+    account = await bench.account(ROLE, "infra")
+    ours, theirs = _vpcs(bench)
+    with pytest.raises(errors.Denied, match="narrowed by a session policy"):
+        await _delete(account, theirs)
+    await _delete(account, ours)
+    assert theirs in _existing(bench) and ours not in _existing(bench)
+    assert account.facts.not_bound == ""
+
+
+async def test_what_the_user_denies_stays_denied(bench: Bench) -> None:
     nothing = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}]})
     bench.role("infra", inlinePolicy=nothing)
     _allow_all(bench, "infra")
@@ -409,6 +433,53 @@ async def test_a_session_that_the_user_narrows_is_not_given_a_second_policy(benc
     with pytest.raises(errors.Denied):
         await _delete(account, ours)
     assert ours in _existing(bench)
+
+
+async def test_a_policy_without_room_for_ours_is_sent_as_it_is_and_that_is_told(bench: Bench) -> None:
+    """The user's own still holds; that the cloud does not check the owner is said in ``plan`` and a condition."""
+    both = [ANYTHING, {"Sid": "x" * 1700, "Effect": "Deny", "Action": "ec2:DeleteSubnet", "Resource": "*"}]
+    bench.role("infra", inlinePolicy=json.dumps({"Version": "2012-10-17", "Statement": both}))
+    _allow_all(bench, "infra")
+    account = await bench.account(ROLE, "infra")
+    assert "characters longer than the 2048 that STS takes" in account.facts.not_bound
+    _, theirs = _vpcs(bench)
+    await _delete(account, theirs)
+    assert theirs not in _existing(bench), "as without a second lock"
+    assert account._narrowed == {}
+
+
+@pytest.mark.parametrize("inline", [True, False], ids=["inlinePolicy", "no policy of the user's"])
+async def test_where_sts_cannot_pack_ours_the_user_s_own_session_deletes_and_that_is_told(
+    bench: Bench, inline: bool
+) -> None:
+    """Session tags take of the same space, so it is known only once STS has been asked
+    (https://github.com/aws/containers-roadmap/issues/2413)."""
+    settings = bench.sim.cloud.settings
+    tight = replace(settings.assumptions, packed_policy_characters=200)
+    bench.sim.cloud.settings = replace(settings, assumptions=tight)
+    policy = {"inlinePolicy": json.dumps({"Version": "2012-10-17", "Statement": [ANYTHING]})} if inline else {}
+    bench.role("infra", **policy)
+    _allow_all(bench, "infra")
+    account = await bench.account(ROLE, "infra")
+    ours, theirs = _vpcs(bench)
+    await _delete(account, ours)
+    assert ours not in _existing(bench)
+    assert "STS refuses its session policies" in account.facts.not_bound
+    asked = len(bench.sim.cloud.calls)
+    await _delete(account, theirs)
+    assert [call.operation for call in bench.sim.cloud.calls[asked:]] == ["ec2.DeleteVpc"], "STS is not asked again"
+
+
+async def test_another_refusal_of_the_bound_session_is_no_reason_to_delete_without_it(bench: Bench) -> None:
+    """Here STS refuses the user's part of the policy."""
+    never = {**ANYTHING, "Condition": {"DateLessThan": {"aws:CurrentTime": "2020-01-01T00:00:00Z"}}}
+    bench.role("infra", inlinePolicy=json.dumps({"Version": "2012-10-17", "Statement": never}))
+    _allow_all(bench, "infra")
+    account = await bench.account(ROLE, "infra")
+    ours, _ = _vpcs(bench)
+    with pytest.raises(errors.Invalid, match="MalformedPolicyDocument"):
+        await _delete(account, ours)
+    assert account.facts.not_bound == ""
 
 
 async def test_nothing_of_a_narrowed_session_is_kept_of_an_object_that_is_gone(bench: Bench) -> None:

@@ -30,6 +30,8 @@ NETWORK = GivenNetwork({SUBNET["id"]: GivenSubnet(SUBNET["id"], ZONES[0], "10.0.
 class Cloud:
     """Answers, and writes down what it was asked (discover.FactsReader)."""
 
+    not_bound = ""
+
     def __init__(self, namesakes: tuple[Namesake, ...] = (), *, fails: dict[str, CloudError] | None = None) -> None:
         self.asked: list[str] = []
         self._namesakes = namesakes
@@ -94,6 +96,17 @@ async def test_only_what_is_open_is_asked(spec: Spec, record: Journal, asked: li
     cloud = Cloud()
     assert isinstance(await decide(spec, cloud, record), AWSWanted)
     assert cloud.asked == asked
+
+
+async def test_that_aws_does_not_bind_deletes_is_a_note() -> None:
+    """``plan`` and the condition FieldsServed show notes."""
+    cloud = Cloud()
+    cloud.not_bound = "its policy is long"
+    named = {"identityRef": {"kind": "AWSClusterRoleIdentity", "name": "infra"}}
+    found = await decide({"region": REGION, **named}, cloud)
+    assert isinstance(found, AWSWanted)
+    (note,) = found.notes
+    assert str(note).endswith("its policy is long")
 
 
 async def test_a_delete_asks_neither_for_an_image_nor_for_clusters_of_the_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -489,6 +490,12 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
         {"imageLookupOrg": "1", **network(subnets=[subnet(tags={"a": "b"}), subnet(1, isPublic=False)])}, facts(),
         ["spec.network.subnets[0].tags: not acted on; spec.additionalTags are for all resources",
          "spec.imageLookupOrg: not acted on; it concerns machines"],
+    ),
+    "deletes that AWS does not bind": (
+        {"identityRef": {"kind": "AWSClusterRoleIdentity", "name": "infra"}},
+        replace(facts(), not_bound="its policy is long"),
+        ["spec.identityRef: AWS does not check that what AWSClusterRoleIdentity infra deletes is this object's, only "
+         "Freehold does: its policy is long"],
     ),
     "range of a given VPC": (
         network(vpc={**VPC, "cidrBlock": "10.0.0.0/16"}, subnets=[SUBNET]), facts(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,7 @@ from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted
 from freehold.reconcilers.aws_cluster.facts import Facts, Namesake
 from freehold.reconcilers.aws_cluster.status import build_status
+from freehold.reconcilers.findings import SpecWarning
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -228,6 +230,16 @@ def test_what_a_look_did_not_see_is_as_it_was_before() -> None:
     assert later.status["networkStatus"] == first.status["networkStatus"]
     assert later.status["bastion"] == first.status["bastion"]
     assert first.status["bastion"]["publicIp"] == "198.51.100.9"
+
+
+def test_what_is_found_out_by_deleting_is_told_while_deleting() -> None:
+    """That STS gives no session which is bound to the owner is known only then."""
+    assert isinstance(WHOLE.plan, AWSWanted)
+    first = build_status(obj(), WHOLE, NOW)
+    note = SpecWarning("spec.identityRef", "AWS does not check", served=True)
+    going = PassReport(replace(WHOLE.plan, notes=(note,)), WHOLE.journal, {}, deleting=True)
+    told = condition(build_status(obj(first.status, dict(first.spec or {})), going, LATER), "FieldsServed")
+    assert (told["status"], told["message"]) == ("True", "spec.identityRef: AWS does not check")
 
 
 def test_a_taken_name_is_the_reason_of_ready_and_nothing_is_forgotten() -> None:

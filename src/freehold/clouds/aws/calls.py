@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from freehold.clouds.aws import errors
+from freehold.clouds.aws import delete_binding, errors
+from freehold.clouds.aws.delete_binding import TOO_LARGE
 from freehold.clouds.aws.permissions import BOUND_DELETES
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.errors import CloudError, NotFound
+from freehold.lifecycle.errors import CloudError, Invalid, NotFound
 from freehold.lifecycle.port import Call, Effect, Port
 from freehold.lifecycle.secret_values import SecretValue, values_in
 
@@ -56,7 +57,10 @@ class ApiClient:
     """
 
     def __init__(self, session: AwsSession, port: Port, deletes: AwsSession | None = None) -> None:
-        """``deletes`` signs the deletes that a session policy can bind to one owner; None: ``session`` signs all."""
+        """``deletes`` signs the deletes that AWS can bind to one owner (AwsSession.for_deletes).
+
+        None: ``session`` signs all, and so it does where STS turns out not to give a bound session.
+        """
         self.session = session
         self._port = port
         self._deletes = deletes
@@ -67,8 +71,19 @@ class ApiClient:
 
     async def write(self, service: str, operation: str, subject: str, **params: Any) -> Json:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
-        session = (self._deletes if (service, operation) in BOUND_DELETES else None) or self.session
-        return dict(await self._send(self._call(session, service, operation, Effect.WRITE, subject, params), session))
+        session = self._signing(service, operation)
+        call = self._call(session, service, operation, Effect.WRITE, subject, params)
+        try:
+            return dict(await self._send(call, session))
+        except Invalid as refused:
+            if session is self.session or refused.code != TOO_LARGE:
+                raise
+        self.session.not_bound = delete_binding.refused()  # nothing was sent: there was no session to sign it
+        return await self.write(service, operation, subject, **params)
+
+    def _signing(self, service: str, operation: str) -> AwsSession:
+        bound = (service, operation) in BOUND_DELETES and self.session.not_bound is None
+        return (self._deletes if bound else None) or self.session
 
     async def listed(self, service: str, operation: str, items: str, subject: str, **params: Any) -> list[Json]:
         """All pages of a list, one call each; ``items`` names the collection. Raises ListNotFound, never NotFound."""

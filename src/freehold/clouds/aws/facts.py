@@ -51,6 +51,12 @@ class AwsFacts:
         self._clock = clock
         self._kept: dict[Hashable, tuple[float, object]] = {}
 
+    @property
+    def not_bound(self) -> str:
+        """Why AWS does not check whose a resource is before a delete by a role; else empty."""
+        found = self._client.session.not_bound
+        return found.why if found else ""
+
     async def zones(self) -> tuple[str, ...]:
         """The availability zones that can be used."""
         return await self._once("zones", _SLOW, lambda: zones.zones(self._client))

@@ -1,17 +1,15 @@
 """Which permissions we need, generated from the operations in use (docs/reference/aws.md#permissions).
 
-Three policies, so that three roles can have them, and one that binds deletes to one owner's tag.
+Three policies, so that three roles can have them, and the deletes that AWS can bind to one owner's tag.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from freehold.clouds.aws.kind_facts import KINDS, OTHER_OPERATIONS, TAG_OPERATIONS
-from freehold.lifecycle.keyed_codec import UUID
 
 _PREFIXES: Mapping[str, str] = {
     "elb": "elasticloadbalancing",
@@ -46,17 +44,13 @@ _BALANCING_ROLE: Mapping[str, Any] = {
 }
 """The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422)."""
 
-
-MOST_SESSION_POLICY = 2048
-"""Characters of a session policy (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html)."""
 NOT_BOUND = frozenset({"s3"})
 """Services whose deletes no tag condition fits: a bucket has one only where its owner enabled it."""
-BOUND_DELETES = frozenset(
-    (kind.service, re.sub(r"(?<!^)(?=[A-Z])", "_", kind.delete).lower())
-    for kind in KINDS
-    if kind.service not in NOT_BOUND
-)
-"""Those that :func:`bound_deletes` allows, as botocore's clients name them: ``ec2``, ``delete_vpc``."""
+_BOUND = tuple(kind for kind in KINDS if kind.service not in NOT_BOUND)
+BOUND_ACTIONS = tuple(sorted({iam_action(kind.service, kind.delete) for kind in _BOUND}))
+"""Deletes whose conditions know the tags of the resource, each looked up (docs/reference/aws.md#permissions)."""
+BOUND_DELETES = frozenset((kind.service, re.sub(r"(?<!^)(?=[A-Z])", "_", kind.delete).lower()) for kind in _BOUND)
+"""The same as botocore's clients name them: ``ec2``, ``delete_vpc``."""
 
 
 def reader() -> dict[str, Any]:
@@ -82,14 +76,7 @@ def creator() -> dict[str, Any]:
 
 def deleter() -> dict[str, Any]:
     """Deletes of resources, of any owner."""
-    return _policy(_allow(iam_action(kind.service, kind.delete) for kind in KINDS))
-
-
-def bound_deletes(uuid: str) -> str:
-    """A session policy: the deletes of :data:`BOUND_DELETES`, of what has this owner's uuid (AwsSession.narrowed)."""
-    condition = {"StringEquals": {f"aws:ResourceTag/{UUID}": uuid}}
-    deletes = {iam_action(kind.service, kind.delete) for kind in KINDS if kind.service not in NOT_BOUND}
-    return json.dumps(_policy({**_allow(deletes), "Condition": condition}), separators=(",", ":"))
+    return _policy(_allow({iam_action(kind.service, kind.delete) for kind in KINDS}))
 
 
 def _changes_tags(operation: str) -> bool:

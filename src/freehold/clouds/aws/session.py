@@ -10,6 +10,7 @@ from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
+from uuid import UUID
 
 from freehold.clouds.aws.credentials import (
     Credentials,
@@ -18,6 +19,7 @@ from freehold.clouds.aws.credentials import (
     RoleCredentials,
     StaticCredentials,
 )
+from freehold.clouds.aws.delete_binding import NotBound, bind
 from freehold.clouds.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.clouds.aws.seldom import Seldom
 
@@ -67,6 +69,8 @@ class AwsSession:
         """``Account`` and ``Arn`` of the identity; empty before it was asked for."""
         self.seldom = Seldom(wall)
         """What the clients of this session know of resources without asking."""
+        self.not_bound = _why_not_bound(identity)
+        """Why AWS does not check whose a resource is before a delete; None where it does, or where it cannot."""
         self._endpoint = endpoint
         self._mount = mount
         self._wall = wall
@@ -77,17 +81,20 @@ class AwsSession:
             self._source = AwsSession(identity.source, region, partition, endpoint=endpoint, mount=mount, wall=wall)
         self._credentials = self._credentials_of(identity, wall)
 
-    def narrowed(self, policy: str) -> AwsSession | None:
-        """The same role under a session policy. None where no role is assumed, or the user narrows its session:
+    def for_deletes(self, uuid: str) -> AwsSession | None:
+        """The same role in a session in which AWS refuses deletes of what does not have this owner's uuid.
 
-        STS adds the session policies up, so that ours would allow what the user's does not
-        (https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies.html#policies_session).
+        None where no role is assumed, and where :attr:`not_bound` says why there is none.
         """
         identity = self.identity
-        if not isinstance(identity, AssumedRole) or identity.policy or identity.policy_arns:
+        if not isinstance(identity, AssumedRole) or self.not_bound:
+            return None
+        bound = bind(uuid, identity.policy, identity.policy_arns)
+        if isinstance(bound, NotBound):
+            self.not_bound = bound
             return None
         return AwsSession(
-            replace(identity, policy=policy), self.region, self.partition,
+            replace(identity, policy=bound.policy), self.region, self.partition,
             endpoint=self._endpoint, mount=self._mount, wall=self._wall,
         )  # fmt: skip
 
@@ -173,6 +180,14 @@ class AwsSession:
             proxies={} if _is_local(self._endpoint) else None,
             s3={"addressing_style": "path"} if self._endpoint else None,
         )
+
+
+def _why_not_bound(identity: Identity) -> NotBound | None:
+    """Known before any owner is: the uuids of all are of one length."""
+    if not isinstance(identity, AssumedRole):
+        return None
+    found = bind(str(UUID(int=0)), identity.policy, identity.policy_arns)
+    return found if isinstance(found, NotBound) else None
 
 
 class _Signing:

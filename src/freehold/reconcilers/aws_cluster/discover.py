@@ -22,6 +22,11 @@ T = TypeVar("T")
 class FactsReader(Protocol):
     """Where the answers come from. A CloudError means that the cloud could not be asked."""
 
+    @property
+    def not_bound(self) -> str:
+        """Why AWS does not check whose a resource is before the object's role deletes it; empty where it does."""
+        ...
+
     async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
         """The availability zones of the region."""
         ...
@@ -60,6 +65,7 @@ async def discover(
         zones=None if deleting and isinstance(zones, NoAnswer) else zones,
         api_port=port,
         recorded=recorded,
+        not_bound=reader.not_bound,
         network=await _answer(reader.network(given)) if given else None,
         image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
     )

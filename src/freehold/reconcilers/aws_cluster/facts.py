@@ -72,7 +72,8 @@ class Facts:
     NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
     ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
     bastion. ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
-    resources of the object itself.
+    resources of the object itself. ``not_bound``: why AWS does not check whose a resource is before the object's role
+    deletes it; empty where it does, and without a role.
     """
 
     zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer | None = NOT_ASKED
@@ -82,3 +83,4 @@ class Facts:
     image: Answer[str] | NoSuch | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
     known_before: bool = False
+    not_bound: str = ""

@@ -33,6 +33,7 @@ def warnings_of(
     parts = (
         ignored_fields(AWS_CLUSTER.fields, raw),
         _name(raw, facts),
+        _identity(spec, facts),
         _vpc(spec.network or NetworkSpec(), facts),
         _groups(spec),
         _balancers(spec, facts),
@@ -52,6 +53,13 @@ def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
             f"not acted on; it says that the cluster is {said!r}, and its resources have the name {held!r}, which they "
             f"keep. For {said!r} make another AWSCluster, or take the change back",
         )
+
+
+def _identity(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
+    if facts.not_bound and spec.identity_ref:
+        who = f"{spec.identity_ref.kind} {spec.identity_ref.name}"
+        message = f"AWS does not check that what {who} deletes is this object's, only Freehold does: {facts.not_bound}"
+        yield SpecWarning("spec.identityRef", message, served=True)
 
 
 def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
