@@ -33,10 +33,11 @@ def authorize(call: Call) -> None:
     who = call.principal
     if (who.policies is None and who.session_policies is None) or (call.service, call.operation) in _FREE:
         return
-    balancing = {"iam:awsservicename": ["elasticloadbalancing.amazonaws.com"]}
-    if (implied := _implied(call)) and not _allowed(call, implied, "*", _context(call, None) | balancing):
-        code, status = CODES[call.service].denied
-        raise Refused(code, f"User: {who.arn} is not authorized to perform: {implied}", status)
+    for implied in _implied(call):
+        context = _context(call, None) | {"iam:awsservicename": ["elasticloadbalancing.amazonaws.com"]}
+        if not _allowed(call, implied, "*", context):
+            code, status = CODES[call.service].denied
+            raise Refused(code, f"User: {who.arn} is not authorized to perform: {implied}", status)
     action = _action(call)
     records: list[Record | None] = [*_named(call)]
     for record in records or [None]:
@@ -47,14 +48,32 @@ def authorize(call: Call) -> None:
             raise Refused(code, f"User: {text} because no policy allows the action", status)
 
 
-def _implied(call: Call) -> str:
-    """Return the permission that a call needs beside its own, or an empty text."""
-    if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer":
-        return "" if _has_balancers(call) else "iam:CreateServiceLinkedRole"  # the service makes its role once
-    if call.service == "s3" and call.operation == "CreateBucket":
-        return "s3:TagResource" if call.params.get("CreateBucketConfiguration", {}).get("Tags") else ""
-    buckets = [arn for arn in call.params.get("ResourceARNList", []) if arn.split(":")[2:3] == ["s3"]]
-    return {"TagResources": "s3:PutBucketTagging"}.get(call.operation, "") if buckets else ""
+_TAGS = {"ec2": ("CreateTags", "DeleteTags"), "elasticloadbalancing": ("AddTags", "RemoveTags"),
+         "s3": ("PutBucketTagging", "PutBucketTagging"), "iam": ("TagRole", "UntagRole"),
+         "eks": ("TagResource", "UntagResource"), "secretsmanager": ("TagResource", "UntagResource")}  # fmt: skip
+"""The services' own permissions to tag and to untag, by the service in an ARN. The tagging API asks for them too
+(https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_TagResources.html)."""
+
+
+def _implied(call: Call) -> list[str]:
+    """Return the permissions that a call needs beside its own.
+
+    Of a create with tags: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/supported-iam-actions-tagging.html and
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/tagging-resources-during-creation.html
+    """
+    if call.operation in {"TagResources", "UntagResources"}:
+        services = sorted({arn.split(":")[2] for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
+        return [f"{name}:{_TAGS[name][call.operation != 'TagResources']}" for name in services if name in _TAGS]
+    found = []
+    if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer" and not _has_balancers(call):
+        found.append("iam:CreateServiceLinkedRole")  # the service makes its role once
+    if call.service in {"elb", "elbv2"} and call.operation.startswith("Create") and call.params.get("Tags"):
+        found.append("elasticloadbalancing:AddTags")
+    if call.service == "ec2" and call.params.get("TagSpecifications"):
+        found.append("ec2:CreateTags")
+    if call.operation == "CreateBucket" and call.params.get("CreateBucketConfiguration", {}).get("Tags"):
+        found.append("s3:TagResource")
+    return found
 
 
 def _has_balancers(call: Call) -> bool:

@@ -31,6 +31,12 @@ REQUESTS = (
     ),
     _permissions(
         "creator",
+        "for name in kind.sent_writes if",
+        "for name in kind.write_operations if",
+        "a creator with our policy may do what nothing of ours does",
+    ),
+    _permissions(
+        "creator",
         ", dict(_BALANCING_ROLE)",
         "",
         "in a new account a creator with our policy cannot make a load balancer",

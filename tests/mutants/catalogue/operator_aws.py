@@ -13,6 +13,10 @@ _text = partial(Mutant, "lifecycle/tag_text.py")
 _app = partial(Mutant, "operator/app.py")
 
 _calls = partial(Mutant, "clouds/aws/calls.py")
+_binding = partial(Mutant, "clouds/aws/delete_binding.py")
+_permissions = partial(Mutant, "clouds/aws/permissions.py")
+_warnings = partial(Mutant, "reconcilers/aws_cluster/warnings.py")
+_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
 
 MUTANTS = (
     _calls(
@@ -89,14 +93,74 @@ MUTANTS = (
     ),
     _aws(
         "AwsAccount._behind",
-        "self._session.narrowed(permissions.bound_deletes(uuid)) if uuid else None",
+        "self._session.for_deletes(uuid) if uuid else None",
         "None",
         "the cloud does not check whose a resource is before it is deleted",
     ),
     _session(
-        "AwsSession.narrowed",
-        " or identity.policy or identity.policy_arns",
-        "",
+        "AwsSession.for_deletes",
+        "bind(uuid, identity.policy, identity.policy_arns)",
+        "bind(uuid)",
         "deletes are allowed that the user's session policy does not allow",
+    ),
+    _session(
+        "_why_not_bound",
+        "found if isinstance(found, NotBound) else None",
+        "None",
+        "before the first delete nobody is told that the cloud does not check the owner",
+    ),
+    _binding(
+        "bind",
+        "if not policy and not policy_arns:",
+        "if not policy:",
+        "beside managed session policies ours allows deletes that they do not allow",
+    ),
+    _binding(
+        "bind",
+        '_statement("Deny", "StringNotEquals", uuid)',
+        '_statement("Allow", "StringEquals", uuid)',
+        "deletes are allowed that the user's session policy does not allow, and others' are not denied",
+    ),
+    _binding(
+        "bind",
+        " + sum(map(len, policy_arns))",
+        "",
+        "STS refuses the session, and nothing of the object is deleted",
+    ),
+    _binding(
+        "_each_once",
+        "if len(found) != len(pairs):",
+        "if False:",
+        "of a policy that says something twice we send the half that the user may not mean",
+    ),
+    _permissions(
+        "NOT_BOUND",
+        'frozenset({"s3"})',
+        "frozenset()",
+        "the delete of a bucket is denied for ever: S3 knows no tag in the condition",
+    ),
+    _calls(
+        "ApiClient.write",
+        " or refused.code != TOO_LARGE",
+        "",
+        "any refusal of the bound session lets deletes go out that the cloud does not check",
+    ),
+    _calls(
+        "ApiClient.write",
+        "self.session.not_bound = delete_binding.refused()",
+        "self._deletes = None",
+        "nobody is told that the cloud does not check the owner",
+    ),
+    _warnings(
+        "_identity",
+        "if facts.not_bound and spec.identity_ref:",
+        "if False:",
+        "nobody is told that the cloud does not check the owner",
+    ),
+    _cluster_status(
+        "_observe",
+        "[fields_served(report.plan.notes)] if isinstance(report.plan, ClusterWanted) else []",
+        "[]",
+        "what is found out by deleting is not told",
     ),
 )

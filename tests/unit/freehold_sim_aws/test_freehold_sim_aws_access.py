@@ -103,6 +103,25 @@ def test_a_condition_knows_the_tags_of_a_resource_only_where_the_action_does(sim
     _client(sim, "ec2", session).delete_vpc(VpcId=sim.vpc(TagSpecifications=tagged("vpc", owner="me")))
 
 
+def test_tags_need_the_permission_to_tag_beside_that_of_the_call(sim: Any) -> None:
+    """Of a create with tags, and of the tagging API, which acts for the caller."""
+    actions = ["ec2:CreateVpc", "elasticloadbalancing:CreateTargetGroup", "tag:*"]
+    session = _session(sim, {"Version": "2012-10-17", "Statement": [{**OWN_ONLY["Statement"][0], "Action": actions}]})
+    ec2, elbv2 = _client(sim, "ec2", session), _client(sim, "elbv2", session)
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    with refused("UnauthorizedOperation"):
+        ec2.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc", owner="me"))
+    given = {"Name": "a", "Protocol": "TCP", "Port": 1, "VpcId": vpc, "Tags": [{"Key": "owner", "Value": "me"}]}
+    with refused("AccessDenied"):
+        elbv2.create_target_group(**given)
+    arns = [f"arn:aws:ec2:us-east-1:{ACCOUNT}:vpc/{vpc}"]
+    tagging = _client(sim, "resourcegroupstaggingapi", session)
+    with refused("AccessDeniedException"):
+        tagging.tag_resources(ResourceARNList=arns, Tags={"owner": "me"})
+    with refused("AccessDeniedException"):
+        tagging.untag_resources(ResourceARNList=arns, TagKeys=["owner"])
+
+
 def test_the_actions_that_know_tags_are_served() -> None:
     for service, actions in tag_conditions.BY_ACTION.items():
         assert actions <= set(OPERATIONS[service])

@@ -88,6 +88,26 @@ class KindFacts:
         parts = (operation for part in self.parts for operation in part.operations)
         return frozenset({self.create, self.delete, *self.mutable.values(), *parts})
 
+    @property
+    def sent_writes(self) -> frozenset[str]:
+        """Those that a served object can cause."""
+        return self.write_operations - NOT_SENT.keys()
+
+
+NOT_SENT: Mapping[str, str] = {
+    "RegisterInstancesWithLoadBalancer": "machines are not served",
+    "DeregisterInstancesFromLoadBalancer": "machines are not served",
+    "RegisterTargets": "machines are not served",
+    "DeregisterTargets": "machines are not served",
+    "PutObject": "machines are not served, whose bootstrap data are in the bucket",
+    "DeleteObject": "machines are not served, whose bootstrap data are in the bucket",
+    "PutBucketLifecycleConfiguration": "machines are not served, whose bootstrap data are in the bucket",
+    "DeleteBucketLifecycle": "machines are not served, whose bootstrap data are in the bucket",
+    "DeleteBucketPolicy": "a bucket of ours always has a policy",
+    "AuthorizeSecurityGroupEgress": "no field of the spec asks for rules of what goes out",
+    "RevokeSecurityGroupEgress": "no field of the spec asks for rules of what goes out",
+}
+"""Writes that drivers have and no served object causes, and why: no policy allows them."""
 
 KINDS: tuple[KindFacts, ...] = (
     KindFacts(
@@ -184,13 +204,7 @@ KINDS: tuple[KindFacts, ...] = (
         immutable=("VpcId",),
         parts=(
             PartFacts("route", "destination", "CreateRoute", "DeleteRoute", "ReplaceRoute"),
-            PartFacts(
-                "route-table-association",
-                "subnet",
-                "AssociateRouteTable",
-                "DisassociateRouteTable",
-                "ReplaceRouteTableAssociation",
-            ),
+            PartFacts("route-table-association", "subnet", "AssociateRouteTable", "DisassociateRouteTable"),
         ),
     ),
     KindFacts(
@@ -345,7 +359,6 @@ KINDS: tuple[KindFacts, ...] = (
         token_in="ClientToken",  # noqa: S106
         mutable={"SecurityGroups": "ModifyInstanceAttribute"},
         immutable=("ImageId", "InstanceType", "SubnetId", "KeyName", "UserData"),
-        reads=("DescribeImages", "DescribeInstanceAttribute"),
         create_time=20.0,
         delete_time=40.0,
     ),

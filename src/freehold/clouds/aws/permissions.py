@@ -68,7 +68,7 @@ def reader() -> dict[str, Any]:
 
 def creator() -> dict[str, Any]:
     """Creates, changes, parts and tags; no delete of a resource."""
-    kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.write_operations if name != kind.delete)
+    kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.sent_writes if name != kind.delete)
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
     return _policy(_allow({*kinds, *changes, *IMPLIED}), dict(_BALANCING_ROLE))

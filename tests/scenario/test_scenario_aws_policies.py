@@ -1,0 +1,134 @@
+"""The policies of deploy/iam are enough for the life of a cluster, and allow nothing that nobody needs."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.session import get_session
+
+from freehold.clouds.aws.identities import AssumedRole
+from freehold.clouds.aws.kind_facts import NOT_SENT, operations_of
+from freehold.clouds.aws.permissions import iam_action
+from freehold.clouds.aws.session import AwsSession
+from freehold.lifecycle.errors import Denied
+from freehold.lifecycle.port import Call, InlinePort
+from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.mount import mount_client
+from harness.aws_account import KEYS, REGION
+from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
+from harness.simulated_aws import ACCOUNT, TRUST
+
+POLICIES = Path(__file__).parents[2] / "deploy/iam"
+LIVES: dict[str, dict[str, Any]] = {
+    "classic": {},
+    "network load balancer, bastion and bucket": {
+        "controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "additionalListeners": [{"port": 22623}]},
+        "bastion": {"enabled": True},
+        "sshKeyName": "",
+        "s3Bucket": {"name": "boot", "controlPlaneIAMInstanceProfile": "cp", "nodesIAMInstanceProfiles": ["nodes"]},
+    },
+    "IPv6 with an egress-only gateway": {
+        "network": {"vpc": {"ipv6": {}, "secondaryCidrBlocks": [{"ipv4CidrBlock": "10.1.0.0/16"}]}}
+    },
+}
+NOT_IN_A_LIFE: dict[str, str] = {
+    "the spec is changed, or somebody else changes the resource": """
+        ec2:AssociateSubnetCidrBlock ec2:DeleteRoute ec2:DisassociateSubnetCidrBlock ec2:DisassociateVpcCidrBlock
+        ec2:ModifyInstanceAttribute ec2:ModifyVpcEndpoint ec2:ReplaceRoute
+        elasticloadbalancing:ApplySecurityGroupsToLoadBalancer elasticloadbalancing:AttachLoadBalancerToSubnets
+        elasticloadbalancing:CreateLoadBalancerListeners elasticloadbalancing:DeleteLoadBalancerListeners
+        elasticloadbalancing:DetachLoadBalancerFromSubnets elasticloadbalancing:ModifyListener
+        elasticloadbalancing:ModifyTargetGroup elasticloadbalancing:SetSecurityGroups
+        elasticloadbalancing:SetSubnets""",
+    "AWS asks for it beside the permission of a call's own name: creates with tags, TagResources, UntagResources": """
+        ec2:CreateTags elasticloadbalancing:AddTags s3:PutBucketTagging s3:TagResource s3:UntagResource""",
+    "AWS asks for it where the account has no load balancer yet": "iam:CreateServiceLinkedRole",
+    "tags that the spec, or CloudMetadata, asks for no more": """
+        ec2:DeleteTags elasticloadbalancing:RemoveTags tag:UntagResources""",
+    "CloudMetadata tags roles, and where the tagging API is denied secrets and EKS clusters": """
+        eks:ListTagsForResource eks:TagResource eks:UntagResource iam:ListRoleTags iam:TagRole iam:UntagRole
+        secretsmanager:DescribeSecret secretsmanager:TagResource secretsmanager:UntagResource""",
+    "the tagging API is denied, or a bucket may not be read": "s3:ListAllMyBuckets",
+    "read in one of six looks": "ec2:DescribeVpcAttribute",
+    "prune asks who uses it": "elasticloadbalancing:DescribeTargetHealth",
+}
+"""Actions of the policies that no life below sends, by what needs them."""
+
+
+class Watched(InlinePort):
+    """Keeps what was denied, also where that is made good otherwise."""
+
+    def __init__(self) -> None:
+        self.denied: list[str] = []
+
+    async def send(self, call: Call) -> Any:
+        try:
+            return await super().send(call)
+        except Denied as refused:
+            self.denied.append(f"{call.api}.{call.operation}: {refused.message}")
+            raise
+
+
+class Restricted(AwsHarness):
+    """The operator acts as a role that has the three policies of deploy/iam and nothing else."""
+
+    def __init__(self, **spec: Any) -> None:
+        self.watched = Watched()
+        super().__init__(aws_cluster(**spec), gates=STORAGE, port=lambda: self.watched)
+
+    def new_cloud(self) -> SimulatedAWS:
+        cloud = SimulatedAWS(self.clock, wall=self.clock)
+        session = get_session()
+        session.set_credentials(KEYS.access_key, "secret")
+        iam = session.create_client("iam", region_name=REGION)
+        mount_client(iam, cloud)
+        iam.create_role(RoleName="freehold", AssumeRolePolicyDocument=TRUST)
+        for path in sorted(POLICIES.glob("*.json")):
+            made = iam.create_policy(PolicyName=path.stem, PolicyDocument=path.read_text(encoding="utf-8"))
+            iam.attach_role_policy(RoleName="freehold", PolicyArn=made["Policy"]["Arn"])
+        cloud.calls.clear()
+        return cloud
+
+    def new_session(self) -> AwsSession:
+        role = AssumedRole(f"arn:aws:iam::{ACCOUNT}:role/freehold", KEYS)
+        return AwsSession(
+            role, REGION, mount=lambda client: mount_client(client, self.cloud), wall=lambda: self.wall.now()
+        )
+
+
+@cache
+def life(name: str) -> Restricted:
+    """From nothing to Ready, at rest until everything has been read again, and gone."""
+    harness = Restricted(**LIVES[name])
+    harness.up()
+    for seconds in (600, 7200):
+        harness.clock.advance(seconds)
+        harness.settle(1)
+    assert harness.ready()
+    harness.down()
+    return harness
+
+
+def sent(harness: Restricted) -> set[tuple[str, str]]:
+    """Service and operation of each call."""
+    parts = (call.operation.partition(".") for call in harness.calls())
+    return {(service, operation) for service, _, operation in parts}
+
+
+@pytest.mark.parametrize("name", LIVES)
+def test_nothing_is_denied_and_every_operation_is_in_the_table(name: str) -> None:
+    harness = life(name)
+    assert harness.watched.denied == []
+    assert {each for each in sent(harness) if each[1] not in operations_of(each[0])} == set()
+    assert {operation for _, operation in sent(harness)}.isdisjoint(NOT_SENT)
+
+
+def test_every_action_of_the_policies_is_sent_or_something_else_needs_it() -> None:
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in POLICIES.glob("*.json")]
+    granted = {action for each in documents for statement in each["Statement"] for action in statement["Action"]}
+    used = {iam_action(*each) for name in LIVES for each in sent(life(name))}
+    assert granted - used == set(" ".join(NOT_IN_A_LIFE.values()).split())
