@@ -1,0 +1,75 @@
+"""Safety lines of the commands on clusters: no success that nobody has seen, nothing stored that was not agreed to."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_following = partial(Mutant, "cli/following.py")
+_view = partial(Mutant, "cli/view.py")
+_looks = partial(Mutant, "operator/looks.py")
+_reconciler = partial(Mutant, "operator/reconciler.py")
+_app = partial(Mutant, "operator/app.py")
+_engine = partial(Mutant, "lifecycle/engine.py")
+
+MUTANTS = (
+    _following(
+        "UntilReady.__call__",
+        " and all(map(picture.is_looked_at, picture.wanted))",
+        "",
+        "up of a paused cluster says Ready, and nobody has looked at the cloud",
+    ),
+    _following(
+        "ViewSnapshot.views",
+        "news=self.is_news(each)",
+        "news=True",
+        "up of an unchanged manifest ends with what an earlier process said of the cloud",
+    ),
+    _following(
+        "ViewSnapshot.is_news",
+        " and _is_at_least(obj, look.version)",
+        "",
+        "the Ready from before the pass counts until the watch shows what the pass found",
+    ),
+    _following(
+        "_LookReader.__init__",
+        "session.running is None",
+        "False",
+        "beside a running server up ends with what that has seen minutes ago",
+    ),
+    _view(
+        "view",
+        "blocked = () if outdated else",
+        "blocked = () if outdated and deleting else",
+        "up asks for somebody to act on what the manifest has mended",
+    ),
+    _looks(
+        "Looks.note",
+        "if key in self._asked:",
+        "if False:",
+        "a pass that had begun before the question counts as its answer",
+    ),
+    _reconciler(
+        "Reconciler.reconcile",
+        "known.state.invalidate()",
+        "pass",
+        "who asks for a look gets what the process remembers",
+    ),
+    _reconciler(
+        "Reconciler._ensure",
+        "Seen.LOOKED if done.looked else Seen.TOLD",
+        "Seen.LOOKED",
+        "a pass that trusts its memory counts as a look",
+    ),
+    _app(
+        "Operator.look_anew",
+        "controller.queue.add(key)",
+        "pass",
+        "who asks for a look waits for the next round",
+    ),
+    _engine(
+        "_plan_deep_look",
+        "state, ctx.looked = ctx.state, ctx.deep",
+        "state, ctx.looked = ctx.state, True",
+        "a pass that trusts its memory counts as a look",
+    ),
+)
