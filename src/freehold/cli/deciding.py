@@ -88,9 +88,7 @@ def with_decisions(raw: Json, made: Sequence[Decision], ring: KeyRing) -> Json:
     }
 
 
-async def decide(
-    session: Session, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing
-) -> None:
+async def decide(session: Session, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
     """Store what was decided on the grounds of ``raw``, and tell the answers. Raises CliError."""
     from freehold.lifecycle import decisions
 
@@ -115,9 +113,7 @@ async def decide(
     raise CliError(f"the operator has not answered yet; the decision is stored: {more} shows more")
 
 
-async def _store(
-    client: ObjectClient, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing
-) -> None:
+async def _store(client: ObjectClient, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
     """By compare-and-set, on the newest version that still shows what was decided on: the operator writes, too."""
     key, newest = key_of(raw), raw
     for _ in range(_ATTEMPTS):

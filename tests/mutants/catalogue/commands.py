@@ -5,6 +5,8 @@ from functools import partial
 from mutants.rows import Mutant
 
 _following = partial(Mutant, "cli/following.py")
+_deciding = partial(Mutant, "cli/deciding.py")
+_others = partial(Mutant, "operator/other_objects.py")
 _view = partial(Mutant, "cli/view.py")
 _looks = partial(Mutant, "operator/looks.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
@@ -41,6 +43,30 @@ MUTANTS = (
         "blocked = () if outdated else",
         "blocked = () if outdated and deleting else",
         "up asks for somebody to act on what the manifest has mended",
+    ),
+    _deciding(
+        "_store",
+        "if why := _changed(raw, newest, made):",
+        'if why := "":',
+        "a delete is stored that another plan than the one of now was agreed to for",
+    ),
+    _deciding(
+        "_changed",
+        "_wanted(before) != _wanted(now)",
+        "False",
+        "what the spec wants again is still deleted",
+    ),
+    _deciding(
+        "_changed",
+        "_grounds(then.get(decision.about)) != _grounds(today.get(decision.about))",
+        "False",
+        "what was agreed to of one resource is stored for the next one of that node",
+    ),
+    _others(
+        "_texts",
+        "if name not in TAG_FIELDS:",
+        "if name in TAG_FIELDS:",
+        "what an object names by id, name or ARN is deleted with the surplus of another one",
     ),
     _looks(
         "Looks.note",

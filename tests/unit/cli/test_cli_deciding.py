@@ -120,8 +120,8 @@ TWO, OTHER = NodeKey("load-balancer", "two"), NodeKey("vpc", "main")
 A = Key("default", "a")
 
 
-def _journal(**entries: Entry) -> str:
-    known = {TWO: Entry(Phase.OWNED, id="lb-2", attempt=1), **{OTHER: each for each in entries.values()}}
+def _journal(vpc: Entry | None = None) -> str:
+    known = {TWO: Entry(Phase.OWNED, id="lb-2", attempt=1)} | ({OTHER: vpc} if vpc else {})
     return journals.dumps(Journal(Owner("uuid", "IBMPowerVSCluster", "default", "a"), known))
 
 
@@ -163,8 +163,8 @@ def _with_journal(text: str) -> Json:
 async def test_a_decision_is_stored_although_the_operator_has_work_left() -> None:
     """The command starts the operator, which begins at once; what was agreed to is still the plan."""
     busy = AtWork(
-        _with_journal(_journal(vpc=Entry(Phase.INTENDED, attempt=1))),
-        _with_journal(_journal(vpc=Entry(Phase.RECORDED, id="vpc-1", attempt=1))),
+        _with_journal(_journal(Entry(Phase.INTENDED, attempt=1))),
+        _with_journal(_journal(Entry(Phase.RECORDED, id="vpc-1", attempt=1))),
         {"spec": {"controlPlaneEndpoint": {"host": "api.example.com"}}},
     )
     await _decided(busy)
