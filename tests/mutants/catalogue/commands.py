@@ -11,6 +11,7 @@ _view = partial(Mutant, "cli/view.py")
 _looks = partial(Mutant, "operator/looks.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
 _app = partial(Mutant, "operator/app.py")
+_dry_run = partial(Mutant, "lifecycle/dry_run.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 
 MUTANTS = (
@@ -91,6 +92,12 @@ MUTANTS = (
         "controller.queue.add(key)",
         "pass",
         "who asks for a look waits for the next round",
+    ),
+    _dry_run(
+        "DryRunDriver._calls_after_create",
+        "return kind.calls_a_change(later) if later else 0",
+        "return 0",
+        "a plan promises fewer writes than there are: those after a create are missing",
     ),
     _engine(
         "_plan_deep_look",
