@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +71,11 @@ def planned(harness: AwsHarness, *, deleting: bool = False) -> Plan:
 def changes(plan: Plan) -> list[PlanRow]:
     """The rows that are no "keep"."""
     return [row for row in plan.rows if row.action.value != "keep"]
+
+
+def writes(harness: AwsHarness) -> Counter[str]:
+    """How many writes each API has got from the operator so far, refused ones too."""
+    return Counter(call.operation.partition(".")[0] for call in harness.calls(mutating=True))
 
 
 def sent(harness: AwsHarness) -> int:

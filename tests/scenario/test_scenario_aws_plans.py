@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from freehold.operator.plan import Action
+from pathlib import Path
+
+import yaml
+
+from freehold.operator.plan import Action, Plan
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
-from harness.aws_network import GivenVpc, changes, own, planned
+from harness.aws_network import GivenVpc, changes, own, planned, writes
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_plan_shows_that_a_stranger_has_the_name_of_the_load_balancer() -> None:
@@ -75,10 +81,28 @@ def test_a_nat_gateway_that_failed_says_that_it_goes_by_itself() -> None:
 def test_a_plan_of_a_vpc_with_ipv6_shows_that_its_range_is_not_known_yet() -> None:
     """Subnets and rules are made of the range that Amazon gives to the VPC."""
     network = {"vpc": {"ipv6": {}}}
-    harness = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer={"loadBalancerType": "nlb"}))
-    rows = changes(planned(harness))
+    balancer = {"loadBalancerType": "nlb", "crossZoneLoadBalancing": True}
+    harness = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer=balancer))
+    plan = planned(harness)
+    rows = changes(plan)
     assert len([row for row in rows if row.kind == "subnet" and row.action is Action.CREATE]) == 6
     rules = {row.attribute for row in rows if row.kind == "security-group"}
     assert "ingress-rule tcp 6443 (known after create)" in rules
     harness.up()
     assert not [row for row in changes(planned(harness)) if row.action.changes]
+    _is_bound(plan, harness)
+
+
+def test_a_plan_of_the_example_bounds_the_writes_of_its_creation() -> None:
+    """With what the creates of a classic load balancer and of subnets cannot carry."""
+    harness = AwsHarness(yaml.safe_load((ROOT / "examples" / "aws-cluster.yaml").read_text()))
+    plan = planned(harness)
+    harness.up()
+    _is_bound(plan, harness)
+
+
+def _is_bound(plan: Plan, harness: AwsHarness) -> None:
+    """Of services just so; tags are counted by resource, and a call takes twenty."""
+    sent, bound = writes(harness), dict(plan.writes)
+    assert sent.pop("resourcegroupstaggingapi") <= bound.pop("resourcegroupstaggingapi")
+    assert sent == bound, sorted(call.operation for call in harness.calls(mutating=True))

@@ -1,10 +1,18 @@
-"""`freehold up` and its simulator are killed at a bad moment: a second run converges, and nothing is made twice."""
+"""`freehold up` and its simulator are killed at a bad moment: a second run converges, and nothing is made twice.
 
+A third run, of the unchanged manifest, looks at the cloud again.
+"""
+
+import asyncio
 import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+
+from freehold.cli.demo.world import IBMWorld
+from freehold.cli.simulator import simulated_cloud
+from freehold.cli.state_directory import StateDirectory
 
 MINIMAL = Path(__file__).parents[2] / "examples" / "powervs-minimal.yaml"
 
@@ -29,8 +37,34 @@ def test_kill_9_of_up_during_a_create_loses_nothing(tmp_path: Path) -> None:
         told, _ = again.communicate(timeout=300)
     assert again.returncode == 0, told
     assert "IBMPowerVSCluster default/minimal is Ready: 10 resources" in told
-    world = json.loads((tmp_path / "simulated-cloud.json").read_text())["clouds"]["ibm"]["data"]
-    ours = [record for kind in world["resources"].values() for record in kind.values() if record["by"] == "api"]
-    made = Counter(record["kind"] for record in ours)
+    made = _made(tmp_path)
     expected = {"instance": 1, "dhcp": 1, "vpc": 1, "subnet": 3, "load-balancer": 1, "gateway": 1, "connection": 2}
     assert {kind: made[kind] for kind in expected} == expected
+    asyncio.run(_delete_load_balancer(tmp_path))
+    assert _made(tmp_path)["load-balancer"] == 0
+    _an_unchanged_manifest_is_no_success_unseen(tmp_path)
+
+
+def _made(state: Path) -> Counter[str]:
+    """What our calls created in the simulated world and is there, by kind."""
+    world = json.loads((state / "simulated-cloud.json").read_text())["clouds"]["ibm"]["data"]
+    ours = [record for kind in world["resources"].values() for record in kind.values() if record["by"] == "api"]
+    return Counter(record["kind"] for record in ours)
+
+
+async def _delete_load_balancer(state: Path) -> None:
+    async with simulated_cloud(StateDirectory.open(state), 120.0) as url:
+        world = IBMWorld(url)
+        (found,) = [each for each in await world.resources() if each.kind == "load-balancer"]
+        await world.delete(found.id)
+
+
+def _an_unchanged_manifest_is_no_success_unseen(state: Path) -> None:
+    """The status still says Ready; the one who has lost the load balancer of the API server must hear of it."""
+    with _up(state) as again:
+        told, _ = again.communicate(timeout=300)
+    assert "default/minimal: unchanged" in told
+    assert "is Ready: " not in told
+    assert "the address of an earlier one that has gone" in told
+    assert again.returncode == 1
+    assert _made(state)["load-balancer"] == 1, "it is there again, under another address"

@@ -17,17 +17,20 @@ from freehold.cli.errors import CliError
 from freehold.cli.lookup import key_ring
 from freehold.cli.session import Session
 from freehold.cli.terminal import tell
-from freehold.kube.errors import NotFound
-from freehold.kube.resources import Json, Key, Resource
+from freehold.kube.errors import Conflict, NotFound
+from freehold.kube.object_client import ObjectClient
+from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
     from freehold.lifecycle.decisions import Decision
-    from freehold.lifecycle.journal import Journal
+    from freehold.lifecycle.journal import Entry, Journal
     from freehold.lifecycle.keys import KeyRing
 
 PATIENCE_SECONDS = 300.0
 """Real seconds until a command stops to wait for the operator's answers; they are not lost."""
 _GLANCE_SECONDS = 0.2
+_ATTEMPTS = 10
+"""Of a write that the operator, which may have work of its own on the object, was faster than."""
 
 
 async def the_object(session: Session, key: Key) -> tuple[Resource, Json]:
@@ -85,22 +88,16 @@ def with_decisions(raw: Json, made: Sequence[Decision], ring: KeyRing) -> Json:
     }
 
 
-async def decide(session: Session, resource: Resource, raw: Json) -> None:
-    """Store the decisions that ``raw`` carries, on the version that was looked at, and tell the answers."""
+async def decide(session: Session, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
+    """Store what was decided on the grounds of ``raw``, and tell the answers. Raises CliError."""
     from freehold.lifecycle import decisions
 
-    key = Key(raw["metadata"].get("namespace", ""), raw["metadata"]["name"])
-    text = raw["metadata"]["annotations"][DECISIONS_ANNOTATION]
-    version = raw["metadata"]["resourceVersion"]
-    patch = {"metadata": {"resourceVersion": version, "annotations": {DECISIONS_ANNOTATION: text}}}
-    await session.client.patch(resource, key, patch)
+    key = key_of(raw)
+    await _store(session.client, resource, raw, made, ring)
     deadline, told = time.monotonic() + PATIENCE_SECONDS, set[str]()
     refused = []
     while time.monotonic() < deadline:
-        try:
-            stored = await session.client.get(resource, key)
-        except NotFound as gone:
-            raise CliError(f"{key} is gone meanwhile") from gone
+        stored = await _read(session.client, resource, key)
         now = decisions.loads((stored["metadata"].get("annotations") or {}).get(DECISIONS_ANNOTATION) or "[]")
         for each in now:
             if each.answer and each.node not in told:
@@ -114,3 +111,54 @@ async def decide(session: Session, resource: Resource, raw: Json) -> None:
         await asyncio.sleep(_GLANCE_SECONDS)
     more = hints.command("tree", key.name, namespace=key.namespace, usual=session.namespace)
     raise CliError(f"the operator has not answered yet; the decision is stored: {more} shows more")
+
+
+async def _store(client: ObjectClient, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
+    """By compare-and-set, on the newest version that still shows what was decided on: the operator writes, too."""
+    key, newest = key_of(raw), raw
+    for _ in range(_ATTEMPTS):
+        metadata = with_decisions(newest, made, ring)["metadata"]
+        annotations = {DECISIONS_ANNOTATION: metadata["annotations"][DECISIONS_ANNOTATION]}
+        patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "annotations": annotations}}
+        try:
+            await client.patch(resource, key, patch)
+            return
+        except Conflict:
+            newest = await _read(client, resource, key)
+            if why := _changed(raw, newest, made):
+                raise CliError(f"{key}: nothing was stored: {why}. The same command shows what is so now") from None
+        except NotFound as gone:
+            raise CliError(f"{key} is gone meanwhile") from gone
+    raise CliError(f"{key}: nothing was stored: the operator changes it too fast; run the same command again")
+
+
+async def _read(client: ObjectClient, resource: Resource, key: Key) -> Json:
+    try:
+        return await client.get(resource, key)
+    except NotFound as gone:
+        raise CliError(f"{key} is gone meanwhile") from gone
+
+
+def _changed(before: Json, now: Json, made: Sequence[Decision]) -> str:
+    """What of the grounds of the decisions is another one now; empty where all is as it was. Raises CliError."""
+    if before["metadata"]["uid"] != now["metadata"]["uid"]:
+        return "it is another object of this name now"
+    if "deletionTimestamp" in now["metadata"] and "deletionTimestamp" not in before["metadata"]:
+        return "it is being deleted"
+    if _wanted(before) != _wanted(now):
+        return "its spec was changed meanwhile"
+    then, today = journal_of(before).entries, journal_of(now).entries
+    for decision in made:
+        if _grounds(then.get(decision.about)) != _grounds(today.get(decision.about)):
+            return f"what is on record of {decision.node} was changed meanwhile"
+    return ""
+
+
+def _wanted(raw: Json) -> Json:
+    """The spec without the endpoint, which the operator itself fills in."""
+    return {name: value for name, value in (raw.get("spec") or {}).items() if name != "controlPlaneEndpoint"}
+
+
+def _grounds(entry: Entry | None) -> tuple[str, int, bool]:
+    """What a decision names, and what it supposes. Whether a mark was read back is no news of it."""
+    return (entry.id, entry.attempt, entry.phase.ours) if entry else ("", 0, False)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
+from freehold.cli.look_service import looks_of_server
 from freehold.cli.progress import DONE, Display
 from freehold.cli.session import Session
-from freehold.cli.view import View, view
+from freehold.cli.view import View, ViewPhase, view
+from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import Change, Reflector, State
+from freehold.operator.looks import Look, Seen
 
 _TICK_SECONDS = 0.25
 _GRACE_DOMAIN_SECONDS = 30.0
@@ -34,12 +37,17 @@ Followed = tuple[Resource, Key]
 
 @dataclass
 class ViewSnapshot:
-    """What is known of the followed objects. ``last`` keeps the final state of those that have gone."""
+    """What is known of the followed objects. ``last`` keeps the final state of those that have gone.
+
+    ``looks``: what the operator has seen of them since it was asked; None where every status counts as news, because
+    nobody asked, or because nobody can tell.
+    """
 
     wanted: tuple[Followed, ...]
     present: dict[Followed, Json] = field(default_factory=dict)
     last: dict[Followed, Json] = field(default_factory=dict)
     synced: set[Resource] = field(default_factory=set)
+    looks: Mapping[Followed, Look] | None = None
 
     @property
     def complete(self) -> bool:
@@ -47,7 +55,18 @@ class ViewSnapshot:
 
     @property
     def views(self) -> list[View]:
-        return [view(self.present[each]) for each in self.wanted if each in self.present]
+        return [view(self.present[each], news=self.is_news(each)) for each in self.wanted if each in self.present]
+
+    def is_news(self, followed: Followed) -> bool:
+        """Whether the status is one that the operator now running has written, or confirmed, since it was asked."""
+        if self.looks is None:
+            return True
+        look, obj = self.looks.get(followed), self.present.get(followed)
+        return look is not None and obj is not None and _is_at_least(obj, look.version)
+
+    def is_looked_at(self, followed: Followed) -> bool:
+        """Whether that pass has looked at everything in the cloud."""
+        return self.is_news(followed) and (self.looks is None or self.looks[followed].seen is Seen.LOOKED)
 
     def forget(self, resource: Resource) -> None:
         """Nothing is known of this resource until it has been listed again."""
@@ -66,19 +85,36 @@ class ViewSnapshot:
                 self.last[key] = change.old
 
 
+def _is_at_least(obj: Json, version: str) -> bool:
+    """Whether a watch has shown the object as of ``version``; those of a server that tells looks are numbers."""
+    return int(obj["metadata"]["resourceVersion"]) >= int(version)
+
+
 Verdict = Callable[[ViewSnapshot, float], bool]
 """Whether to stop looking; given the picture and domain time in epoch seconds. May raise CliError."""
 
 
 async def follow(
-    session: Session, followed: Sequence[Followed], show: Display, verdict: Verdict, *, patience: float
+    session: Session,
+    followed: Sequence[Followed],
+    show: Display,
+    verdict: Verdict,
+    *,
+    patience: float,
+    news_only: bool = False,
 ) -> ViewSnapshot:
-    """Look until the verdict is in. ``patience`` is seconds of wall time. Raises CliError."""
+    """Look until the verdict is in. ``patience`` is seconds of wall time. Raises CliError.
+
+    ``news_only``: a status counts once the operator has confirmed it, where one can be asked.
+    """
     picture = ViewSnapshot(tuple(followed))
     deadline = time.monotonic() + patience
     while True:
         async with _Following(session, picture) as following:
+            asking = _LookReader(session, picture) if news_only else None
             while not following.lost:
+                if asking is not None:
+                    await asking.refresh()
                 if picture.complete:
                     show.show(picture.views, session.clock.now())
                     if verdict(picture, session.clock.now()):
@@ -96,8 +132,31 @@ def _left(picture: ViewSnapshot) -> list[str]:
         f"{each.title}: {line.kind} {line.name}: {line.state}: {line.note}"
         for each in picture.views
         for line in each.lines
-        if line.state not in ("Ready", *DONE)
+        if line.state not in ("Ready", *DONE) and not each.outdated
     ] + [f"{each.title}: {text}" for each in picture.views for text in attention(each)]
+
+
+class _LookReader:
+    """Asks over one connection what the operator has looked at.
+
+    An operator of another process is asked to look at everything again. That of this process has begun with this
+    command: all that it sees is news.
+    """
+
+    def __init__(self, session: Session, picture: ViewSnapshot) -> None:
+        self._session = session
+        self._picture = picture
+        self._again = session.running is None
+        picture.looks = {}
+
+    async def refresh(self) -> None:
+        """While a status is no news yet. A server that does not answer is noticed by the watches."""
+        picture = self._picture
+        if all(map(picture.is_news, picture.wanted)):
+            return
+        with suppress(KubeError):
+            picture.looks = await looks_of_server(self._session.client, picture.wanted, again=self._again)
+            self._again = False
 
 
 class _Following:
@@ -172,12 +231,17 @@ class UntilReady:
         gone = [str(key) for resource, key in picture.wanted if (resource, key) not in picture.present]
         if gone:
             raise CliError(f"deleted meanwhile: {', '.join(gone)}")
-        if all(each.phase.value == "Ready" for each in views):
+        if all(each.phase is ViewPhase.READY for each in views) and all(map(picture.is_looked_at, picture.wanted)):
             return True
+        if picture.looks and any(look.seen is Seen.LEFT for look in picture.looks.values()):
+            raise CliError(_NO_STATUS, self._where_it_says_why())
         if not any(each.has_status for each in views) and self._monotonic() - self._begun > _NO_STATUS_SECONDS:
-            raise CliError(_NO_STATUS, [f"the operator's log: {self._log}"] if self._log else [])
+            raise CliError(_NO_STATUS, self._where_it_says_why())
         self._standstill.refuse(views, now)
         return False
+
+    def _where_it_says_why(self) -> list[str]:
+        return [f"the operator's log: {self._log}"] if self._log else []
 
 
 class _StallDetector:

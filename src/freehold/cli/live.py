@@ -22,6 +22,7 @@ from freehold.apiserver.store import NotAStore, Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
+from freehold.cli.look_service import LOOKS, LookService
 from freehold.cli.metrics import onlookers_of
 from freehold.cli.plan_service import PLANS, PlanService
 from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
@@ -71,7 +72,8 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
             api.extend(OUTCOMES, outcomes.answer)
-            await stack.enter_async_context(_operating(settings, failed))
+            operator = await stack.enter_async_context(_operating(settings, failed))
+            api.extend(LOOKS, LookService(operator).answer)
         lock.publish(server)
         yield Running(server, clock, failed)
 
@@ -197,14 +199,14 @@ async def _require_ring(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _operating(settings: Settings, failed: asyncio.Future[None]) -> AsyncIterator[None]:
+async def _operating(settings: Settings, failed: asyncio.Future[None]) -> AsyncIterator[Operator]:
     from freehold.operator.app import Operator
 
     operator = Operator(settings)
     task = asyncio.create_task(operator.run(), name="operator")
     task.add_done_callback(lambda done: _report(done, failed))
     try:
-        yield
+        yield operator
     finally:
         await _stopped(operator, task)
 

@@ -62,7 +62,11 @@ def cli() -> None:
 @options.kubeconfig
 @options.timeout
 def up(**given: Any) -> None:
-    """Apply a manifest and wait until everything is Ready, or explain what blocks."""
+    """Apply a manifest and wait until everything is Ready, or explain what blocks.
+
+    Only what was seen of the cloud since then counts, also where the manifest is unchanged. With --kubeconfig of a
+    cluster whose operator cannot be asked, its last status does.
+    """
     from freehold.cli import up as command
 
     command.run(**given)

@@ -211,7 +211,8 @@ def _object(
     from rich.text import Text
 
     looking = "" if attention(view) else "the cloud is being looked at"
-    count = f"{view.ready_count} ready" if view.lines else looking
+    known = view.lines and (not view.outdated or view.phase is ViewPhase.DELETING)
+    count = f"{view.ready_count} ready" if known else looking
     head = f"{view.title}   {view.phase.value}   {count}".rstrip()
     parts: list[RenderableType] = [
         Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),

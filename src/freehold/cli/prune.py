@@ -57,8 +57,7 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         if not yes:
             tell(f"nothing was done. To delete it: {hints.command('prune', name, namespace=key.namespace)} --yes")
             return
-        approved = with_decisions(raw, _decisions(session, raw, allowed), ring)
-        await decide(session, resource, approved)
+        await decide(session, resource, raw, _decisions(session, raw, allowed), ring)
 
 
 def _refuse_unknown(plan: Plan) -> None:

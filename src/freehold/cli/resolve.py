@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli import hints
 from freehold.cli.access import Access, access
-from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
+from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local_plans import account_of
 from freehold.cli.running import run as run_to_end
@@ -79,7 +79,7 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
             return
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
-        await decide(session, kind, with_decisions(raw, [made], ring))
+        await decide(session, kind, raw, [made], ring)
 
 
 def _chosen(

@@ -8,7 +8,7 @@ from pathlib import Path
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
 from freehold.cli.access import Access, access
-from freehold.cli.applying import Applied, Verb, apply, targets
+from freehold.cli.applying import Applied, Target, Verb, apply, targets
 from freehold.cli.collector import uncollected
 from freehold.cli.counting import Counting
 from freehold.cli.following import UntilReady, ViewSnapshot, follow
@@ -17,6 +17,8 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.terminal import say, tell, warn
 from freehold.operator.kinds import METADATA_RESOURCES, READ_RESOURCES
+
+_LAST_STATUS = "this is its last status; its operator cannot be asked here when it looked at the cloud"
 
 
 def run(
@@ -52,8 +54,9 @@ async def _up(
                 say("nothing in this manifest is served by Freehold; it is kept as it is")
             return
         with display() as show:
-            picture = await follow(session, followed, show, UntilReady(log=session.log), patience=patience)
-        _conclude(picture)
+            verdict = UntilReady(log=session.log)
+            picture = await follow(session, followed, show, verdict, patience=patience, news_only=True)
+        _conclude(picture, [each.target for each in applied if each.verb is Verb.UNCHANGED])
 
 
 def _print_applied(applied: Sequence[Applied]) -> None:
@@ -79,7 +82,8 @@ def _counted(applied: Sequence[Applied]) -> str:
     return ", ".join(f"{kind}{f' ×{n}' if n > 1 else ''} {verb.value}" for (kind, verb), n in counts.items())
 
 
-def _conclude(picture: ViewSnapshot) -> None:
+def _conclude(picture: ViewSnapshot, unchanged: Sequence[Target]) -> None:
+    """``unchanged``: what applying changed nothing of, so that its status may be older than this command."""
     for each in picture.views:
         where = f", endpoint {each.endpoint}" if each.endpoint else ""
         tell(f"{each.title} is Ready: {len(each.lines)} resources{where}")
@@ -87,3 +91,6 @@ def _conclude(picture: ViewSnapshot) -> None:
             tell(f"  note: {note}")
         for sentence in each.deviations:
             warn(f"warning: {each.title} is Ready and differs from its spec: {sentence}")
+    if picture.looks is None:
+        for target in (each for each in unchanged if each.ours):
+            tell(f"note: {target}: {_LAST_STATUS}")

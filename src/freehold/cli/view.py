@@ -71,8 +71,8 @@ class View:
     """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must.
 
     ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
-    ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it is being deleted, and says
-    nothing of that yet. ``reason`` is that of the Ready condition.
+    ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it says nothing yet of what is
+    wanted now, or of what its resources are like now. ``reason`` is that of the Ready condition.
     """
 
     kind: str
@@ -133,15 +133,16 @@ class View:
         return any(line.state == "Gone" for line in self.lines)
 
 
-def view(obj: Json) -> View:
-    """What the object says of itself; a status of an older generation counts as none."""
+def view(obj: Json, *, news: bool = True) -> View:
+    """What the object says of itself; a status of an older generation counts as none, nor one that is no ``news``."""
     metadata, status = obj["metadata"], obj.get("status") or {}
     conditions = status.get("conditions") or []
     lines = tuple(map(_line, status.get("resources") or ()))
     deleting = "deletionTimestamp" in metadata
     waits = not conditions and (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED
-    current = _current(metadata, conditions) or waits
-    outdated = deleting and not current  # the request of a delete is a generation of its own
+    current = (_current(metadata, conditions) or waits) and news
+    # The request of a delete is a generation of its own. While paused, nothing but the pause is reported.
+    outdated = not current and not (news and _is_paused(metadata, conditions))
     blocked = () if outdated else tuple(_blocked(conditions, lines, deleting=deleting))
     blocked = (*blocked, f"paused: {names.RECOVERED_WAITS}") if waits else blocked
     return View(
@@ -156,7 +157,7 @@ def view(obj: Json) -> View:
         retrying=() if outdated else tuple(_retrying(conditions, lines)),
         outdated=outdated,
         notes=tuple(_notes(conditions)),
-        moving=not current or outdated or any(line.moving for line in lines) or (not lines and not blocked),
+        moving=outdated or any(line.moving for line in lines) or (not lines and not blocked),
         has_status=bool(conditions),
         reason=str((find(conditions, names.READY) or {}).get("reason") or ""),
     )
@@ -172,9 +173,14 @@ def _line(row: Json) -> Line:
     )  # fmt: skip
 
 
-def _current(metadata: Json, conditions: Sequence[Json]) -> bool:
-    ready = find(conditions, names.READY) or {}
-    return int(ready.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
+def _current(metadata: Json, conditions: Sequence[Json], type_: str = names.READY) -> bool:
+    found = find(conditions, type_) or {}
+    return int(found.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
+
+
+def _is_paused(metadata: Json, conditions: Sequence[Json]) -> bool:
+    paused = find(conditions, names.PAUSED) or {}
+    return paused.get("status") == "True" and _current(metadata, conditions, names.PAUSED)
 
 
 def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], current: bool) -> ViewPhase:

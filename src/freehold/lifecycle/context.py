@@ -42,6 +42,8 @@ class PassContext:
     absent: set[str] = field(default_factory=set)
     """The ids of what this pass has seen gone."""
     deep: bool = False
+    looked: bool = False
+    """Everything was looked at, and all that followed from it was done."""
     saved: Journal | None = None
     stored_at: float = float("-inf")
     """When a write of the object last succeeded in this pass."""
@@ -212,6 +214,7 @@ class PassContext:
             at_rest=bool(self.state.at_rest) and not self.state.releasing,
             decided=tuple(self.decided),
             deleted=frozenset(self.state.deleted),
+            looked=self.looked,
         )
 
     def resolve(self, key: NodeKey) -> str:

@@ -52,8 +52,7 @@ class DryRunDriver:
             attributes=values,
         )
         overlay.writes.append(Write(Action.CREATE, kind.name, bare, after=dict(request)))
-        renamed = kind.dedupe is Dedupe.NONCE and bool(kind.mutable)  # it is born under a name with its birth mark
-        overlay.calls[kind.api] += 2 if renamed else 1
+        overlay.calls[kind.api] += 1 + self._calls_after_create(request)
         if kind.carrier:  # one attach more: to the carrier first, or not in one batch with others that it carries
             overlay.calls[overlay.tag_api] += 1
         overlay.created[bare] = made
@@ -61,6 +60,16 @@ class DryRunDriver:
             overlay.tags[made.target] = made.tags
         overlay.identified[kind.name, made.target, bare] = bare
         return overlay.seen(kind, made)
+
+    def _calls_after_create(self, request: Request) -> int:
+        """At most so many bring what the create does not: the name without the birth mark, attributes."""
+        kind = self._kind
+        if kind.dedupe is Dedupe.NONCE and kind.tagging is not Tagging.ON_CREATE:
+            return 1 if kind.mutable else 0
+        born = kind.at_birth(request)
+        later = {name: request[name] for name in sorted(kind.mutable & request.keys() & born.keys())}
+        later = {name: value for name, value in later.items() if value != born[name]}
+        return kind.calls_a_change(later) if later else 0
 
     def _carrier(self, request: Request) -> Observed | None:
         """The resource that will carry its mark: the request says in which it is created."""
@@ -122,7 +131,7 @@ class DryRunDriver:
         for attribute, after in sorted(changes.items()):
             had = before.attributes.get(attribute)
             overlay.writes.append(Write(Action.UPDATE, kind.name, ref.id, attribute, had, after))
-        overlay.calls[kind.api] += 1
+        overlay.calls[kind.api] += kind.calls_a_change(changes)
         overlay.attributes.setdefault((kind.name, ref.id), {}).update(changes)
 
     async def delete(self, ref: Ref) -> None:

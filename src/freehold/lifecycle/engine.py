@@ -159,7 +159,7 @@ def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
 
 def _plan_deep_look(ctx: PassContext, how: str) -> None:
     """While something is being created the others were looked at lately: they wait twice as long for the next look."""
-    state = ctx.state
+    state, ctx.looked = ctx.state, ctx.deep
     waits = (o.reason for o in ctx.outcomes.values() if isinstance(o, Waiting))
     under_way = not {Reason.CREATING, Reason.PROVISIONING}.isdisjoint(waits)
     if ctx.deep:

@@ -76,7 +76,7 @@ class PassResult:
     ``after``: seconds of domain time until another look is worth it. ``creating``: what this pass
     created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
     ``at_rest``: nothing is under way, so the next pass is only a look. ``decided``: what became of decisions.
-    ``deleted``: the ids of what this process saw go at its request.
+    ``deleted``: the ids of what this process saw go at its request. ``looked``: this pass was a deep one, to its end.
     """
 
     journal: Journal
@@ -88,3 +88,4 @@ class PassResult:
     at_rest: bool = False
     decided: tuple[Conclusion, ...] = ()
     deleted: frozenset[str] = frozenset()
+    looked: bool = False

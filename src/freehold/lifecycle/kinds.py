@@ -57,6 +57,14 @@ def _never(request: Request, other: Observed) -> str:
     return ""
 
 
+def _all_it_was_asked_for(request: Request) -> Request:
+    return {}
+
+
+def _one(changes: Request) -> int:
+    return 1
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of cloud resource, as data. Times are seconds of domain time."""
@@ -104,6 +112,10 @@ class Kind:
     # Attributes
     mutable: frozenset[str] = frozenset()
     """Those that an update changes."""
+    at_birth: Callable[[Request], Request] = _all_it_was_asked_for
+    """By what is asked for: the values in a new one of those in ``mutable`` that its create does not carry."""
+    calls_a_change: Callable[[Request], int] = _one
+    """An update of these attributes takes up to so many calls."""
     changeable: frozenset[str] = frozenset()
     """Those that are not in ``mutable``, and that a person can change in the cloud all the same."""
     create_only: frozenset[str] = frozenset()

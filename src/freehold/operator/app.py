@@ -35,6 +35,7 @@ from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import Need, needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
+from freehold.operator.looks import Look, Looks
 from freehold.operator.metadata import record
 from freehold.operator.metadata.controller import Place, metadata_controllers
 from freehold.operator.metadata.key_needs import tag_needs
@@ -110,6 +111,7 @@ class Operator:
         self._stop = asyncio.Event()
         self._controllers: list[Controller] = []
         self._keeper: RingKeeper | None = None
+        self._served: dict[str, tuple[Controller, Looks]] = {}
 
     def stop(self) -> None:
         """Finish the passes in hand, then return from ``run``."""
@@ -121,6 +123,18 @@ class Operator:
             return None
         health, problem = together([each.health() for each in self._controllers]), self._keeper.problem
         return replace(health, ready=health.ready and not problem, problem=problem)
+
+    def look(self, kind: str, key: Key) -> Look | None:
+        """What its passes have seen of the object; None where none has come to it since it was asked to look."""
+        found = self._served.get(kind)
+        return found[1].last(key) if found else None
+
+    def look_anew(self, kind: str, key: Key) -> None:
+        """Look at everything of the object now. Nothing is lost before ``run``: the first pass is a deep one."""
+        if found := self._served.get(kind):
+            controller, looks = found
+            looks.ask(key)
+            controller.queue.add(key)
 
     async def run(self) -> None:
         """Until ``stop``. Raises ConflictingProvider, and KubeError when the API server cannot be used at all."""
@@ -142,7 +156,9 @@ class Operator:
             for served in SERVED:
                 accounts = ADAPTERS[served.kind](clouds)
                 reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, others)
-                self._controllers.append(self._build(client, served, reconciler, keeper))
+                controller = self._build(client, served, reconciler, keeper)
+                self._served[served.kind] = controller, reconciler.looks
+                self._controllers.append(controller)
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers += metadata_controllers(
@@ -182,6 +198,8 @@ class Operator:
 
         async def reconcile(key: Key) -> Result:
             raw = controller.get(key)
+            if raw is None:
+                reconciler.looks.forget(key)
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
             newest = await client.get(resource, key) if key in written else raw

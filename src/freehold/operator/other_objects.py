@@ -14,6 +14,9 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers import identity
 
+TAG_FIELDS = frozenset({"tags", "additionalTags"})
+"""The fields with tags in the specs of all kinds that are served. What a tag says is put on resources; none is used."""
+
 
 class Lister(Protocol):
     """All that is needed of a client."""
@@ -87,7 +90,10 @@ def owning(objects: Iterable[Json], owner: Owner, kind: str, ident: str) -> tupl
 
 
 def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-    """The objects with one of ``words``, as a whole text, in their spec, or as an id in the journal of another one."""
+    """The objects with one of ``words``, as a whole text, in their spec, or as an id in the journal of another one.
+
+    Tags in the spec do not count: a name may well be what a tag ``Name`` says, and that is no use of the resource.
+    """
     wanted = {word for word in words if word}
     found = []
     for raw in objects:
@@ -104,8 +110,9 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+        for name, each in value.items():
+            if name not in TAG_FIELDS:
+                yield from _texts(each)
     elif isinstance(value, list):
         for each in value:
             yield from _texts(each)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.errors import KubeError
-from freehold.kube.resources import Json
+from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import decisions, engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.decisions import Conclusion, Decision
@@ -33,6 +33,7 @@ from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCreden
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.keyring import RingError
+from freehold.operator.looks import Looks, Seen
 from freehold.operator.report import event_specs
 from freehold.reconcilers import gate, identity, status
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
@@ -117,6 +118,7 @@ class Reconciler:
         self._clock = clock
         self._recorder = recorder
         self._others = others or NoOthers()
+        self.looks = Looks()
         self._known: dict[str, _Served] = {}
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
@@ -125,6 +127,8 @@ class Reconciler:
         A defect is told in the status first: an object without any news looks as if it were being worked on.
         """
         before = document.raw.get("status") or {}
+        if self.looks.begin(key_of(document.raw)) and (known := self._known.get(document.raw["metadata"]["uid"])):
+            known.state.invalidate()
         try:
             result, notes = await self._decide(document, cluster)
         except StaleObject:
@@ -144,6 +148,7 @@ class Reconciler:
         raw = document.raw
         match gate.decide(raw, cluster, self._served):
             case gate.Skip():
+                self._note(document, Seen.LEFT)
                 return Done(), ()
             case gate.ReleaseForMove():
                 await document.apply(_without(raw, self._served.finalizer))
@@ -255,7 +260,8 @@ class Reconciler:
         except CloudError as error:
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes)
-        await self._write(document, adapter.status(document.raw, report, self._now()))
+        seen = Seen.LOOKED if done.looked else Seen.TOLD
+        await self._write(document, adapter.status(document.raw, report, self._now()), seen)
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
         await self._answer(document, current.binding.cloud, done.decided)
         return RequeueAfter(done.after, done.at_rest), done.notes
@@ -324,12 +330,16 @@ class Reconciler:
         await self._write(document, why)
         return RequeueAfter(outcome.after), ()
 
-    async def _write(self, document: ObjectHandle, update: StatusUpdate) -> None:
+    async def _write(self, document: ObjectHandle, update: StatusUpdate, seen: Seen = Seen.TOLD) -> None:
         """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
         if update.patch:
             await document.apply(update.patch)
         if update.changed:
             await document.patch_status(update.status)
+        self._note(document, seen)
+
+    def _note(self, document: ObjectHandle, seen: Seen) -> None:
+        self.looks.note(key_of(document.raw), seen, str(document.raw["metadata"].get("resourceVersion", "")))
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)

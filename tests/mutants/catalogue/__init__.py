@@ -6,6 +6,7 @@ from mutants.catalogue import (
     clouds_aws_kinds,
     clouds_aws_network,
     clouds_ibm,
+    commands,
     creates,
     given,
     inner_owners,
@@ -44,4 +45,5 @@ MUTANTS = (
     *tagging.MUTANTS,
     *metadata.MUTANTS,
     *tags_commands.MUTANTS,
+    *commands.MUTANTS,
 )

@@ -13,7 +13,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
+from freehold.cli.deciding import _store
+from freehold.cli.errors import CliError
+from freehold.kube.resources import Json, Key
+from freehold.lifecycle import decisions
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.decisions import Decision, Verdict
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
+from freehold.operator.kinds import POWERVS_CLUSTERS
+from harness.stored_objects import MemoryObjects
 
 ROOT = Path(__file__).parents[3]
 MANIFEST = ROOT / "examples" / "powervs-minimal.yaml"
@@ -101,3 +113,88 @@ def test_what_cannot_be_decided_is_said_in_a_sentence(tmp_path: Path, words: lis
     told = _freehold(tmp_path / "state", *words)
     assert told.returncode in (1, 2)
     assert said in told.stderr
+
+
+RING = KeyRing.single(b"the key of the test " * 2)
+TWO, OTHER = NodeKey("load-balancer", "two"), NodeKey("vpc", "main")
+A = Key("default", "a")
+
+
+def _journal(vpc: Entry | None = None) -> str:
+    known = {TWO: Entry(Phase.OWNED, id="lb-2", attempt=1)} | ({OTHER: vpc} if vpc else {})
+    return journals.dumps(Journal(Owner("uuid", "IBMPowerVSCluster", "default", "a"), known))
+
+
+class AtWork(MemoryObjects):
+    """An API server on which the operator stores ``edits``, one before each write of the command."""
+
+    def __init__(self, *edits: Json) -> None:
+        super().__init__()
+        self._edits = list(edits)
+        self.between = self._work
+
+    async def _work(self, name: str) -> None:
+        if self._edits:
+            edit, work = self._edits.pop(0), self.between
+            self.between = MemoryObjects().between
+            await self.patch(POWERVS_CLUSTERS, A, edit)
+            self.between = work
+
+    def pending(self) -> list[str]:
+        annotations = self.objects[POWERVS_CLUSTERS.kind, A]["metadata"]["annotations"]
+        stored = decisions.loads(annotations.get(DECISIONS_ANNOTATION, "[]"))
+        return [each.node for each in decisions.pending(stored)]
+
+
+async def _decided(api: AtWork) -> None:
+    """A person agreed to delete the load balancer of what was stored first."""
+    metadata = {"name": "a", "namespace": "default", "annotations": {JOURNAL_ANNOTATION: _journal()}}
+    work, api.between = api.between, MemoryObjects().between
+    raw = await api.create(POWERVS_CLUSTERS, {"metadata": metadata, "spec": {"zone": "dal10"}})
+    api.between = work
+    made = Decision(Verdict.PRUNE, str(TWO), "lb-2", 1, "ada", 0.0)
+    await _store(api, POWERVS_CLUSTERS, raw, [made], RING)  # type: ignore[arg-type]  # as much of a client as it needs
+
+
+def _with_journal(text: str) -> Json:
+    return {"metadata": {"annotations": {JOURNAL_ANNOTATION: text}}}
+
+
+async def test_a_decision_is_stored_although_the_operator_has_work_left() -> None:
+    """The command starts the operator, which begins at once; what was agreed to is still the plan."""
+    busy = AtWork(
+        _with_journal(_journal(Entry(Phase.INTENDED, attempt=1))),
+        _with_journal(_journal(Entry(Phase.RECORDED, id="vpc-1", attempt=1))),
+        {"spec": {"controlPlaneEndpoint": {"host": "api.example.com"}}},
+    )
+    await _decided(busy)
+    assert busy.pending() == [str(TWO)]
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ({"spec": {"loadBalancers": [{"name": "two"}]}}, "its spec was changed meanwhile"),
+        (
+            _with_journal(journals.dumps(Journal(Owner("uuid", "IBMPowerVSCluster", "default", "a"), {}))),
+            "what is on record of load-balancer/two was changed meanwhile",
+        ),
+        ({"metadata": {"deletionTimestamp": "2026-11-23T00:00:00Z", "finalizers": ["f"]}}, "it is being deleted"),
+        ({"metadata": {"uid": "another"}}, "it is another object of this name now"),
+    ],
+    ids=["spec", "record", "deleted", "another"],
+)
+async def test_nothing_is_stored_that_was_not_agreed_to(edit: Json, said: str) -> None:
+    """The person has seen another plan than the one of now."""
+    api = AtWork(edit)
+    with pytest.raises(CliError) as refused:
+        await _decided(api)
+    assert refused.value.sentence == f"default/a: nothing was stored: {said}. The same command shows what is so now"
+    assert api.pending() == []
+
+
+async def test_an_object_that_changes_all_the_time_is_said_in_a_sentence() -> None:
+    api = AtWork(*({"metadata": {"labels": {"n": str(n)}}} for n in range(50)))
+    with pytest.raises(CliError, match="the operator changes it too fast; run the same command again"):
+        await _decided(api)
+    assert api.pending() == []

@@ -1,16 +1,21 @@
 """When to stop following: Ready, gone, or no progress and somebody must act."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from freehold.cli import up
+from freehold.cli.applying import Target
 from freehold.cli.errors import CliError
-from freehold.cli.following import UntilGone, UntilReady, ViewSnapshot, last_views
+from freehold.cli.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
 from freehold.cli.kinds import OURS
-from freehold.kube.resources import Key
+from freehold.cli.manifests import ManifestDocument
+from freehold.kube.errors import KubeError
+from freehold.kube.resources import Json, Key
 from freehold.kube.watch import Change, Origin
+from freehold.operator.looks import Look, Seen
 
 KEY = Key("n", "a")
 
@@ -19,7 +24,7 @@ def _picture(ready: str | None, *rows: dict[str, Any], reason: str = "NotReady")
     picture = ViewSnapshot(((OURS[0], KEY),))
     conditions = [{"type": "Ready", "status": ready, "reason": reason, "observedGeneration": 1}] if ready else []
     obj = {
-        "kind": "K", "metadata": {"namespace": "n", "name": "a", "generation": 1},
+        "kind": "K", "metadata": {"namespace": "n", "name": "a", "generation": 1, "resourceVersion": "5"},
         "status": {"conditions": conditions, "resources": list(rows)},
     }  # fmt: skip
     picture.take(OURS[0], Change(KEY, None, obj, Origin.LIST))
@@ -156,8 +161,114 @@ def test_up_warns_of_drift_on_standard_error(capsys: pytest.CaptureFixture[str])
     }
     picture = ViewSnapshot(((OURS[0], KEY),))
     picture.take(OURS[0], Change(KEY, None, obj, Origin.LIST))
-    up._conclude(picture)
+    up._conclude(picture, [])
     printed = capsys.readouterr()
     assert "is Ready: 1 resources" in printed.out
     assert "differs from its spec: vpc v: zone is 'a', not 'b'" in printed.err
     assert "differs" not in printed.out
+
+
+def _seen(picture: ViewSnapshot, seen: Seen, version: str = "5") -> ViewSnapshot:
+    picture.looks = {(OURS[0], KEY): Look(seen, version)}
+    return picture
+
+
+@pytest.mark.parametrize(
+    ("looks", "why"),
+    [
+        ({}, "the operator has not come to it: the load balancer may have gone since the last process looked"),
+        ({(OURS[0], KEY): Look(Seen.TOLD, "5")}, "it is paused, for example: nothing of the cloud was looked at"),
+        ({(OURS[0], KEY): Look(Seen.LOOKED, "6")}, "the watch still shows the object from before that pass"),
+    ],
+    ids=["not seen", "not looked at", "older than the look"],
+)
+def test_an_earlier_processs_ready_is_no_success(looks: dict[Followed, Look], why: str) -> None:
+    picture = _picture("True")
+    picture.looks = looks
+    assert not UntilReady()(picture, 0.0), why
+    assert UntilReady()(_seen(picture, Seen.LOOKED), 0.0)
+
+
+def test_an_earlier_processs_blockers_are_not_told() -> None:
+    """The person may have run the command because they are mended: nothing is believed, and nothing ends the wait."""
+    wall = Wall()
+    verdict, picture = UntilReady(wall), _picture("False", BLOCKED)
+    picture.looks = {}
+    (shown,) = picture.views
+    assert shown.blocked == () and shown.outdated and shown.moving
+    for now in (0.0, 1000.0):
+        wall.now = now
+        assert not verdict(picture, now)
+    (shown,) = _seen(picture, Seen.TOLD).views
+    assert shown.blocked == ("vpc v: ask IBM for more VPCs",)
+
+
+def test_a_pause_is_told_also_where_the_object_was_ready() -> None:
+    wall = Wall()
+    verdict, picture = UntilReady(wall), _seen(_picture("True"), Seen.TOLD)
+    pause = {"type": "Paused", "status": "True", "message": "spec.paused is set", "observedGeneration": 1}
+    picture.present[OURS[0], KEY]["status"]["conditions"].append(pause)
+    assert not verdict(picture, 0.0)
+    wall.now = 40.0
+    with pytest.raises(CliError) as said:
+        verdict(picture, 40.0)
+    assert said.value.more == ("K n/a: paused: spec.paused is set",)
+
+
+def test_an_object_that_is_left_to_somebody_else_is_not_waited_for() -> None:
+    with pytest.raises(CliError, match="managed-by"):
+        UntilReady()(_seen(_picture("True"), Seen.LEFT), 0.0)
+
+
+class Server:
+    """Answers with ``looks``, or refuses with a code."""
+
+    def __init__(self, *looks: Json | None, code: int = 0) -> None:
+        self._looks, self._code = looks, code
+        self.asked: list[bool] = []
+
+    async def request(self, method: str, path: str, *, body: Json) -> Json:
+        self.asked.append(body["again"])
+        if self._code:
+            raise KubeError("refused", code=self._code)
+        return {"looks": list(self._looks)}
+
+
+@dataclass
+class Connected:
+    """As much of a session as a reader of looks needs. ``running``: of this process."""
+
+    client: Server
+    running: object | None = None
+
+
+@pytest.mark.parametrize("running", [None, object()], ids=["of another process", "of this process"])
+async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_once(running: object | None) -> None:
+    """This command's own operator has begun with it; the first pass of a process looks at everything."""
+    server, picture = Server(None), _picture("True")
+    reader = _LookReader(Connected(server, running), picture)  # type: ignore[arg-type]  # a stand-in
+    for _ in range(2):
+        await reader.refresh()
+    assert server.asked == [running is None, False]
+    assert not picture.is_news((OURS[0], KEY))
+
+
+async def test_the_request_to_look_again_is_repeated_until_it_was_heard() -> None:
+    server, picture = Server(code=500), _picture("True")
+    reader = _LookReader(Connected(server), picture)  # type: ignore[arg-type]  # a stand-in
+    for _ in range(2):
+        await reader.refresh()
+    assert server.asked == [True, True] and picture.looks == {}
+
+
+@pytest.mark.parametrize("code", [403, 404, 405])
+async def test_where_nobody_can_tell_the_last_status_counts_and_up_says_so(
+    code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An API server of a cluster, whose operator is elsewhere, or a server of an earlier version."""
+    picture = _picture("True")
+    await _LookReader(Connected(Server(code=code)), picture).refresh()  # type: ignore[arg-type]  # a stand-in
+    assert UntilReady()(picture, 0.0)
+    document = ManifestDocument({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}}, "a.yaml")
+    up._conclude(picture, [Target(document, OURS[0], KEY)])
+    assert f"note: {OURS[0].kind} n/a: this is its last status" in capsys.readouterr().out

@@ -49,6 +49,20 @@ def test_ready_counts_only_for_the_observed_generation() -> None:
     assert view(_object(_condition("Ready", "True"), generation=2)).phase is ViewPhase.PROGRESSING
 
 
+def test_what_blocked_an_earlier_generation_is_not_told_of_the_new_one() -> None:
+    """Right after the edit that mends it, ``up`` must not ask for somebody to act."""
+    retried = {**WAITING, "name": "w", "reason": "Retrying"}
+    seen = view(_object(_condition("Ready", "False", "QuotaReached"), rows=[BLOCKED, retried], generation=2))
+    assert (seen.blocked, seen.retrying, seen.outdated, seen.moving) == ((), (), True, True)
+
+
+def test_a_pause_that_was_seen_of_the_new_generation_blocks_it() -> None:
+    """Nothing but the pause is reported while it lasts; Ready is still that of the earlier generation."""
+    pause = _condition("Paused", "True", "Paused", "spec.paused is set", seen=2)
+    seen = view(_object(_condition("Ready", "True"), pause, generation=2))
+    assert (seen.phase, seen.blocked, seen.moving) == (ViewPhase.PROGRESSING, ("paused: spec.paused is set",), False)
+
+
 def test_a_node_that_waits_for_another_makes_no_progress_by_itself() -> None:
     moving = view(_object(_condition("Ready", "False", "NotReady"), rows=[WAITING, IDLE]))
     assert (moving.phase, moving.moving) == (ViewPhase.PROGRESSING, True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from freehold.api import names
+from freehold.api.crd import custom_resource_definitions
+from freehold.api.served import SERVED
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
@@ -18,7 +21,7 @@ from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.lifecycle.resources import NodeKey
 from freehold.operator.kinds import POWERVS_CLUSTERS
-from freehold.operator.other_objects import StoredObjects, claimed, naming
+from freehold.operator.other_objects import TAG_FIELDS, StoredObjects, claimed, naming
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")
@@ -94,6 +97,43 @@ def test_an_object_names_what_is_in_its_journal_and_its_own_does_not_count() -> 
     journal = Journal(OTHER, {NodeKey("vpc", "main"): entry})
     assert naming([stored(journal, namespace="ns")], US, ["v"]) == ("ns/n",)
     assert naming([stored(replace(journal, owner=US), namespace="ns")], US, ["v"]) == ()
+
+
+TAGGED = [
+    {"additionalTags": {"Name": "b"}},
+    {"network": {"vpc": {"tags": {"Name": "b"}}, "subnets": [{"id": "s", "tags": {"Name": "b"}}]}},
+    {"tags": [{"key": "team", "value": "b"}], "vpcSecurityGroups": [{"name": "g", "tags": ["b"]}]},
+]
+
+
+@pytest.mark.parametrize("spec", TAGGED, ids=["all resources", "single ones", "of IBM Cloud"])
+def test_what_a_tag_says_names_no_resource(spec: dict[str, Any]) -> None:
+    """With a tag Name every resource has that name, and none of what is surplus could ever be pruned."""
+    tagged = {**stored(replace(ATTACHED, owner=US), namespace="ns"), "spec": spec}
+    assert naming([tagged], US, ["b"]) == ()
+    used = {**tagged, "spec": {**spec, "controlPlaneLoadBalancer": {"name": "b"}}}
+    assert naming([used], US, ["b"]) == ("ns/n",), "beside the tag something else names it"
+
+
+def test_every_field_with_tags_is_known() -> None:
+    """A new one would keep surplus from being pruned."""
+
+    def named(schema: Mapping[str, Any]) -> Iterator[str]:
+        for name, inner in schema.get("properties", {}).items():
+            yield from (name, *named(inner))
+        for inside in ("items", "additionalProperties"):
+            if isinstance(schema.get(inside), dict):
+                yield from named(schema[inside])
+
+    served = [each.crd for each in SERVED]
+    schemas = [
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        for crd in custom_resource_definitions()
+        if crd["metadata"]["name"] in served
+        for version in crd["spec"]["versions"]
+    ]
+    assert len(schemas) >= len(served)
+    assert {name for schema in schemas for name in named(schema) if name.casefold().endswith("tags")} == TAG_FIELDS
 
 
 def test_a_part_of_a_text_names_nothing() -> None:

@@ -13,6 +13,7 @@ from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
+from freehold.cli.look_service import LookService
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import SECRETS, Json, Key
@@ -94,6 +95,27 @@ async def create(client: KubeClient, name: str, key: str) -> Json:
         "annotations": {**manifest["metadata"].get("annotations", {}), names.JOURNAL_ANNOTATION: journal},
     }  # fmt: skip
     return await client.create(POWERVS_CLUSTERS, manifest)
+
+
+async def test_who_asks_for_another_look_is_answered_by_a_pass_that_begins_then(
+    client: KubeClient, tmp_path: Path
+) -> None:
+    """A command beside a running server must not take what that saw before for the cloud of now."""
+    place, ring = FileRing(tmp_path / "state.keys"), RingDocument.fresh(NOW)
+    await place.write(ring, "")
+    await create(client, "c1", ring.writing)
+    asked = Key("default", "c1")
+    await client.patch(POWERVS_CLUSTERS, asked, {"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}})
+    async with operator(client, place.path) as serving:
+        service = LookService(serving)
+        body = {"objects": [{"kind": POWERVS_CLUSTERS.kind, "namespace": "default", "name": "c1"}]}
+        for again in (False, True):
+            answered = await service.answer({**body, "again": again})
+            assert answered == {"looks": [None]}, "nothing was seen yet, or it counts no more"
+            await until(lambda: serving.look(POWERVS_CLUSTERS.kind, asked), "a pass has come to it")
+        (told,) = (await service.answer(body))["looks"]
+        assert told == {"seen": "told", "version": told["version"]}, "it is paused: no whole look"
+        assert (await client.get(POWERVS_CLUSTERS, asked))["metadata"]["resourceVersion"] == told["version"]
 
 
 async def test_one_added_key_repairs_every_object_without_a_restart(client: KubeClient, tmp_path: Path) -> None:

@@ -11,8 +11,12 @@ from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
 
 
 def aws_kind(name: str, driver: Driver, **traits: Any) -> Kind:
-    """A kind; ``traits`` are the fields of :class:`Kind` that the table does not have."""
+    """A kind; ``traits`` are the fields of :class:`Kind` that the table does not have.
+
+    An attribute has an operation of its own, or is alone in a call of one, where a kind does not say otherwise.
+    """
     facts = FACTS[name]
+    traits = {"calls_a_change": len, **traits}
     return Kind(
         name=name,
         tagging=Tagging.ON_CREATE,

@@ -200,6 +200,11 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         }
 
 
+def _calls(changes: Request) -> int:
+    """Those of ``AT_BIRTH`` go in one, each other one in one of its own."""
+    return len(changes.keys() - AT_BIRTH.keys()) + (0 if changes.keys().isdisjoint(AT_BIRTH) else 1)
+
+
 def _instances(parts: Sequence[Part]) -> list[Json]:
     return [{"InstanceId": part.natural_key} for part in parts if part.kind == INSTANCE]
 
@@ -211,6 +216,8 @@ def kind(client: ApiClient) -> Kind:
         driver,
         requires=("subnet", "security-group", "internet-gateway"),
         mutable=frozenset({"security_groups", "health_check", "idle_timeout", "cross_zone"}),
+        at_birth=lambda request: {**AT_BIRTH, "health_check": None},
+        calls_a_change=_calls,
         exclusive_parts=frozenset({SUBNET}),
         born_with_parts=True,
         parts=driver,

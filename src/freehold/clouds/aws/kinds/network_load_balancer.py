@@ -131,6 +131,7 @@ def kind(client: ApiClient) -> Kind:
         driver,
         requires=("subnet", "security-group", "internet-gateway"),
         mutable=frozenset({"subnets", "security_groups", "attributes"}),
+        at_birth=lambda request: AT_BIRTH,
         answers_existing=True,
         usage=driver,
         remains=driver,

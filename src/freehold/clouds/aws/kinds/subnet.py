@@ -181,6 +181,7 @@ def kind(client: ApiClient) -> Kind:
         driver,
         requires=("vpc",),
         mutable=frozenset(_ATTRIBUTES),
+        at_birth=lambda request: dict.fromkeys(_ATTRIBUTES, False),
         born_with_parts=True,
         parts=driver,
         usage=driver,

@@ -150,6 +150,7 @@ def kind(client: ApiClient) -> Kind:
         driver,
         requires=("vpc",),
         mutable=frozenset({"health_check", "attributes"}),
+        at_birth=lambda request: _AT_BIRTH.get(request["target_type"], {"attributes": None}),
         answers_existing=True,
         parts=driver,
         usage=driver,

@@ -183,6 +183,7 @@ def kind(client: ApiClient) -> Kind:
         "vpc",
         driver,
         mutable=frozenset(_ATTRIBUTES),
+        at_birth=lambda request: _AT_BIRTH,
         changeable=frozenset({"ipv6"}),
         outputs=frozenset({"ipv6_cidrs"}),
         output_lists=frozenset({"ipv6_cidrs"}),

@@ -1,0 +1,59 @@
+"""What the operator of a state directory has looked at, told by the process that serves it.
+
+The status alone cannot say it: the pass of an unchanged object writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from freehold.kube.errors import KubeError
+from freehold.kube.object_client import ObjectClient
+from freehold.kube.resources import Json, Key, Resource
+from freehold.operator.looks import Look, Seen
+
+if TYPE_CHECKING:
+    from freehold.operator.app import Operator
+
+LOOKS = "/freehold/looks"
+
+_NOBODY = (403, 404, 405)
+"""What a server answers that is not ours, or of an earlier version."""
+
+
+class LookService:
+    """Answers requests of :func:`looks_of_server`."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    async def answer(self, body: Json) -> Json:
+        """Of each of ``objects`` (``kind``, ``namespace``, ``name``), in that order; null where nothing was seen.
+
+        With ``again`` everything of them is looked at now, and what was seen before counts no more.
+        """
+        asked = [(str(each["kind"]), Key(str(each["namespace"]), str(each["name"]))) for each in body["objects"]]
+        if body.get("again"):
+            for kind, key in asked:
+                self._operator.look_anew(kind, key)
+        return {"looks": [_told(self._operator.look(kind, key)) for kind, key in asked]}
+
+
+def _told(look: Look | None) -> Json | None:
+    return {"seen": look.seen.value, "version": look.version} if look else None
+
+
+async def looks_of_server(
+    client: ObjectClient, objects: Sequence[tuple[Resource, Key]], *, again: bool
+) -> Mapping[tuple[Resource, Key], Look] | None:
+    """What its operator has seen of ``objects``; None where nobody can tell. Raises KubeError."""
+    named = [{"kind": resource.kind, "namespace": key.namespace, "name": key.name} for resource, key in objects]
+    try:
+        answer = await client.request("POST", LOOKS, body={"objects": named, "again": again})
+    except KubeError as problem:
+        if problem.code in _NOBODY:
+            return None
+        raise
+    found = zip(objects, answer["looks"], strict=True)
+    return {each: Look(Seen(look["seen"]), str(look["version"])) for each, look in found if look}

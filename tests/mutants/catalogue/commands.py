@@ -1,0 +1,108 @@
+"""Safety lines of the commands on clusters: no success that nobody has seen, nothing stored that was not agreed to."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_following = partial(Mutant, "cli/following.py")
+_deciding = partial(Mutant, "cli/deciding.py")
+_others = partial(Mutant, "operator/other_objects.py")
+_view = partial(Mutant, "cli/view.py")
+_looks = partial(Mutant, "operator/looks.py")
+_reconciler = partial(Mutant, "operator/reconciler.py")
+_app = partial(Mutant, "operator/app.py")
+_dry_run = partial(Mutant, "lifecycle/dry_run.py")
+_engine = partial(Mutant, "lifecycle/engine.py")
+
+MUTANTS = (
+    _following(
+        "UntilReady.__call__",
+        " and all(map(picture.is_looked_at, picture.wanted))",
+        "",
+        "up of a paused cluster says Ready, and nobody has looked at the cloud",
+    ),
+    _following(
+        "ViewSnapshot.views",
+        "news=self.is_news(each)",
+        "news=True",
+        "up of an unchanged manifest ends with what an earlier process said of the cloud",
+    ),
+    _following(
+        "ViewSnapshot.is_news",
+        " and _is_at_least(obj, look.version)",
+        "",
+        "the Ready from before the pass counts until the watch shows what the pass found",
+    ),
+    _following(
+        "_LookReader.__init__",
+        "session.running is None",
+        "False",
+        "beside a running server up ends with what that has seen minutes ago",
+    ),
+    _view(
+        "view",
+        "blocked = () if outdated else",
+        "blocked = () if outdated and deleting else",
+        "up asks for somebody to act on what the manifest has mended",
+    ),
+    _deciding(
+        "_store",
+        "if why := _changed(raw, newest, made):",
+        'if why := "":',
+        "a delete is stored that another plan than the one of now was agreed to for",
+    ),
+    _deciding(
+        "_changed",
+        "_wanted(before) != _wanted(now)",
+        "False",
+        "what the spec wants again is still deleted",
+    ),
+    _deciding(
+        "_changed",
+        "_grounds(then.get(decision.about)) != _grounds(today.get(decision.about))",
+        "False",
+        "what was agreed to of one resource is stored for the next one of that node",
+    ),
+    _others(
+        "_texts",
+        "if name not in TAG_FIELDS:",
+        "if name in TAG_FIELDS:",
+        "what an object names by id, name or ARN is deleted with the surplus of another one",
+    ),
+    _looks(
+        "Looks.note",
+        "if key in self._asked:",
+        "if False:",
+        "a pass that had begun before the question counts as its answer",
+    ),
+    _reconciler(
+        "Reconciler.reconcile",
+        "known.state.invalidate()",
+        "pass",
+        "who asks for a look gets what the process remembers",
+    ),
+    _reconciler(
+        "Reconciler._ensure",
+        "Seen.LOOKED if done.looked else Seen.TOLD",
+        "Seen.LOOKED",
+        "a pass that trusts its memory counts as a look",
+    ),
+    _app(
+        "Operator.look_anew",
+        "controller.queue.add(key)",
+        "pass",
+        "who asks for a look waits for the next round",
+    ),
+    _dry_run(
+        "DryRunDriver._calls_after_create",
+        "return kind.calls_a_change(later) if later else 0",
+        "return 0",
+        "a plan promises fewer writes than there are: those after a create are missing",
+    ),
+    _engine(
+        "_plan_deep_look",
+        "state, ctx.looked = ctx.state, ctx.deep",
+        "state, ctx.looked = ctx.state, True",
+        "a pass that trusts its memory counts as a look",
+    ),
+)
