@@ -75,8 +75,8 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     hold up the rest.
     """
     kind, node = ctx.kind(key), ctx.graph.nodes[key]
-    work = None if inside is None or isinstance(inside, CloudError) else parts.work(ctx, key, inside)
-    no_part = await _refusal(parts.put_in(ctx, key, work)) if work else None
+    due = None if inside is None or isinstance(inside, CloudError) else parts.to_do(ctx, key, inside)
+    no_part = await _refusal(parts.put_in(ctx, key, due)) if due else None
     wanted = node.request(ctx.ready_nodes)
     no_change = await _refusal(_change(ctx, key, wanted))
     if isinstance(inside, CloudError):
@@ -84,7 +84,7 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     if no_part:
         raise no_part
     drifted = _drift(ctx, key, ctx.node(key).observed, wanted)
-    inner = await parts.take_surplus(ctx, key, work) if work else []
+    inner = await parts.take_surplus(ctx, key, due) if due else []
     if no_change:
         raise no_change
     if not drifted and not inner and parts.are_as_wanted(ctx, key):

@@ -145,7 +145,7 @@ def _differing(have: Collection[Part], wish: Collection[Part]) -> list[tuple[Par
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PartsToDo:
     """What is to be done inside one resource: what was there before, what is wanted, and how they differ."""
 
     before: frozenset[Part]
@@ -153,14 +153,14 @@ class Work:
     differs: PartsDiff
 
 
-def work(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> Work:
+def to_do(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
     """Of a resource whose wanted parts are known."""
     wish = wanted(ctx, key)
     assert wish is not None
-    return Work(have, wish, diff(ctx, key, have, wish))
+    return PartsToDo(have, wish, diff(ctx, key, have, wish))
 
 
-async def put_in(ctx: PassContext, key: NodeKey, due: Work) -> None:
+async def put_in(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
     """Add what is missing, and let those of ours that do something else do what is wanted."""
     kind, ref = ctx.kind(key), _ref(ctx, key)
     await _add(ctx, key, ref, sorted(due.differs.missing, key=str))
@@ -169,7 +169,7 @@ async def put_in(ctx: PassContext, key: NodeKey, due: Work) -> None:
         await kind.part_changer.change_part(ref, part)
 
 
-async def take_surplus(ctx: PassContext, key: NodeKey, due: Work) -> list[str]:
+async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
     """Remove what is ours and not wanted, after :func:`put_in`.
 
     Returns the parts whose behavior differs from the wanted one and is not changed.
