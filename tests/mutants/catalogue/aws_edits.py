@@ -7,9 +7,61 @@ from mutants.rows import Mutant
 _family = partial(Mutant, "reconcilers/aws_cluster/family_input.py")
 _discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
 _recorded = partial(Mutant, "reconcilers/aws_cluster/recorded.py")
+_claims = partial(Mutant, "operator/name_claims.py")
+_reconciler = partial(Mutant, "operator/reconciler.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 
 MUTANTS = (
+    _reconciler(
+        "Reconciler._unless_taken",
+        "return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)",
+        "return plan",
+        "two objects of one name make two clusters that CAPA and the cloud controller take for one",
+        killed_by="tests/unit/operator/test_operator_name_claims.py"
+        "::test_of_two_objects_that_are_applied_together_one_makes_a_cluster",
+    ),
+    _reconciler(
+        "Reconciler._unless_taken",
+        " or journal.ours",
+        "",
+        "an older object that is unpaused stops the healing of a living cluster",
+    ),
+    _reconciler(
+        "Reconciler._unless_taken",
+        " or plan.known_before",
+        "",
+        "an object that was restored is stopped by one that its own resources stop",
+    ),
+    _claims(
+        "NameClaims.holder",
+        "not _has_records(each), ",
+        "",
+        "an older object takes the name from a living cluster",
+    ),
+    _claims(
+        "NameClaims.holder",
+        "self._begun[account, name] = ",
+        "_ = ",
+        "of two objects of one second both begin: the record of the first is not seen yet",
+    ),
+    _claims(
+        "NameClaims.holder",
+        "if places[key_of(each)] == account",
+        "if True",
+        "a cluster in another region or account takes the name",
+    ),
+    _claims(
+        "NameClaims.holder",
+        "while unplaced := [each for each in self._others(raw, name) if key_of(each) not in places]:",
+        "if unplaced := [each for each in self._others(raw, name) if key_of(each) not in places]:",
+        "an object that appears while accounts are asked for is a defect",
+    ),
+    _claims(
+        "_counts",
+        'return not metadata.get("deletionTimestamp") or _has_records(raw)',
+        "return True",
+        "an object that goes and has nothing keeps the name until it has gone",
+    ),
     _family(
         "check",
         "if facts.recorded.ipv6 and vpc.ipv6 is None:",
