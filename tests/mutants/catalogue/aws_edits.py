@@ -7,11 +7,18 @@ from mutants.rows import Mutant
 _family = partial(Mutant, "reconcilers/aws_cluster/family_input.py")
 _discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
 _recorded = partial(Mutant, "reconcilers/aws_cluster/recorded.py")
+_machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
 _claims = partial(Mutant, "operator/name_claims.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 
 MUTANTS = (
+    _machines(
+        "_bastion",
+        '"key_name": bastion.key_name,',
+        '**({"key_name": bastion.key_name} if bastion.key_name else {}),',
+        "a bastion keeps a key that its spec has taken away, and nobody is told",
+    ),
     _reconciler(
         "Reconciler._unless_taken",
         "return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)",
