@@ -9,6 +9,7 @@ _drift = partial(Mutant, "lifecycle/phases/drift.py")
 _parts = partial(Mutant, "lifecycle/phases/parts.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _fitness = partial(Mutant, "lifecycle/phases/fitness.py")
+_named_parts = partial(Mutant, "lifecycle/phases/named_parts.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
 _overlay = partial(Mutant, "lifecycle/overlay.py")
 
@@ -160,6 +161,37 @@ MUTANTS = (
         "part.kind in kind.holding_parts and is_ours(ctx, key, part)",
         "part.kind in kind.holding_parts",
         "a stranger's network is cut off before a delete that is refused",
+    ),
+    _delete(
+        "next_wave",
+        "(free - unknown - held.keys())",
+        "(free - unknown)",
+        "each delete of a group that another one names is refused, and a person is told to mend it",
+        killed_by="tests/unit/lifecycle/test_lifecycle_named_parts.py::test_a_group_that_another_one_names_goes_with_it",
+    ),
+    _delete(
+        "observe_owned",
+        "return present & next_wave(ctx)",
+        "return present",
+        "a process that knows nothing of the other group has the first delete refused",
+    ),
+    _delete(
+        "observe_owned",
+        "observe_present(ctx, now, named_parts.unseen(ctx, now))",
+        "observe_present(ctx, now)",
+        "a process that has not seen the other group has each delete refused",
+    ),
+    _named_parts(
+        "held_back",
+        " if key in freed]",
+        "]",
+        "a group that is named in what another owner has now waits for ever, and nobody is told why",
+    ),
+    _named_parts(
+        "_named_by",
+        "todo += named",
+        "pass",
+        "what is named by a group that waits itself is refused",
     ),
     _delete(
         "_take_out_parts",
