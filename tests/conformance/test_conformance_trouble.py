@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
 
 from conformance.bench import CloudUnderTest, has_birth_mark
-from conformance.clouds import EVERY_KIND
+from conformance.clouds import EVERY_KIND, each
 from freehold.lifecycle import errors
 from freehold.lifecycle.kinds import Dedupe
+from freehold.lifecycle.port import Call
+from freehold.lifecycle.port import Effect as CallEffect
 from freehold.lifecycle.resources import Ref
 from freehold_sim.faults import Effect, Fault
 
@@ -127,6 +132,34 @@ async def test_a_resource_that_lists_do_not_show_yet_is_found_after_the_settle_t
     for _ in range(2):
         assert [one.id for one in await bench.find(kind, request, NONCE)] == [made.id]
         assert await bench.look(kind, made) is not None
+
+
+@each(lambda cloud, kind: bool(kind.mutable))
+async def test_a_change_of_which_a_write_is_refused_is_not_taken_as_made(bench: Any, kind: str) -> None:
+    """What ``update`` returns from counts as done: each write of it in turn is refused."""
+    entry, request = bench.kinds[kind], await bench.request(kind)
+    seen = await bench.ready(kind, await bench.create(kind, request, NONCE))
+    ref, changes = Ref(seen.id, seen.target), {attribute: request[attribute] for attribute in entry.mutable}
+    before = len(bench.writes())
+    await entry.driver.update(ref, changes)
+    for nth in range(len(bench.writes()) - before):
+        with _refused_write(bench.port, nth), pytest.raises(errors.CloudError):
+            await entry.driver.update(ref, changes)
+
+
+@contextmanager
+def _refused_write(port: Any, nth: int) -> Iterator[None]:
+    """One write is refused as a request that the cloud does not take as it is."""
+    written, send = count(), port.send
+
+    async def refuse(call: Call) -> Any:
+        if call.effect is CallEffect.WRITE and next(written) == nth:
+            raise errors.Invalid("it does not fit the state of the resource", code="InvalidParameterValue")
+        return await send(call)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(port, "send", refuse)
+        yield
 
 
 @EVERY_KIND

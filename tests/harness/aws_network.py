@@ -64,8 +64,10 @@ def planned(harness: AwsHarness, *, deleting: bool = False) -> Plan:
     raw = {**harness.object.raw, "metadata": dict(harness.object.raw["metadata"])}
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
-    ring = harness.rings.ring
-    return asyncio.run(plan_with(AWS_CLUSTER, harness.new_accounts(), harness.wall, raw, ring, harness.around))
+    ring, stored = harness.rings.ring, [each.object.raw for each in harness.together if not each.object.gone]
+    return asyncio.run(
+        plan_with(AWS_CLUSTER, harness.new_accounts(), harness.wall, raw, ring, harness.around, stored=stored)
+    )
 
 
 def changes(plan: Plan) -> list[PlanRow]:

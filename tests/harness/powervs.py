@@ -31,6 +31,7 @@ from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
+from freehold.operator.name_claims import NameClaims
 from freehold.operator.other_objects import claimed, naming, owning
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers.gate import ClusterContext, Mode
@@ -191,15 +192,15 @@ class HarnessObjects:
         self._harnesses = harnesses
 
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
-        return claimed(self._stored(), owner, target, ring)
+        return claimed(self.stored(), owner, target, ring)
 
     async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
-        return owning(self._stored(), owner, kind, ident)
+        return owning(self.stored(), owner, kind, ident)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-        return naming(self._stored(), owner, words)
+        return naming(self.stored(), owner, words)
 
-    def _stored(self) -> list[dict[str, Any]]:
+    def stored(self) -> list[dict[str, Any]]:
         return [each.object.raw for each in self._harnesses if not each.object.gone]
 
 
@@ -253,8 +254,9 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
 
     def start_process(self) -> None:
         """A new operator process: everything in memory is lost, tokens and clients too."""
-        others = HarnessObjects(self.together)
-        self.process = Reconciler(self.served, self.new_accounts(), self.rings, self.wall, self.events, others)
+        others, accounts = HarnessObjects(self.together), self.new_accounts()
+        claims = NameClaims(self.served, accounts, others.stored) if self.served.once_in_account else None
+        self.process = Reconciler(self.served, accounts, self.rings, self.wall, self.events, others, claims)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

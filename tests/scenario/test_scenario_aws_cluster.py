@@ -105,6 +105,21 @@ def test_what_cannot_be_changed_in_place_is_reported_and_stays() -> None:
     assert harness.ready() and _nodes(harness) == before
 
 
+@pytest.mark.parametrize(("made", "says"), [("ops", ""), ("", "ops")])
+def test_another_key_of_a_bastion_is_told_no_key_too(made: str, says: str) -> None:
+    """The machine keeps the key that it was made with: who thinks that it has none must know."""
+    harness = _harness(sshKeyName=made, bastion={"enabled": True})
+    harness.cloud.strangers.call("ec2", "ImportKeyPair", {"KeyName": "ops", "PublicKeyMaterial": b"ssh-rsa"})
+    harness.up()
+    harness.object.patch({"spec": {"sshKeyName": says}})
+    harness.for_a_while(1200.0)
+    row = _row(harness, "instance")
+    assert row["state"] == "Ready" and f"key_name is {made!r}, the spec says {says!r}" in row["message"]
+    harness.object.patch({"spec": {"sshKeyName": made}})
+    harness.for_a_while(1200.0)
+    assert not _row(harness, "instance").get("message")
+
+
 def test_what_others_change_in_place_is_brought_back() -> None:
     """Attributes and rules; each by the call that changes it."""
     harness = _harness()

@@ -40,6 +40,40 @@ def test_a_delete_needs_no_list_of_zones(spec: dict[str, object]) -> None:
     assert own(harness) == []
 
 
+RULE = {"description": "from groups", "protocol": "tcp", "fromPort": 8443, "toPort": 8443}
+NAMED = {
+    "controlPlaneLoadBalancer": {
+        "loadBalancerType": "nlb", "ingressRules": [{**RULE, "sourceSecurityGroupRoles": ["node", "controlplane"]}],
+    },
+    "network": {
+        "vpc": {"availabilityZoneUsageLimit": 1},
+        "additionalNodeIngressRules": [{**RULE, "sourceSecurityGroupRoles": ["lb", "apiserver-lb"]}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("restarted", (False, True))
+def test_groups_that_name_each_other_go_together_and_no_person_is_asked(restarted: bool) -> None:
+    """That of the load balancer waits for its interfaces. Its rules name two groups, and those name the others."""
+    harness = AwsHarness(aws_cluster(**NAMED))
+    harness.up()
+    harness.object.delete()
+    harness.pass_once()
+    if restarted:
+        harness.start_process()
+    said: set[str] = set()
+
+    def gone() -> bool:
+        said.update(row.get("reason") or "" for row in harness.status().get("resources", ()))
+        return harness.object.gone
+
+    before = len(harness.cloud.calls)
+    harness.run(gone)
+    deletes = [call for call in harness.cloud.calls[before:] if call.operation == "ec2.DeleteSecurityGroup"]
+    assert [call.status for call in deletes] == [200] * 4
+    assert "InUse" not in said
+
+
 @pytest.mark.parametrize("restarted", (False, True))
 @pytest.mark.parametrize("stays", (False, True), ids=("a delete ends it", "AWS shows it for an hour"))
 def test_a_nat_gateway_that_has_failed_does_not_hold_the_delete(stays: bool, restarted: bool) -> None:

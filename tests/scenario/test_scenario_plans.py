@@ -42,13 +42,14 @@ def test_a_plan_lists_an_interrupted_create_as_one_that_may_be_made_again(effect
     assert vpc.action is (Action.MAY_CREATE if effect is Effect.ERROR_BEFORE else Action.KEEP)
 
 
-def test_a_plan_names_what_must_be_recreated_by_hand() -> None:
+def test_a_plan_says_what_it_leaves_as_it_is_although_the_spec_says_otherwise() -> None:
+    """Nothing of it is made anew, so no word of the plan says so."""
     harness = Harness()
     harness.up()
     harness.object.patch({"spec": {"zone": "dal12"}})
     found = planned(harness)
     workspace = _rows(found, "workspace")[0]
-    assert workspace.action is Action.RECREATE
+    assert workspace.action is Action.LEAVE
     assert "zone is 'dal10', the spec says 'dal12'" in workspace.reason
     assert not found.changes
 

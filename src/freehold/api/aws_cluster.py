@@ -96,6 +96,8 @@ class AWSClusterSpec(ApiModel):
 class AWSCluster(ApiModel):
     """The cloud infrastructure of one cluster on AWS."""
 
+    RULES = (aws_early.FAMILY_STAYS,)
+
     spec: AWSClusterSpec = Field(default_factory=AWSClusterSpec)
     """The desired infrastructure of the cluster."""
     status: AWSClusterStatus | None = None

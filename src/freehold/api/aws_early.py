@@ -3,8 +3,8 @@
 As :mod:`freehold.api.early`: only the API server checks them, and only what a write changes; the reconciler says the
 same in a condition (:mod:`freehold.reconcilers.aws_cluster.input`). Each refuses what upstream's webhook refuses
 (https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks), or AWS wherever upstream sends it.
-Those with ``oldSelf`` are the fields that upstream's webhook does not let change, and the type of the load balancer
-that is the endpoint.
+Those with ``oldSelf`` are the fields that upstream's webhook does not let change, the type of the load balancer that is
+the endpoint, and IPv6, which upstream does not add to a cluster that is there either.
 """
 
 from __future__ import annotations
@@ -245,6 +245,24 @@ CLUSTER_RULES: Final = (
         f"{_TYPE_STAYS}, and without the field there was one",
         field=".controlPlaneLoadBalancer.loadBalancerType",
     ),
+)
+
+
+def _has_ipv6(cluster: str) -> str:
+    """The expression that the VPC has IPv6."""
+    steps = [f"{cluster}.spec", f"{cluster}.spec.network", f"{cluster}.spec.network.vpc"]
+    return "(" + " && ".join(f"has({step})" for step in [*steps, f"{steps[-1]}.ipv6"]) + ")"
+
+
+_STATUS = "oldSelf.status"
+FAMILY_STAYS: Final = Rule(
+    # Once it has been ready. What stands against a blocked one is the spec, so it must be possible to take an edit
+    # back that was stored before this rule was; the reconciler says what fits (aws_cluster/family_input.py).
+    f"!has({_STATUS}) || !has({_STATUS}.ready) || !{_STATUS}.ready || "
+    f"(has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked') || {_has_ipv6('self')} == {_has_ipv6('oldSelf')}",
+    "IPv6 cannot be added to the VPC of a living cluster or taken away: its load balancer and target groups keep the "
+    "address family that they were made with; make another cluster",
+    field=".spec.network.vpc.ipv6",
 )
 TAG_RULES: Final = (
     Rule(

@@ -53,7 +53,7 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.network.vpc.availabilityZoneUsageLimit", "a lower limit takes no zone away"),
     _served("spec.network.vpc.availabilityZoneSelection", "Random: by a hash of the cluster's name, for life"),
     _served("spec.network.vpc.subnetSchema"),
-    _served("spec.network.vpc.ipv6", "a range from Amazon"),
+    _served("spec.network.vpc.ipv6", "a range from Amazon; neither added to a living cluster nor taken away"),
     _refused("spec.network.vpc.ipv6.cidrBlock", "ranges of your own are not served; remove it to get one from Amazon"),
     _refused("spec.network.vpc.ipv6.poolId", "ranges of your own are not served; remove it to get one from Amazon"),
     _refused("spec.network.vpc.ipv6.ipamPool", "IPAM is not served; remove it to get a range from Amazon"),

@@ -34,7 +34,8 @@ class MachineName:
 class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
-    ``fields`` says which are acted on; without a list, the kind's own code does.
+    ``fields`` says which are acted on; without a list, the kind's own code does. ``once_in_account``: an account can
+    have one cluster of a name, because what two create would count as one cluster's.
     """
 
     group: str
@@ -46,6 +47,7 @@ class ServedName:
     machines: MachineName | None = None
     namespaced: bool = True
     fields: tuple[ServedField, ...] = ()
+    once_in_account: bool = False
 
     @property
     def crd(self) -> str:
@@ -70,6 +72,7 @@ AWS_CLUSTER = ServedName(
     names.AWS_CLUSTER_FINALIZER,
     machines=MachineName(names.AWS_MACHINE_KIND, names.AWS_MACHINE_PLURAL),
     fields=AWS_CLUSTER_FIELDS,
+    once_in_account=True,
 )
 
 CLOUD_METADATA = ServedName(

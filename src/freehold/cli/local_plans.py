@@ -59,7 +59,7 @@ async def plans_with(
 ) -> list[Plan]:
     """The same, with the settings of an operator."""
     from freehold.api.served import served_of
-    from freehold.operator.kinds import SERVED_RESOURCES
+    from freehold.operator.kinds import SERVED_RESOURCES, resource_of
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.owner_cluster import OwnerClusterReader
     from freehold.operator.planning import AsIfStored, plan
@@ -68,8 +68,11 @@ async def plans_with(
     others, reader = StoredObjects(client, SERVED_RESOURCES), AsIfStored(client, beside)
     plans = []
     for obj in objects:
-        owners = OwnerClusterReader(client, Mode(settings.cluster_api), served_of(str(obj["kind"])))
-        plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others))
+        served = served_of(str(obj["kind"]))
+        owners = OwnerClusterReader(client, Mode(settings.cluster_api), served)
+        beside_it = [each for each in objects if each["kind"] == served.kind]
+        stored = [*beside_it, *(await client.list(resource_of(served))).items] if served.once_in_account else []
+        plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others, stored))
     return plans
 
 

@@ -51,7 +51,10 @@ class Driver(Protocol):
         ...
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """Bring mutable attributes (the kind names them) to these values."""
+        """Bring mutable attributes (the kind names them) to these values.
+
+        Raises unless the cloud took all of them: what returns counts as done, without another look.
+        """
         ...
 
     async def delete(self, ref: Ref) -> None:

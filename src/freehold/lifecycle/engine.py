@@ -27,7 +27,7 @@ that does what can be done now and returns when to come back. A pass never waits
 
     intents*      resolve creates that were interrupted
     decide*       act on what a person has decided
-    observe*      read what nothing else of ours depends on; what is gone leaves the journal
+    observe*      read what nothing else of ours depends on, or names in a part; what is gone leaves the journal
     inner owners* wait for what a machine of this cluster, for example, still has
     read marks*   in the pass that deletes
     delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;

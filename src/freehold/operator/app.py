@@ -22,6 +22,7 @@ from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Reso
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret
+from freehold.operator.accounts import Accounts
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.cloud_access import CloudAccess
@@ -39,6 +40,7 @@ from freehold.operator.looks import Look, Looks
 from freehold.operator.metadata import record
 from freehold.operator.metadata.controller import Place, metadata_controllers
 from freehold.operator.metadata.key_needs import tag_needs
+from freehold.operator.name_claims import NameClaims
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.other_objects import StoredObjects
@@ -155,7 +157,8 @@ class Operator:
             others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
             for served in SERVED:
                 accounts = ADAPTERS[served.kind](clouds)
-                reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, others)
+                claims = self._claims(served, accounts) if served.once_in_account else None
+                reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, others, claims)
                 controller = self._build(client, served, reconciler, keeper)
                 self._served[served.kind] = controller, reconciler.looks
                 self._controllers.append(controller)
@@ -179,6 +182,13 @@ class Operator:
                 for controller in self._controllers:
                     controller.stop()
                 await running
+
+    def _claims(self, served: ServedName, accounts: Accounts) -> NameClaims:
+        return NameClaims(
+            served,
+            accounts,
+            lambda: (obj for each in self._controllers if each.resource == resource_of(served) for obj in each.all()),
+        )
 
     def _requeue_all(self) -> None:
         for controller in self._controllers:

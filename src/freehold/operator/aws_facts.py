@@ -30,6 +30,10 @@ class AwsFactsReader:
             GivenNetwork({each.id: GivenSubnet(each.id, each.zone, each.cidr, each.public) for each in found})
         )
 
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+        found = await self._facts.has_ipv6(vpc)
+        return NoSuch() if found is None else Answer(found)
+
     async def image(self) -> Answer[str] | NoSuch:
         found = await self._facts.bastion_image()
         return Answer(found) if found else NoSuch()

@@ -19,7 +19,7 @@ class Action(StrEnum):
     ATTACH = "attach"
     DETACH = "detach"
     DELETE = "delete"
-    RECREATE = "recreate"  # by hand: what differs from the spec is not changed in place
+    LEAVE = "leave"  # it stays as it is: what differs from the spec is not changed in place
     SURPLUS = "surplus"
     REUSE = "reuse"
     KEEP = "keep"

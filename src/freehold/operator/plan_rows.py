@@ -90,7 +90,7 @@ class _Rows:
             case Kept():
                 return Action.KEEP, outcome.message
             case Ready(reason=Reason.DRIFTED):
-                return Action.RECREATE, outcome.note
+                return Action.LEAVE, outcome.note
             case Waiting():
                 return Action.WAIT, outcome.message
         dropped = self._graph is not None and key not in self._graph.nodes

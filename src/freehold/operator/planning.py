@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +32,7 @@ from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
 from freehold.operator.last_refusals import with_last_refusals
+from freehold.operator.name_claims import NameClaims
 from freehold.operator.plan import Plan as Plan
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
@@ -55,12 +56,13 @@ async def plan(
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
+    stored: Sequence[Json] = (),
 ) -> Plan:
-    """What serving ``raw``, as it would be stored, would do. Writes nothing."""
+    """What serving ``raw``, as it would be stored, would do. ``stored`` are the objects of its kind. Writes nothing."""
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
         accounts = ADAPTERS[served.kind](clouds_of(settings, client, stack, NoAudit()))
-        return await plan_with(served, accounts, settings.clock, raw, ring, cluster, others)
+        return await plan_with(served, accounts, settings.clock, raw, ring, cluster, others, stored)
 
 
 async def plan_with(
@@ -71,13 +73,15 @@ async def plan_with(
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
+    stored: Sequence[Json] = (),
 ) -> Plan:
     """The same with kind and accounts passed in."""
     copied = _ObjectCopy(raw, served)
     binding = await accounts.binding(copied.raw)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,))
-    return await _DryRun(binding, clock, copied, ring, cluster, others).plan()
+    claims = NameClaims(served, accounts, lambda: stored) if served.once_in_account else None
+    return await _DryRun(binding, clock, copied, ring, cluster, others, claims).plan()
 
 
 class AsIfStored:
@@ -103,6 +107,7 @@ class _DryRun:
         ring: KeyRing,
         cluster: gate.ClusterContext,
         others: OtherObjects | None,
+        claims: NameClaims | None,
     ) -> None:
         served = binding.adapter.served
         self._clock = ManualClock(clock.now(), clock.monotonic())  # the waits of the plan are taken as over
@@ -113,7 +118,7 @@ class _DryRun:
         self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
-        self._reconciler = Reconciler(served, dry, GivenRing(ring), self._clock, NoEvents(), others)
+        self._reconciler = Reconciler(served, dry, GivenRing(ring), self._clock, NoEvents(), others, claims)
         self._cluster = cluster
         self._gone = False
 

@@ -1,8 +1,9 @@
 """One reconcile of an object of any kind: from the object to the engine's two passes, and back to its status.
 
 The path: gate (may it be worked on?) → account (are there credentials?) → identity (whose resources are they?) →
-desired (the adapter's graph of wanted nodes) → ``engine.ensure`` or ``engine.release`` → status. Gate and identity are
-pure decisions with named outcomes. All I/O goes through the object's handle, the adapter and the engine.
+desired (the adapter's graph of wanted nodes, unless another object has the name) → ``engine.ensure`` or
+``engine.release`` → status. Gate and identity are pure decisions with named outcomes. All I/O goes through the object's
+handle, the adapter and the engine.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.keyring import RingError
 from freehold.operator.looks import Looks, Seen
+from freehold.operator.name_claims import NameClaims
 from freehold.operator.report import event_specs
 from freehold.reconcilers import gate, identity, status
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
@@ -111,6 +113,7 @@ class Reconciler:
         clock: Clock,
         recorder: Recorder,
         others: OtherObjects | None = None,
+        claims: NameClaims | None = None,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -119,6 +122,7 @@ class Reconciler:
         self._recorder = recorder
         self._others = others or NoOthers()
         self.looks = Looks()
+        self._claims = claims
         self._known: dict[str, _Served] = {}
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
@@ -241,7 +245,7 @@ class Reconciler:
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> tuple[Result, tuple[str, ...]]:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
-        plan = await adapter.desired(document.raw, proceed, journal)
+        plan = await self._unless_taken(current, await adapter.desired(document.raw, proceed, journal))
         if not isinstance(plan, Wanted):
             report = PassReport(plan, journal)
             await self._write(document, adapter.status(document.raw, report, self._now()))
@@ -265,6 +269,14 @@ class Reconciler:
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
         await self._answer(document, current.binding.cloud, done.decided)
         return RequeueAfter(done.after, done.at_rest), done.notes
+
+    async def _unless_taken(self, current: _ObjectPass, plan: Desired) -> Desired:
+        """What has begun, by its record or by what the cloud has of it, keeps its name."""
+        raw, journal = current.document.raw, current.journal
+        if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours:
+            return plan
+        holder = await self._claims.holder(raw, journal.account)
+        return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)
 
     async def _release(self, current: _ObjectPass) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""

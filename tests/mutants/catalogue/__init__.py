@@ -2,6 +2,7 @@
 
 from mutants.catalogue import (
     aws_cluster,
+    aws_edits,
     clouds_aws,
     clouds_aws_kinds,
     clouds_aws_network,
@@ -31,6 +32,7 @@ MUTANTS = (
     *reconcilers.MUTANTS,
     *stores.MUTANTS,
     *aws_cluster.MUTANTS,
+    *aws_edits.MUTANTS,
     *clouds_aws.MUTANTS,
     *clouds_aws_kinds.MUTANTS,
     *clouds_aws_network.MUTANTS,

@@ -149,15 +149,16 @@ MUTANTS = (
     ),
     _subnet(
         "SubnetDriver.update",
-        "if name != _IPV6 or await self.parts(ref):",
-        "if True:",
-        "a subnet that is to get IPv6 is refused its attribute, and never gets its block",
+        "if name != _IPV6 or not await self._gets_block(ref):\n                    raise",
+        "if name != _IPV6:\n                    raise\n                if not await self._gets_block(ref):\n"
+        "                    return",
+        "an attribute that was refused counts as set",
     ),
     _subnet(
         "SubnetDriver.update",
-        "if name != _IPV6 or await self.parts(ref):",
-        "if name != _IPV6:",
-        "an attribute that was refused counts as set",
+        "if name != _IPV6 or not await self._gets_block(ref):",
+        "if True:",
+        "a subnet whose block is on its way waits for a person",
     ),
     _gateway(
         "kind",

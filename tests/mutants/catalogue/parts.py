@@ -9,6 +9,7 @@ _drift = partial(Mutant, "lifecycle/phases/drift.py")
 _parts = partial(Mutant, "lifecycle/phases/parts.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _fitness = partial(Mutant, "lifecycle/phases/fitness.py")
+_named_parts = partial(Mutant, "lifecycle/phases/named_parts.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
 _overlay = partial(Mutant, "lifecycle/overlay.py")
 
@@ -22,10 +23,35 @@ MUTANTS = (
         "a route that somebody leads elsewhere is never led back: a shared list goes on showing the old one",
     ),
     _drift(
-        "_change",
-        "return refusal",
-        "raise",
-        "a VPC whose name somebody else has keeps the port of the API server closed",
+        "_sync",
+        "no_change = await _refusal(_change(ctx, key, wanted))",
+        "no_change = await _change(ctx, key, wanted)",
+        "a VPC whose name somebody else has keeps rules of the API server that nobody wants any more",
+    ),
+    _drift(
+        "_sync",
+        "no_part = await _refusal(parts.put_in(ctx, key, due)) if due else None",
+        "no_part = await parts.put_in(ctx, key, due) if due else None",
+        "a limit on rules keeps a resource under the name of its birth",
+    ),
+    _drift(
+        "_sync",
+        "if no_change:\n        raise no_change",
+        "",
+        "a change that the cloud refused counts as made, and the object is Ready",
+        killed_by="tests/unit/lifecycle/test_lifecycle_drift.py::test_a_change_that_is_refused_is_not_taken_as_made",
+    ),
+    _drift(
+        "_sync",
+        "if no_part:\n        raise no_part",
+        "",
+        "a part that the cloud refused counts as added, and the object is Ready",
+    ),
+    _drift(
+        "_bring",
+        "ctx.node(key).look_now()",
+        "pass",
+        "a change that was refused is compared with what was seen before it",
     ),
     _drift(
         "_bring",
@@ -135,6 +161,37 @@ MUTANTS = (
         "part.kind in kind.holding_parts and is_ours(ctx, key, part)",
         "part.kind in kind.holding_parts",
         "a stranger's network is cut off before a delete that is refused",
+    ),
+    _delete(
+        "next_wave",
+        "(free - unknown - held.keys())",
+        "(free - unknown)",
+        "each delete of a group that another one names is refused, and a person is told to mend it",
+        killed_by="tests/unit/lifecycle/test_lifecycle_named_parts.py::test_a_group_that_another_one_names_goes_with_it",
+    ),
+    _delete(
+        "observe_owned",
+        "return present & next_wave(ctx)",
+        "return present",
+        "a process that knows nothing of the other group has the first delete refused",
+    ),
+    _delete(
+        "observe_owned",
+        "observe_present(ctx, now, named_parts.unseen(ctx, now))",
+        "observe_present(ctx, now)",
+        "a process that has not seen the other group has each delete refused",
+    ),
+    _named_parts(
+        "held_back",
+        " if key in freed]",
+        "]",
+        "a group that is named in what another owner has now waits for ever, and nobody is told why",
+    ),
+    _named_parts(
+        "_named_by",
+        "todo += named",
+        "pass",
+        "what is named by a group that waits itself is refused",
     ),
     _delete(
         "_take_out_parts",

@@ -29,6 +29,7 @@ _RULES = (
 )
 _SELECTOR = "spec.allowedNamespaces.selector.matchExpressions"
 EARLY = {
+    "": "upstream's guide adds IPv6 to no cluster that is there, and its controller writes over what was added",
     "spec": "upstream's webhook keeps region, endpoint, VPC and identity, and checks the second load balancer",
     "spec.additionalTags": "upstream's webhook checks keys, values and their number; 40 is what AWS leaves beside ours",
     "spec.additionalTags.*": "upstream's webhook checks it",

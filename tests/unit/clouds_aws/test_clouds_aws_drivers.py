@@ -23,8 +23,10 @@ from freehold.lifecycle.drivers import User
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
 from freehold_sim.aws.settings import Assumptions, Settings
+from freehold_sim.aws.world import scope_of
 from freehold_sim.faults import Effect, Fault
-from harness.aws_account import AwsAccount
+from harness.aws_account import REGION, AwsAccount
+from harness.simulated_aws import ACCOUNT
 
 BIRTH = Birth("token", "fabcdefg", frozenset({r"freehold.dev/birth=fabcdefg"}))
 EVERYWHERE = "0.0.0.0/0"
@@ -334,23 +336,39 @@ async def test_a_subnet_is_born_with_its_ipv6_block_and_gives_addresses_of_it(ac
     assert {name: seen.attributes[name] for name in switches} == switches
 
 
-async def test_a_subnet_without_ipv6_block_is_switched_when_it_has_one(account: Network) -> None:
-    """The engine changes attributes before parts: a refusal would keep the block out for ever."""
+SWITCHES = {"map_public_ip_on_launch": True, "assign_ipv6_address_on_creation": True}
+
+
+async def test_a_subnet_without_ipv6_block_is_refused_the_addresses_of_one(account: Network) -> None:
+    """Not taken as done. The attribute that needs no block is changed before."""
     kind, ident, part = _block6(account)
-    switches = {"map_public_ip_on_launch": True, "assign_ipv6_address_on_creation": True}
     driver = account.kinds[kind].driver
-    await driver.update(Ref(ident), switches)
+    with pytest.raises(errors.Invalid):
+        await driver.update(Ref(ident), SWITCHES)
     seen = (await account.look(kind, ident)).attributes
-    assert [seen[name] for name in switches] == [True, False]
+    assert [seen[name] for name in SWITCHES] == [True, False]
     await account.add(kind, ident, part)
     await driver.update(Ref(ident), {"assign_ipv6_address_on_creation": True})
     seen = (await account.look(kind, ident)).attributes
-    assert [seen[name] for name in switches] == [True, True]
+    assert [seen[name] for name in SWITCHES] == [True, True]
 
 
-async def test_what_is_no_subnet_is_not_one_without_ipv6_block(account: Network) -> None:
-    """EC2 calls such an id malformed, which is the sort of refusal that a missing block gets."""
-    with pytest.raises(errors.NotFound):
+async def test_a_subnet_whose_ipv6_block_is_on_its_way_is_asked_again(account: Network) -> None:
+    """No person has anything to mend."""
+    kind, ident, part = _block6(account)
+    await account.add(kind, ident, part)
+    (row,) = account.cloud.world.table(scope_of(ACCOUNT, REGION), "subnet")[ident]["view"][
+        "Ipv6CidrBlockAssociationSet"
+    ]
+    row["Ipv6CidrBlockState"]["State"] = "associating"
+    with pytest.raises(errors.NotReady, match="It is asked again"):
+        await account.kinds[kind].driver.update(Ref(ident), SWITCHES)
+    row["Ipv6CidrBlockState"]["State"] = "associated"
+    await account.kinds[kind].driver.update(Ref(ident), SWITCHES)
+
+
+async def test_what_is_no_subnet_is_not_one_that_waits_for_its_block(account: Network) -> None:
+    with pytest.raises(errors.Invalid):
         await account.kinds["subnet"].driver.update(Ref("vpc-1"), {"assign_ipv6_address_on_creation": True})
 
 

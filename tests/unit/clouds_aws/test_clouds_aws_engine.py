@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from ipaddress import IPv6Network
 from typing import Any
 
 import pytest
 
-from freehold.clouds.aws.kinds import internet_gateway, route_table, vpc
+from freehold.clouds.aws.kinds import internet_gateway, route_table, subnet, vpc
 from freehold.lifecycle.engine import ensure
-from freehold.lifecycle.graph import Node, ReadyNodes
+from freehold.lifecycle.graph import Graph, Node, ReadyNodes
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.port import Effect
@@ -116,6 +117,29 @@ async def test_a_network_is_created_once_and_leaves_nothing(life: Life) -> None:
 
     await life.down()
     assert life.standing() == {}
+
+
+async def test_a_subnet_that_gets_an_ipv6_block_gives_addresses_of_it() -> None:
+    """EC2 refuses that before the block is there: a refused change was taken as made, and the object was Ready."""
+    main = _node(VPC, lambda known: {"cidr": "10.0.0.0/16", "ipv6": True})
+    life = Life(AwsAccount(Settings()), [main, _subnet(PUBLIC, "10.0.0.0/24")])
+    await life.up()
+    life.graph = Graph([main, _with_block(_subnet(PUBLIC, "10.0.0.0/24"))])
+    life.state.invalidate()
+    await life.up()
+    (row,) = life.account.ec2.describe_subnets()["Subnets"]
+    assert row["AssignIpv6AddressOnCreation"] and row["Ipv6CidrBlockAssociationSet"]
+    assert [call.operation for call in life.account.cloud.calls if call.status >= 400] == []
+
+
+def _with_block(plain: Node) -> Node:
+    def block(known: ReadyNodes) -> str:
+        return str(next(IPv6Network(known[VPC].attributes["ipv6_cidrs"][0]).subnets(new_prefix=64)))
+
+    def request(known: ReadyNodes) -> dict[str, Any]:
+        return {**plain.request(known), "assign_ipv6_address_on_creation": True, "ipv6_cidr": block(known)}
+
+    return replace(plain, request=request, parts=lambda known: frozenset({Part(subnet.IPV6_CIDR, block(known))}))
 
 
 @pytest.mark.parametrize(

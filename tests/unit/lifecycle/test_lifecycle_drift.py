@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason
 from freehold.lifecycle.phases import drift
-from freehold.lifecycle.port import step
+from freehold.lifecycle.port import Call, Port, step
 from freehold.lifecycle.resources import NodeKey, Part
 from lab.cloud import Resource
-from lab.faults import Crash
+from lab.faults import Answer, Crash
 from lab.life import Handle, Life
 from lab.outage import once_after, outage
 from lab.world import MemoryWorld, node
 
-NET = NodeKey("net", "main")
+NET, WALL = NodeKey("net", "main"), NodeKey("wall", "edge")
 OURS, STAYS = Part("note", "ours"), Part("note", "stays", retain=True)
 """Parts of a sort that others may add, too."""
 
@@ -36,6 +40,37 @@ def _walled(*parts: Part) -> tuple[MemoryWorld, Life, Resource]:
     wall = world.ours("wall")
     assert wall is not None
     return world, life, wall
+
+
+@dataclass
+class TwoSwitches(MemoryWorld):
+    """A net has two attributes that can be changed."""
+
+    def kinds(self, port: Port) -> tuple[Kind, ...]:
+        found = super().kinds(port)
+        return tuple(replace(kind, mutable=kind.mutable | {"zone"}) if kind.name == "net" else kind for kind in found)
+
+
+def _pass(life: Life) -> dict[str, object]:
+    done = life.once()
+    assert done is not None
+    return {str(key): outcome for key, outcome in done.outcomes.items()}
+
+
+@contextmanager
+def _refused_if(life: Life, operation: str, wrong: Callable[[], bool]) -> Iterator[None]:
+    """The cloud refuses ``operation`` in some states."""
+
+    async def refuse(answer: Answer, call: Call) -> Any:
+        if call.operation == operation and wrong():
+            raise errors.Invalid("not in this state")
+        return await answer(call)
+
+    life.port.interceptors.append(refuse)
+    try:
+        yield
+    finally:
+        life.port.interceptors.remove(refuse)
 
 
 def _dies_after(life: Life, operation: str) -> None:
@@ -67,6 +102,80 @@ def test_a_resource_whose_change_is_refused_gets_its_parts() -> None:
         assert isinstance(outcome, Blocked) and outcome.reason is Reason.NAME_TAKEN
         assert set(wall.parts) == {("note", "ours")}
         assert life.watch() == []
+
+
+def test_a_resource_whose_change_is_refused_loses_what_nobody_wants_in_it() -> None:
+    """A rule that the spec drops must not stay open because of a name."""
+    world, life, wall = _walled(OURS)
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", notes="other")]
+    life.invalidate()
+    with outage(life, "update_wall", errors.NameTaken("other is not unique")):
+        assert isinstance(_pass(life)["wall/edge"], Blocked)
+    assert set(wall.parts) == set()
+
+
+def test_a_change_that_is_refused_is_not_taken_as_made() -> None:
+    """Not Ready, also in a pass that only looks, until the cloud has taken it."""
+    world, life, wall = _walled()
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", notes="other")]
+    life.invalidate()
+    with outage(life, "update_wall", errors.Invalid("not in this state")):
+        for _ in range(3):
+            outcome = life.create()["wall/edge"]
+            assert isinstance(outcome, Blocked) and outcome.reason is Reason.INVALID
+            assert life.state.node(WALL).observed.attributes.get("notes") != "other"
+            world.clock.advance(300.0)
+    assert isinstance(life.create()["wall/edge"], Ready)
+    assert wall.attributes["notes"] == "other"
+
+
+def test_a_change_of_which_the_cloud_took_one_half_is_not_taken_as_made() -> None:
+    """It takes one attribute a call. Which ones it took is read; the next pass sends the rest alone."""
+    world = TwoSwitches(nodes=[node("net/main", size=1, zone="a")])
+    life = Life(world)
+    life.create()
+    net = world.ours("net")
+    assert net is not None
+    world.nodes = [node("net/main", size=2, zone="b")]
+    life.invalidate()
+    with _refused_if(life, "update_net", lambda: net.attributes["size"] == 2):
+        assert isinstance(_pass(life)["net/main"], Blocked)
+        assert (net.attributes["size"], net.attributes["zone"]) == (2, "a")
+    before = len(life.port.calls)
+    assert isinstance(_pass(life)["net/main"], Ready)
+    assert net.attributes["zone"] == "b"
+    assert [call.operation for call in life.port.calls[before:]].count("update_net") == 1
+
+
+def test_what_an_attribute_needs_is_put_in_before_it_is_changed() -> None:
+    """A subnet gives addresses of its block, and EC2 refuses that while it has none."""
+    world, life, wall = _walled()
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", parts=[OURS], notes="on")]
+    life.invalidate()
+    with _refused_if(life, "update_wall", lambda: not wall.parts):
+        assert isinstance(_pass(life)["wall/edge"], Ready)
+    assert (set(wall.parts), wall.attributes["notes"]) == ({("note", "ours")}, "on")
+
+
+def test_a_part_is_taken_out_after_the_attribute_that_needs_it() -> None:
+    """The other way, EC2 would give addresses of a block that is going."""
+    world, life, wall = _walled(OURS)
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", notes="off")]
+    life.invalidate()
+    with _refused_if(life, "update_wall", lambda: not wall.parts):
+        assert isinstance(_pass(life)["wall/edge"], Ready)
+    assert (set(wall.parts), wall.attributes["notes"]) == (set(), "off")
+
+
+def test_a_resource_whose_part_is_refused_gets_its_attributes() -> None:
+    """A limit on rules is no reason to leave its name as it is."""
+    world, life, wall = _walled()
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", parts=[OURS], notes="other")]
+    life.invalidate()
+    with outage(life, "add_part_wall", errors.Quota("no more rules")):
+        outcome = life.create()["wall/edge"]
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.QUOTA
+        assert wall.attributes["notes"] == "other"
 
 
 def test_a_dropped_part_is_removed_although_the_process_that_added_it_died() -> None:

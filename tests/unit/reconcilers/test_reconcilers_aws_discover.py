@@ -23,6 +23,7 @@ from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster
 
 OWNER = Owner("u1", "AWSCluster", NAMES.namespace, NAMES.cluster)
 GIVEN: Spec = {"region": REGION, "network": {"vpc": VPC, "subnets": [SUBNET]}}
+SIX: Spec = {"region": REGION, "network": {"vpc": {"ipv6": {}}}}
 BASTION: Spec = {"region": REGION, "bastion": {"enabled": True}}
 NETWORK = GivenNetwork({SUBNET["id"]: GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", public=True)})
 
@@ -50,6 +51,10 @@ class Cloud:
         self._ask("network")
         return Answer(NETWORK) if vpc == VPC["id"] else NoSuch()
 
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+        self._ask("has_ipv6")
+        return Answer(True)
+
     async def image(self) -> Answer[str] | NoSuch:
         self._ask("image")
         return Answer("ami-1")
@@ -65,6 +70,7 @@ def journal(**phases: Phase) -> Journal:
         "vpc": NodeKey("vpc", "main"),
         "bastion": NodeKey("instance", "bastion"),
         "bucket": NodeKey("s3-bucket", "main"),
+        "egress": NodeKey("egress-only-gateway", "main"),
     }
     return Journal(OWNER, {keys[name]: Entry(phase, id=f"{name}-1") for name, phase in phases.items()})
 
@@ -87,6 +93,9 @@ async def decide(
         pytest.param(GIVEN, journal(vpc=Phase.GIVEN), ["zones", "network", "namesakes"], id="given is not begun"),
         pytest.param(BASTION, journal(), ["zones", "image", "namesakes"], id="a bastion"),
         pytest.param(BASTION, journal(bastion=Phase.OWNED), ["zones"], id="a bastion keeps its image"),
+        pytest.param(SIX, journal(), ["zones", "namesakes"], id="IPv6"),
+        pytest.param(SIX, journal(vpc=Phase.OWNED), ["zones", "has_ipv6"], id="IPv6 in a VPC that is there"),
+        pytest.param(SIX, journal(vpc=Phase.OWNED, egress=Phase.OWNED), ["zones"], id="IPv6 that is on record"),
         pytest.param(
             {**BASTION, "bastion": {"enabled": True, "ami": "ami-2"}}, journal(), ["zones", "namesakes"], id="own image"
         ),
@@ -116,6 +125,12 @@ async def test_a_delete_asks_neither_for_an_image_nor_for_clusters_of_the_name()
     assert cloud.asked == ["zones"]
 
 
+async def test_a_delete_does_not_ask_which_address_families_there_are() -> None:
+    cloud = Cloud(fails={"has_ipv6": Denied("ec2:DescribeVpcs is denied")})
+    found = await decide(SIX, cloud, journal(vpc=Phase.OWNED), deletionTimestamp="2026-01-01T12:05:00Z")
+    assert isinstance(found, AWSWanted)
+
+
 async def test_a_cluster_of_the_same_name_stops_the_first_create_and_not_a_cluster_that_is_there() -> None:
     """Whoever may tag could stop the healing of a cluster otherwise."""
     found = await decide({"region": REGION}, Cloud((Namesake("arn:of:theirs"),)))
@@ -139,13 +154,14 @@ async def test_the_name_is_that_of_the_cluster_that_owns_the_object() -> None:
         ({"region": REGION}, "zones", Unavailable("no reply"), "Retrying"),
         ({"region": REGION}, "namesakes", Denied("tag:GetResources is denied"), "Denied"),
         (GIVEN, "network", Denied("ec2:DescribeVpcs is denied"), "Denied"),
+        (SIX, "has_ipv6", Denied("ec2:DescribeVpcs is denied"), "Denied"),
         (BASTION, "image", Denied("ssm:GetParameter is denied"), "Denied"),
     ],
 )
 async def test_what_cannot_be_asked_is_said_and_nothing_is_wanted(
     spec: Spec, what: str, error: CloudError, reason: str
 ) -> None:
-    found = await decide(spec, Cloud(fails={what: error}))
+    found = await decide(spec, Cloud(fails={what: error}), journal(vpc=Phase.OWNED) if spec is SIX else None)
     assert isinstance(found, Undecided)
     (answer,) = found.missing.values()
     assert (answer.reason.value, answer.message) == (reason, error.message)

@@ -65,6 +65,10 @@ class AwsFacts:
         """Those of a VPC, sorted; None where there is no VPC of this id."""
         return await self._once(("subnets", ident), _NETWORK, lambda: self._subnets(ident))
 
+    async def has_ipv6(self, ident: str) -> bool | None:
+        """Whether a VPC has, or is being given, a range of IPv6; None where there is no VPC of this id."""
+        return await self._once(("ipv6", ident), _NETWORK, lambda: self._has_ipv6(ident))
+
     async def bastion_image(self) -> str | None:
         """The id of the newest image; None where AWS offers none in this region."""
         return await self._once("image", _SLOW, self._image)
@@ -141,6 +145,10 @@ class AwsFacts:
         public = _public(tables, {each.id for each in subnets})
         found = (_facts(each, public=each.id in public) for each in subnets)
         return tuple(sorted(found, key=lambda each: each.id))
+
+    async def _has_ipv6(self, ident: str) -> bool | None:
+        found = await by_id(self._client, vpc.READ, [ident])
+        return bool(found[ident].attributes["ipv6"]) if ident in found else None
 
     async def _image(self) -> str | None:
         try:

@@ -23,6 +23,7 @@ from freehold.lifecycle.phases import (
     given_tags,
     inner_owners,
     keyed_tags,
+    named_parts,
     observe,
     parts,
     read_marks,
@@ -46,9 +47,13 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
     # Whoever may edit the object can have invented an id that nothing proves: nothing of ours waits for it.
     unproven = {key for key in ours - unknown if ctx.node(key).unproven}
     free = next_delete_wave(ours - unproven, ctx.journal.entries, ctx.deps.registry)
-    now = (free - unknown) | unproven
+    held = named_parts.held_back(ctx, free - unknown)
+    now = (free - unknown - held.keys()) | unproven
     for key in ours - unknown - now:
-        ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, "waits for what depends on it")
+        why = "what depends on it"
+        if key in held:
+            why = f"{held[key].kind} {ctx.node(held[key]).observed.name}, which names it: they go together"
+        ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, f"waits for {why}")
     return frozenset(key for key in now if ctx.journal.entries[key].id)
 
 
@@ -58,20 +63,29 @@ async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
     present: frozenset[NodeKey] = frozenset()
     while now := next_wave(ctx) - observed:
         observed |= now
-        present |= await observe_present(ctx, now)
-    return present
+        present |= await observe_present(ctx, now, named_parts.unseen(ctx, now))
+    return present & next_wave(ctx)
 
 
-async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
-    """Observe what is due; what is gone leaves the journal. Returns what is still present and may be deleted."""
+async def observe_present(
+    ctx: PassContext, keys: Collection[NodeKey], beside: Collection[NodeKey] = ()
+) -> frozenset[NodeKey]:
+    """Observe what is due; what is gone leaves the journal. Returns what is still present and may be deleted.
+
+    ``beside``: others, of the kinds of ``keys``, that are looked at with it.
+    """
     due = [key for key in keys if ctx.due(key)]
     for key in set(keys) - set(due):
         ctx.outcomes[key] = ctx.pending_outcome(key)
     present: set[NodeKey] = set()
     for key in (left := [key for key in due if ctx.node(key).itself_gone]):
         await _leave(ctx, key)
-    for key, seen in (await observe.by_key(ctx, set(due) - set(left))).items():
-        if isinstance(seen, CloudError):
+    asked = set(due) - set(left)
+    more = {key for key in beside if key.kind in {each.kind for each in asked}}
+    for key, seen in (await observe.by_key(ctx, asked | more)).items():
+        if key in more:
+            ctx.node(key).last_seen = seen if isinstance(seen, Observed) else None
+        elif isinstance(seen, CloudError):
             ctx.requeue(key, _waiting(seen))
         elif seen is None:
             await _absent(ctx, key)

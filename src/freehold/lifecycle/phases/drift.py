@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,25 +69,24 @@ def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Bl
 async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
     """``inside``: the parts that are there, or why they could not be read; None where they are not looked at.
 
-    A change that only a person can make possible, like a name that somebody else has, does not hold up the parts.
+    Parts are put in before attributes change, and taken out after that: an attribute may need a part, as the addresses
+    that a subnet gives do its block. A write counts only if the cloud took all of it. If one was refused, the resource
+    is not ready, and is read again. What only a person can make possible, like a name that somebody else has, does not
+    hold up the rest.
     """
-    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
-    observed, wanted = ctx.node(key).observed, node.request(ctx.ready_nodes)
-    changes = _changes(ctx, key, observed, wanted)
-    refused = await _change(kind, Ref(entry.id, entry.target), changes) if changes else None
-    if changes and not refused:
-        observed = replace(
-            observed,
-            name=str(changes.get("name", observed.name)),
-            attributes={**observed.attributes, **changes},
-        )
-        ctx.node(key).last_seen = ctx.ready_nodes[key] = observed
+    kind, node = ctx.kind(key), ctx.graph.nodes[key]
+    due = None if inside is None or isinstance(inside, CloudError) else parts.to_do(ctx, key, inside)
+    no_part = await _refusal(parts.put_in(ctx, key, due)) if due else None
+    wanted = node.request(ctx.ready_nodes)
+    no_change = await _refusal(_change(ctx, key, wanted))
     if isinstance(inside, CloudError):
         raise inside
-    drifted = _drift(ctx, key, observed, wanted)
-    inner = [] if inside is None else await parts.sync(ctx, key, inside)
-    if refused:
-        raise refused
+    if no_part:
+        raise no_part
+    drifted = _drift(ctx, key, ctx.node(key).observed, wanted)
+    inner = await parts.take_surplus(ctx, key, due) if due else []
+    if no_change:
+        raise no_change
     if not drifted and not inner and parts.are_as_wanted(ctx, key):
         ctx.as_wanted.add(key)
     differences = [*drifted.values(), *inner]
@@ -97,13 +96,24 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
-async def _change(kind: Kind, ref: Ref, changes: Request) -> NeedsPerson | None:
-    """Why nothing of it was changed."""
+async def _refusal(write: Awaitable[None]) -> NeedsPerson | None:
+    """Why a person must act before the cloud takes it. Raises what a later pass may mend by itself."""
     try:
-        await kind.driver.update(ref, changes)
-    except NeedsPerson as refusal:
-        return refusal
+        await write
+    except NeedsPerson as refused:
+        return refused
     return None
+
+
+async def _change(ctx: PassContext, key: NodeKey, wanted: Request) -> None:
+    """Bring the attributes to the spec. What they were stays known until the cloud has taken all of the change."""
+    observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
+    changes = _changes(ctx, key, observed, wanted)
+    if not changes:
+        return
+    await ctx.kind(key).driver.update(Ref(entry.id, entry.target), changes)
+    name, attributes = str(changes.get("name", observed.name)), {**observed.attributes, **changes}
+    ctx.node(key).last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
 
 
 def _changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, Any]:

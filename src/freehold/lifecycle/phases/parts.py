@@ -144,21 +144,46 @@ def _differing(have: Collection[Part], wish: Collection[Part]) -> list[tuple[Par
     return [(part, is_) for part, is_ in pairs if part.behavior and is_.behavior and part.behavior != is_.behavior]
 
 
-async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[str]:
-    """Add, change and remove parts; returns those whose behavior differs from the wanted one and is not changed."""
-    kind, entry, wish = ctx.kind(key), ctx.journal.entries[key], wanted(ctx, key)
-    assert kind.parts is not None
+@dataclass(frozen=True, slots=True)
+class PartsToDo:
+    """What is to be done inside one resource: what was there before, what is wanted, and how they differ."""
+
+    before: frozenset[Part]
+    wish: frozenset[Part]
+    differs: PartsDiff
+
+
+def to_do(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
+    """Of a resource whose wanted parts are known."""
+    wish = wanted(ctx, key)
     assert wish is not None
-    ref, differs = Ref(entry.id, entry.target), diff(ctx, key, have, wish)
-    await _add(ctx, key, ref, sorted(differs.missing, key=str))
-    for part in differs.changed:
+    return PartsToDo(have, wish, diff(ctx, key, have, wish))
+
+
+async def put_in(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+    """Add what is missing, and let those of ours that do something else do what is wanted."""
+    kind, ref = ctx.kind(key), _ref(ctx, key)
+    await _add(ctx, key, ref, sorted(due.differs.missing, key=str))
+    for part in due.differs.changed:
         assert kind.part_changer is not None
         await kind.part_changer.change_part(ref, part)
-    await _remove(kind, ref, sorted(differs.surplus, key=str))
-    before = have
+
+
+async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
+    """Remove what is ours and not wanted, after :func:`put_in`.
+
+    Returns the parts whose behavior differs from the wanted one and is not changed.
+    """
+    differs, have = due.differs, due.before
+    await _remove(ctx.kind(key), _ref(ctx, key), sorted(differs.surplus, key=str))
     if differs.missing or differs.surplus or differs.changed:
         have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
-    return _concluded(ctx, key, have, wish, before)
+    return _concluded(ctx, key, have, due.wish, due.before)
+
+
+def _ref(ctx: PassContext, key: NodeKey) -> Ref:
+    entry = ctx.journal.entries[key]
+    return Ref(entry.id, entry.target)
 
 
 async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> None:

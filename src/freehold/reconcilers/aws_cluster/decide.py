@@ -38,7 +38,12 @@ def decide(
     notes = warnings_of(raw, spec, facts, storage=storage)
     if problems := check(names, raw, spec, facts, storage=storage):
         return Refused(problems, notes)
-    asked = {"spec.region": facts.zones, "spec.network.vpc.id": facts.network, "spec.bastion.ami": facts.image}
+    asked = {
+        "spec.region": facts.zones,
+        "spec.network.vpc.id": facts.network,
+        "spec.network.vpc.ipv6": facts.own_vpc_has_ipv6,
+        "spec.bastion.ami": facts.image,
+    }
     if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
         return Undecided(missing, notes)
     return Decided(normal_form(names, spec, facts, storage=storage), notes)

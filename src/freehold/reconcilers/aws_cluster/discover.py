@@ -10,8 +10,9 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.outcomes import of_error
+from freehold.lifecycle.overlay import is_planned
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
-from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake, Recorded
 from freehold.reconcilers.aws_cluster.keys import BASTION
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.recorded import recorded_in
@@ -33,6 +34,10 @@ class FactsReader(Protocol):
 
     async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
         """A VPC that is there already."""
+        ...
+
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+        """Whether a VPC has, or is being given, a range of IPv6."""
         ...
 
     async def image(self) -> Answer[str] | NoSuch:
@@ -67,6 +72,7 @@ async def discover(
         recorded=recorded,
         not_bound=reader.not_bound,
         network=await _answer(reader.network(given)) if given else None,
+        own_vpc_has_ipv6=None if deleting else await _family(reader, spec, recorded),
         image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
     )
     named = None if deleting or journal.ours else await _namesakes(reader, names.cluster, journal.owner.uuid)
@@ -74,6 +80,16 @@ async def discover(
         return replace(known, namesakes=named)
     others = tuple(each for each in named.value if each.uuid != journal.owner.uuid)
     return replace(known, namesakes=Answer(others), known_before=others != named.value)
+
+
+async def _family(
+    reader: FactsReader, spec: AWSClusterSpec, recorded: Recorded
+) -> Answer[bool] | NoSuch | NoAnswer | None:
+    """Asked while a cluster with IPv6 is young, and where a person adds it to one without."""
+    wanted = spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None
+    if not wanted or recorded.ipv6 or not recorded.vpc or is_planned(recorded.vpc):
+        return None
+    return await _answer(reader.has_ipv6(recorded.vpc))
 
 
 def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:

@@ -18,7 +18,7 @@ class Recorded:
     it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
     logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
     it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags. ``given_vpc``: the id of
-    the VPC of others that it has resources in, empty where it has none.
+    the VPC of others that it has resources in, empty where it has none. ``ipv6``: a VPC of its own was made with IPv6.
     """
 
     vpc: str = ""
@@ -28,6 +28,7 @@ class Recorded:
     balancers: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
     cluster: str = ""
     given_vpc: str = ""
+    ipv6: bool = False
 
     def subnet_of(self, ident: str) -> str:
         """The logical name of the own subnet with this id; empty where none has it."""
@@ -71,9 +72,10 @@ class Facts:
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
     NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
     ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
-    bastion. ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
-    resources of the object itself. ``not_bound``: why AWS does not check whose a resource is before the object's role
-    deletes it; empty where it does, and without a role.
+    bastion. ``own_vpc_has_ipv6`` is asked where the spec wants IPv6 in a VPC of its own and the record does not tell
+    that it has it; NoSuch where the VPC is gone. ``namesakes`` are asked for before the first resource is created;
+    ``known_before``: the answer shows resources of the object itself. ``not_bound``: why AWS does not check whose a
+    resource is before the object's role deletes it; empty where it does, and without a role.
     """
 
     zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer | None = NOT_ASKED
@@ -81,6 +83,7 @@ class Facts:
     recorded: Recorded = Recorded()
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
     image: Answer[str] | NoSuch | NoAnswer | None = None
+    own_vpc_has_ipv6: Answer[bool] | NoSuch | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
     known_before: bool = False
     not_bound: str = ""

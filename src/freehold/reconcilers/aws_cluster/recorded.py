@@ -13,6 +13,7 @@ from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import (
     BASTION,
     CLASSIC_KIND,
+    EGRESS_GATEWAY,
     NAT_GATEWAY_KIND,
     NETWORK_KIND,
     SUBNET_KIND,
@@ -32,6 +33,7 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
             key: _subnets_among(entry) for key, entry in own.items() if key.kind in (CLASSIC_KIND, NETWORK_KIND)
         },
         cluster=_cluster_of(own.values()),
+        ipv6=EGRESS_GATEWAY in own,  # it is made in the VPCs that have IPv6, and nowhere else
         given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
     )
 

@@ -92,7 +92,9 @@ def modify_attribute(call: Call) -> dict[str, Any]:
     subnet = find(call, SUBNET, call.params["SubnetId"])
     name = one_of(call, _SWITCHES)
     value = call.params[name].get("Value", False)
-    if name == "AssignIpv6AddressOnCreation" and value and not subnet["view"]["Ipv6CidrBlockAssociationSet"]:
+    blocks = subnet["view"]["Ipv6CidrBlockAssociationSet"]
+    held = any(row["Ipv6CidrBlockState"]["State"] == "associated" for row in blocks)
+    if name == "AssignIpv6AddressOnCreation" and value and not held:
         text = f"Invalid value for assignIpv6AddressOnCreation: {subnet['id']} has no IPv6 CIDR block"
         raise Refused("InvalidParameterValue", text)
     subnet["view"][name] = value

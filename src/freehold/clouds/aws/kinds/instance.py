@@ -1,7 +1,8 @@
 """Kind ``instance``: the bastion, later machines. It is shown as ``terminated`` for an hour.
 
-Request: ``name``, ``image_id``, ``instance_type``, ``subnet_id``, ``security_groups``; where wanted ``key_name``,
-``user_data`` (text, or a reference to a secret) and ``associate_public_ip_address`` (else the subnet decides).
+Request: ``name``, ``image_id``, ``instance_type``, ``subnet_id``, ``security_groups``; where wanted ``key_name`` (an
+empty one: none, and that is compared), ``user_data`` (text, or a reference to a secret) and
+``associate_public_ip_address`` (else the subnet decides).
 """
 
 from __future__ import annotations

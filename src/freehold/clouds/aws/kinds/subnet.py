@@ -102,17 +102,26 @@ class SubnetDriver(Ec2Driver):
         return _taken_by(request, neighbours)
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """EC2 takes one attribute a call, and ``_IPV6`` only with an IPv6 block, which is added after this.
+        """EC2 takes one attribute a call, and ``_IPV6`` only where there is an IPv6 block.
 
-        Without one it stays as it is: the next look finds it so.
+        Raises NotReady while a block is being added.
         """
         for name, value in sorted(changes.items(), key=lambda each: each[0] == _IPV6):
             switch = {_ATTRIBUTES[name]: {"Value": bool(value)}}
             try:
                 await self._client.write("ec2", "modify_subnet_attribute", ref.id, SubnetId=ref.id, **switch)
-            except Invalid:
-                if name != _IPV6 or await self.parts(ref):
+            except Invalid as refused:
+                if name != _IPV6 or not await self._gets_block(ref):
                     raise
+                message = f"{ref.id} is being given its IPv6 block: {refused.message}. It is asked again"
+                raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused
+
+    async def _gets_block(self, ref: Ref) -> bool:
+        """Whether an IPv6 block is on its way, which :attr:`Observed.parts` shows as if it were there."""
+        filters = [{"Name": "subnet-id", "Values": [ref.id]}]
+        rows = await self._client.listed("ec2", "describe_subnets", "Subnets", ref.id, Filters=filters)
+        blocks = [block for row in rows for block in row.get("Ipv6CidrBlockAssociationSet", ())]
+        return any(block["Ipv6CidrBlockState"]["State"] == "associating" for block in blocks)
 
     async def users(self, ref: Ref) -> Sequence[User]:
         return await interface_users.of(self._client, "subnet-id", ref.id)

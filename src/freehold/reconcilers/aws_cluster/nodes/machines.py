@@ -26,18 +26,18 @@ def bastion_nodes(wish: ClusterWish, image: str, tags: NodeTags) -> Iterator[Nod
 
 
 def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Request:
-    """One that is there keeps its image when a newer one appears."""
+    """One that is there keeps its image when a newer one appears. That there is to be no key is a wish, too."""
     there = known.get(keys.BASTION)
     image = bastion.ami or (there and there.attributes.get("image_id")) or newest
-    request: dict[str, Any] = {
+    return {
         "name": name,
         "image_id": image,
         "instance_type": bastion.instance_type,
         "subnet_id": known[keys.subnet(bastion.subnet)].id,
         "security_groups": [known[keys.group(Role.BASTION.value)].id],
         "associate_public_ip_address": True,
+        "key_name": bastion.key_name,
     }
-    return request | ({"key_name": bastion.key_name} if bastion.key_name else {})
 
 
 def bucket_nodes(wish: ClusterWish, account: str, tags: NodeTags) -> Iterator[Node]:

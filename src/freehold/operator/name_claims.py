@@ -1,0 +1,114 @@
+"""Which of several stored objects may begin, where an account can have one cluster of a name: the first one.
+
+The cloud tells of what is there (``aws_cluster/namesakes.py``), and tells it late: two objects that begin within the
+lag of its index see nothing of each other. Where both are in this API server, it shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from freehold.api import names
+from freehold.api.served import ServedName
+from freehold.kube.resources import Json, Key, key_of
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.journal import CorruptJournal, Journal
+from freehold.lifecycle.reasons import Reason
+from freehold.operator.accounts import Accounts, NoCredentials
+from freehold.reconcilers import identity
+from freehold.reconcilers.adapter import Refused, Wanted
+from freehold.reconcilers.findings import Problem
+from freehold.reconcilers.gate import cluster_name
+
+_YOUNGEST = "~"
+"""Sorts behind every time: the age of an object that is not stored yet."""
+
+
+class NameClaims:
+    """The names of one kind's clusters in this process.
+
+    ``objects`` are those that are stored, as a watch shows them: whoever sees an object there sees all that are older.
+    Their records may be behind, so what this process has let begin is remembered.
+    """
+
+    def __init__(self, served: ServedName, accounts: Accounts, objects: Callable[[], Iterable[Json]]) -> None:
+        self._served = served
+        self._accounts = accounts
+        self._objects = objects
+        self._begun: dict[tuple[str, str], str] = {}
+        """UIDs by account and name."""
+
+    async def holder(self, raw: Json, account: str) -> Key | None:
+        """The object that goes before ``raw``, which has nothing on record; None: it may begin, and has the name now.
+
+        What has records goes first, then what this process has let begin, then the older one. Raises KubeError.
+        """
+        name, places = self._name(raw), dict[Key, str]()
+        while unplaced := [each for each in self._others(raw, name) if key_of(each) not in places]:
+            for each in unplaced:
+                places[key_of(each)] = await self._account_of(each)
+        # Nothing is awaited from here on: of two that ask at a time the second one sees the first.
+        rivals = [each for each in self._others(raw, name) if places[key_of(each)] == account]
+        begun = self._begun.get((account, name), "")
+        first = min(
+            [*rivals, raw], key=lambda each: (not _has_records(each), each["metadata"]["uid"] != begun, *_age(each))
+        )
+        if first is not raw:
+            return key_of(first)
+        self._begun[account, name] = raw["metadata"]["uid"]
+        return None
+
+    def refused(self, raw: Json, account: str, holder: Key, plan: Wanted) -> Refused:
+        """What a person is told."""
+        message = (
+            f"{self._name(raw)!r} is the name of another cluster in {account}: {self._served.kind} {holder}, which has "
+            f"begun or is older; nothing is created. Choose another name, or delete that one first: freehold down "
+            f"{holder.name} -n {holder.namespace}"
+        )
+        return Refused((Problem("metadata.name", message),), plan.notes, Reason.NAME_TAKEN.value)
+
+    def _name(self, raw: Json) -> str:
+        return cluster_name(raw, self._served.link)
+
+    def _others(self, raw: Json, name: str) -> list[Json]:
+        """Those of the name that have begun or will."""
+        own = key_of(raw)
+        return [each for each in self._objects() if self._name(each) == name and key_of(each) != own and _counts(each)]
+
+    async def _account_of(self, raw: Json) -> str:
+        """Empty where it is not known: what has no credentials begins nothing, and asks when it has some."""
+        journal = _journal(raw)
+        if journal is not None and journal.account:
+            return journal.account
+        binding = await self._accounts.binding(raw)
+        try:
+            return "" if isinstance(binding, NoCredentials) else await binding.cloud.account()
+        except CloudError:
+            return ""
+
+
+def _counts(raw: Json) -> bool:
+    """Not where it goes and has nothing, nor where something else manages it."""
+    metadata = raw["metadata"]
+    manager = (metadata.get("annotations") or {}).get(names.MANAGED_BY_ANNOTATION)
+    if manager is not None and manager != names.MANAGED_BY_FREEHOLD:
+        return False
+    return not metadata.get("deletionTimestamp") or _has_records(raw)
+
+
+def _has_records(raw: Json) -> bool:
+    journal = _journal(raw)
+    return journal is not None and bool(journal.ours)
+
+
+def _age(raw: Json) -> tuple[Any, ...]:
+    metadata = raw["metadata"]
+    return metadata.get("creationTimestamp") or _YOUNGEST, metadata["uid"]
+
+
+def _journal(raw: Json) -> Journal | None:
+    try:
+        return identity.recorded(raw)
+    except CorruptJournal:
+        return None
