@@ -2,6 +2,7 @@
 
 from mutants.catalogue import (
     aws_cluster,
+    aws_input,
     clouds_aws,
     clouds_aws_kinds,
     clouds_aws_network,
@@ -30,6 +31,7 @@ MUTANTS = (
     *reconcilers.MUTANTS,
     *stores.MUTANTS,
     *aws_cluster.MUTANTS,
+    *aws_input.MUTANTS,
     *clouds_aws.MUTANTS,
     *clouds_aws_kinds.MUTANTS,
     *clouds_aws_network.MUTANTS,

@@ -365,6 +365,17 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         rules(sourceSecurityGroupIds=["front"]), facts(),
         f"{CP}.sourceSecurityGroupIds[0]: 'front' is not the id of a security group; write one like",
     ),
+    "addresses of NAT gateways in a given VPC": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **first(ingressRules=[rule(**RANGE), rule(natGatewaysIPsSource=True)])},
+        facts(),
+        f"{LB}.ingressRules[1].natGatewaysIPsSource: in a given VPC the cluster has no NAT gateways, so this rule lets "
+        "nobody in; give the addresses of those of the VPC in cidrBlocks",
+    ),
+    "addresses of NAT gateways without private subnets": (
+        network(subnets=[subnet()], additionalNodeIngressRules=[rule(natGatewaysIPsSource=True)]), facts(),
+        "spec.network.additionalNodeIngressRules[0].natGatewaysIPsSource: without private subnets the cluster has no "
+        "NAT gateways, so this rule lets nobody in; remove it, or give ranges in cidrBlocks",
+    ),
     "SSH key": ({"sshKeyName": " mine"}, facts(), "spec.sshKeyName: ' mine' is not the name of an SSH key"),
     "a bucket that is an address": (
         {"s3Bucket": {"name": "192.168.5.4", "presignedURLDuration": "1h"}}, facts(),

@@ -10,6 +10,7 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.parse import InvalidObject, parse
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import NoAnswer
+from freehold.reconcilers.aws_cluster import wish_input
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.input import check
 from freehold.reconcilers.aws_cluster.names import DefaultNames
@@ -41,4 +42,7 @@ def decide(
     asked = {"spec.region": facts.zones, "spec.network.vpc.id": facts.network, "spec.bastion.ami": facts.image}
     if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
         return Undecided(missing, notes)
-    return Decided(normal_form(names, spec, facts, storage=storage), notes)
+    wish = normal_form(names, spec, facts, storage=storage)
+    if problems := tuple(wish_input.check(spec, wish, facts)):
+        return Refused(problems, notes)
+    return Decided(wish, notes)
