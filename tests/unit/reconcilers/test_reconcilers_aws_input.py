@@ -518,6 +518,12 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
         network(vpc=VPC, subnets=[SUBNET], securityGroupOverrides={"bastion": "sg-1"}), facts(),
         ["spec.network.securityGroupOverrides[bastion]: not used; this cluster has no such security group"],
     ),
+    "nobody puts rules into groups of the control plane": (
+        {**network(vpc=VPC, subnets=[SUBNET], securityGroupOverrides={"controlplane": "sg-1", "lb": "sg-2"}),
+         **first(loadBalancerType="nlb", additionalListeners=[{"port": 8132}])}, facts(),
+        ["spec.network.securityGroupOverrides: nothing is put into groups that the spec gives; let what comes from "
+         "network load balancers, on port 6443, 8132, into the one for controlplane or for lb"],
+    ),
     "listeners of a classic one": (
         first(additionalListeners=[{"port": 1}]), facts(),
         [f"{LB}.additionalListeners: not acted on; it is for network load balancers"],

@@ -68,7 +68,7 @@ def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
     if wish is None or (node.given and kind.exclusive_parts):
         return kept
     if node.shared:
-        return ()
+        return kept  # what was put in once is on record
     ours = {str(part) for part in wish if part.kind not in kind.exclusive_parts and not part.retain}
     return tuple(sorted(ours.union(kept if node.given else ())))
 
@@ -116,6 +116,25 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
         await ctx.save()
     for key, theirs in put_by_others.items():  # not before it is on record: a write that is refused forgets nothing
         ctx.node(key).parts_refused -= theirs
+
+
+def first_due(ctx: PassContext, key: NodeKey) -> list[Part]:
+    """What is to be put into a shared resource and has not been, as far as is on record."""
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
+    ready = node.requires | node.parts_require <= ctx.ready_nodes.keys()
+    if kind.parts is None or ctx.category(key) is not Category.SHARED or not ready:
+        return []
+    put = set(entry.parts) if entry.shared else set()
+    return sorted((part for part in node.first_parts(ctx.ready_nodes) if str(part) not in put), key=str)
+
+
+async def put_first(ctx: PassContext, key: NodeKey) -> None:
+    """Put them in. They go on record afterwards: a process that dies in between puts them in again, which changes
+    nothing unless the provider has taken one out meanwhile."""
+    if due := first_due(ctx, key):
+        entry = ctx.journal.entries[key]
+        await _add(ctx, key, Ref(entry.id, entry.target), due)
+        ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *map(str, due)}))))
 
 
 def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:

@@ -60,7 +60,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Group:
-    """A security group. ``given`` is its id where the spec overrides it: it then has no rules of ours."""
+    """A security group. ``given`` is its id where the spec overrides it: no rules are put into it then.
+
+    Those of ``lb`` are what network load balancers need on control-plane machines, in whatever group of ours it can be.
+    """
 
     role: Role
     name: str

@@ -31,11 +31,16 @@ _PEERS = {
 
 def group_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
     addresses = tuple(address_of(nat) for nat in wish.nat_gateways)
+    given = {group.role for group in wish.groups if group.given}
     for group in wish.groups:
         key = keys.group(group.role.value)
         if group.given:
-            given = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
-            yield replace(given, refused_tags=_refused_tags(group, tags))
+            node = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
+            yield replace(node, refused_tags=_refused_tags(group, tags))
+        elif group.role is Role.LB:
+            yield _handed_over(
+                _own(key, group, (), addresses, tags), group.rules if Role.CONTROL_PLANE in given else ()
+            )
         else:
             yield _own(key, group, _rules(group, wish), addresses, tags)
 
@@ -46,8 +51,6 @@ def _rules(group: Group, wish: ClusterWish) -> tuple[Rule, ...]:
     What is in the ``lb`` group is for the cloud controller to say (``Node.shared``). Every control-plane machine is in
     both groups, so the rules let the same traffic in.
     """
-    if group.role is Role.LB:
-        return ()
     more = [each.rules for each in wish.groups if each.role is Role.LB] if group.role is Role.CONTROL_PLANE else []
     return normal_rules([*group.rules, *(rule for rules in more for rule in rules)])
 
@@ -66,9 +69,17 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
             "delete that one, choose another name for the cluster or, in a VPC that the spec gives, write its id into "
             f"spec.network.securityGroupOverrides[{group.role.value}] to use it as it is"
         ),
-        shared=group.role is Role.LB,
         refused_tags=_refused_tags(group, tags),
     )
+
+
+def _handed_over(node: Node, rules: tuple[Rule, ...]) -> Node:
+    """The ``lb`` group. Where the spec gives the control plane's, nothing of ours is put into that one, and ``rules``
+    go where upstream puts them before it hands the group over.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
+    """
+    return replace(node, shared=True, first_parts=partial(_inside, rules, ()))
 
 
 def _refused_tags(group: Group, tags: NodeTags) -> frozenset[str]:
