@@ -21,9 +21,8 @@ class AwsFactsReader:
         found = await self._facts.subnets(vpc)
         if found is None:
             return NoSuch()
-        return Answer(
-            GivenNetwork({each.id: GivenSubnet(each.id, each.zone, each.cidr, each.public) for each in found})
-        )
+        subnets = (GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6) for each in found)
+        return Answer(GivenNetwork({each.id: each for each in subnets}))
 
     async def image(self) -> Answer[str] | NoSuch:
         found = await self._facts.bastion_image()

@@ -5,6 +5,9 @@ from functools import partial
 from mutants.rows import Mutant
 
 _wish_input = partial(Mutant, "reconcilers/aws_cluster/wish_input.py")
+_given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
+_network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
+_facts = partial(Mutant, "clouds/aws/facts.py")
 _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
 _normal_form = partial(Mutant, "reconcilers/aws_cluster/normal_form.py")
 _parts = partial(Mutant, "lifecycle/phases/parts.py")
@@ -23,6 +26,30 @@ MUTANTS = (
         "if wish.nat_gateways:",
         "if True:",
         "a rule for the addresses of NAT gateways that are not there is dropped, and nobody reaches the API server",
+    ),
+    _given(
+        "_subnets",
+        "found.zone_type != AVAILABILITY_ZONE",
+        "False",
+        "the load balancer, the bastion and the control plane are put into a local zone",
+    ),
+    _network(
+        "_given",
+        'yield from _zone_type(f"{_SUBNETS}[{index}]", each)',
+        "pass",
+        "a local zone that the spec names in a given VPC is used",
+    ),
+    _facts(
+        "AwsFacts.zones",
+        "each.type == AVAILABILITY_ZONE and ",
+        "",
+        "subnets are made in a local zone",
+    ),
+    _facts(
+        "AwsFacts.zones",
+        " and each.usable",
+        "",
+        "subnets are made in a zone that is out of order, and the create is refused",
     ),
     _groups(
         "group_nodes",
@@ -47,12 +74,6 @@ MUTANTS = (
         "tuple(sorted({*entry.parts, *map(str, due)}))",
         "entry.parts",
         "what was put into a shared resource once is put in again at each pass",
-    ),
-    _drift(
-        "_bring",
-        "entry.parts if shared is entry.shared else ()",
-        "entry.parts",
-        "what the in-cluster provider has made anew is taken out when its resource comes back to us",
     ),
     _drift(
         "is_as_wanted",

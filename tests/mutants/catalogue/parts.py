@@ -29,8 +29,8 @@ MUTANTS = (
     ),
     _drift(
         "_bring",
-        "parts=() if shared else entry.parts",
-        "parts=entry.parts",
+        "entry.parts if shared is entry.shared else ()",
+        "entry.parts",
         "a part that the in-cluster provider made is removed when the resource is handed back",
     ),
     _parts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
-from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, facts, rule
 from harness.schemas import schema_of
@@ -180,6 +181,11 @@ def recorded() -> Recorded:
     return Recorded(VPC["id"], {each.logical: "" for each in found.wish.subnets})
 
 
+def given(*subnets: GivenSubnet) -> Facts:
+    """What is known of a given VPC that has these."""
+    return replace(facts(), network=Answer(GivenNetwork({each.id: each for each in subnets})))
+
+
 BEHIND = {"controlPlaneEndpoint": {"host": "a-1.elb.eu-central-1.amazonaws.com", "port": 6443}}
 TWO = [subnet(0), subnet(1, isPublic=False)]
 KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
@@ -262,6 +268,16 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "local zone": (
         network(subnets=[*TWO, subnet(2, zoneType="local-zone", parentZoneName=ZONES[0])]), facts(),
         f"{SUB}[2].zoneType: local-zone is not served",
+    ),
+    "local zone in a given VPC": (
+        network(vpc=VPC, subnets=[{**SUBNET, "zoneType": "local-zone", "parentZoneName": ZONES[0]}]),
+        given(GivenSubnet(SUBNET["id"], f"{REGION}-ham-1a", "10.0.0.0/24", True, "local-zone")),
+        f"{SUB}[0].zoneType: local-zone is not served; remove the subnet, or use an availability zone",
+    ),
+    "local zone in a given VPC of which the spec does not say so": (
+        network(vpc=VPC, subnets=[SUBNET]),
+        given(GivenSubnet(SUBNET["id"], f"{REGION}-ham-1a", "10.0.0.0/24", True, "local-zone")),
+        f"{SUB}[0].id: {SUBNET['id']} is in {REGION}-ham-1a, a local-zone, which is not served; remove the subnet",
     ),
     "IPv6 subnet without IPv6": (
         network(subnets=[subnet(isIpv6=True)]), facts(), f"{SUB}[0].isIpv6: the VPC has no IPv6; set vpc.ipv6",

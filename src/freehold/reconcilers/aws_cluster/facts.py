@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from freehold.clouds.aws.zones import AVAILABILITY_ZONE
 from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
@@ -36,12 +37,14 @@ class Recorded:
 
 @dataclass(frozen=True)
 class GivenSubnet:
-    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway."""
+    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway. ``ipv6``: it has an IPv6 range."""
 
     id: str
     zone: str
     cidr: str
     public: bool
+    zone_type: str = AVAILABILITY_ZONE
+    ipv6: bool = False
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,24 @@ def _given(subnets: Sequence[SubnetSpec]) -> Checks:
         yield Problem(_SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id")
     yield from _repeated([each.id for each in subnets])
     for index, each in enumerate(subnets):
+        yield from _zone_type(f"{_SUBNETS}[{index}]", each)
         if not is_aws_id(each.id):
             yield Problem(
                 f"{_SUBNETS}[{index}].id",
                 f"{each.id!r} is not the id of a subnet; with vpc.id give ids like subnet-0123456789abcdef0",
             )
+
+
+def is_in_edge_zone(subnet: SubnetSpec) -> bool:
+    """Whether the spec says that it is in a local or Wavelength zone."""
+    return subnet.zone_type in ("local-zone", "wavelength-zone")
+
+
+def _zone_type(field: str, subnet: SubnetSpec) -> Checks:
+    if is_in_edge_zone(subnet):
+        yield Problem(
+            f"{field}.zoneType", f"{subnet.zone_type} is not served; remove the subnet, or use an availability zone"
+        )
 
 
 def _repeated(idents: Sequence[str]) -> Checks:
@@ -238,10 +251,8 @@ class _Listed:
     def _zone(self, field: str, subnet: SubnetSpec) -> Checks:
         """A zone of a subnet that is there may be out of order today: that must not stop the other zones."""
         zone = subnet.availability_zone
-        if subnet.zone_type in ("local-zone", "wavelength-zone"):
-            yield Problem(
-                f"{field}.zoneType", f"{subnet.zone_type} is not served; remove the subnet, or use an availability zone"
-            )
+        if is_in_edge_zone(subnet):
+            yield from _zone_type(field, subnet)
         elif not zone:
             yield Problem(f"{field}.availabilityZone", "it is missing; give the zone of the subnet, like us-east-1a")
         elif self.zones and zone not in self.zones and not self._is_on_record(subnet):
