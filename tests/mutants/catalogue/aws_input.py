@@ -5,6 +5,8 @@ from functools import partial
 from mutants.rows import Mutant
 
 _wish_input = partial(Mutant, "reconcilers/aws_cluster/wish_input.py")
+_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
+_planning = partial(Mutant, "cli/planning.py")
 _given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
 _network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
@@ -26,6 +28,48 @@ MUTANTS = (
         "if wish.nat_gateways:",
         "if True:",
         "a rule for the addresses of NAT gateways that are not there is dropped, and nobody reaches the API server",
+    ),
+    _wish_input(
+        "_Places.named",
+        "if zone and first != logical:",
+        "if False:",
+        "everything is made but the load balancer, which is to be in one zone twice",
+    ),
+    _wish_input(
+        "_Places._outside",
+        "and given is None:",
+        "and False:",
+        "everything is made but the load balancer, which is to be in another VPC",
+    ),
+    _wish_input(
+        "_Places._outside",
+        " and self.facts.nothing_made",
+        "",
+        "a subnet that a person made in the cluster's own VPC cannot be given to its load balancer",
+    ),
+    _wish_input(
+        "_ipv6",
+        "if not lacking:",
+        "if True:",
+        "everything is made but the load balancer, whose subnets lack IPv6",
+    ),
+    _network(
+        "_Listed._six",
+        "elif self.facts.nothing_made and",
+        "elif False and",
+        "a /64 is asked for of a range that Amazon has not given yet",
+    ),
+    _cluster_status(
+        "lacking",
+        "or _host(raw):",
+        "or False:",
+        "a cluster whose endpoint a person gave is not Ready in a plan",
+    ),
+    _planning(
+        "concluded",
+        "(*each.problems, *each.lacking)",
+        "each.problems",
+        "a plan is a success although up would end without an endpoint",
     ),
     _given(
         "_subnets",

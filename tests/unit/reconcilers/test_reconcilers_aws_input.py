@@ -186,6 +186,13 @@ def given(*subnets: GivenSubnet) -> Facts:
     return replace(facts(), network=Answer(GivenNetwork({each.id: each for each in subnets})))
 
 
+def new() -> Facts:
+    """It is known that nothing of the object exists."""
+    return replace(facts(), namesakes=Answer(()))
+
+
+BESIDE = "subnet-0123456789abcdef1"
+"""In the VPC, or not, and not in ``spec.network.subnets``."""
 BEHIND = {"controlPlaneEndpoint": {"host": "a-1.elb.eu-central-1.amazonaws.com", "port": 6443}}
 TWO = [subnet(0), subnet(1, isPublic=False)]
 KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
@@ -285,6 +292,58 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "IPv6 subnet without a range": (
         {"network": {"vpc": {"ipv6": {}}, "subnets": [subnet(isIpv6=True)]}}, facts(),
         f"{SUB}[0].ipv6CidrBlock: it is missing; give a /64",
+    ),
+    "IPv6 subnet in a VPC that has no range yet": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": [subnet(isIpv6=True)]}}, new(),
+        f"{SUB}[0].isIpv6: Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known",
+    ),
+    "IPv6 range of a VPC that has none yet": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": [subnet(ipv6CidrBlock="2600:1f14:e08:7400::/64")]}}, new(),
+        f"{SUB}[0].ipv6CidrBlock: Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known before",
+    ),
+    "IPv6 load balancer in subnets without IPv6": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": TWO}, **first(loadBalancerType="nlb")}, new(),
+        "spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which s0 must have an IPv6 range; "
+        "list no subnets, and each gets one; or write loadBalancerType: classic, or remove vpc.ipv6",
+    ),
+    "IPv6 load balancer in subnets of a VPC that is there": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": TWO}, **first(loadBalancerType="nlb", scheme="internal")},
+        facts(recorded=Recorded(VPC["id"])),
+        "spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which s1 must have an IPv6 range; "
+        "give each a /64 of the VPC's range, in ipv6CidrBlock",
+    ),
+    "IPv6 load balancer in a given VPC without IPv6": (
+        {"network": {"vpc": {**VPC, "ipv6": {}}, "subnets": [SUBNET]}, **first(loadBalancerType="nlb")},
+        given(GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True)),
+        f"spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which {SUBNET['id']} must have "
+        "an IPv6 range; give them one in AWS, or remove vpc.ipv6",
+    ),
+    "a load balancer twice in a zone": (
+        {**network(subnets=[*TWO, subnet(2)]), **first(subnets=["s0", "s2"])}, facts(),
+        f"{LB}.subnets[1]: 's2' is in {ZONES[0]}, as {LB}.subnets[0] is, and a load balancer is in one subnet of a "
+        "zone; remove one of the two",
+    ),
+    "a load balancer twice in a zone of a given VPC": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **second(subnets=[SUBNET["id"], BESIDE])},
+        given(*(GivenSubnet(each, ZONES[1], "10.0.0.0/24", True) for each in (SUBNET["id"], BESIDE))),
+        f"{LB2}.subnets[1]: '{BESIDE}' is in {ZONES[1]}, as {LB2}.subnets[0] is, and a load balancer is in one subnet",
+    ),
+    "a load balancer in another VPC": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **first(subnets=[BESIDE])},
+        given(GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True)),
+        f"{LB}.subnets[0]: VPC {VPC['id']} has no subnet {BESIDE}; give one that it has",
+    ),
+    "a load balancer in a local zone": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **first(subnets=[BESIDE])},
+        given(
+            GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True),
+            GivenSubnet(BESIDE, f"{REGION}-ham-1a", "10.0.1.0/24", True, "local-zone"),
+        ),
+        f"{LB}.subnets[0]: {BESIDE} is in {REGION}-ham-1a, a local-zone, which is not served; remove it",
+    ),
+    "a load balancer outside of a VPC that is not there yet": (
+        first(subnets=[SUBNET["id"]]), new(),
+        f"{LB}.subnets[0]: {SUBNET['id']} exists in some VPC, and this one is created; give one of",
     ),
     "given VPC without subnets": (vpc(**VPC), facts(), f"{SUB}: with vpc.id nothing is created in the VPC"),
     "given VPC, subnet by name": (
@@ -410,6 +469,12 @@ def test_the_rest_is_said_before_anything_is_created(case: str) -> None:
     spec, known, said = KNOWN_LATER[case]
     found = problems(spec, known)
     assert len(found) == 1 and found[0].startswith(said), found
+
+
+def test_a_load_balancer_may_be_in_a_subnet_that_a_person_made_in_the_clusters_vpc() -> None:
+    """It is not on record; neither is anything of an object that was restored."""
+    assert problems(first(subnets=[BESIDE]), facts(recorded=Recorded(VPC["id"]))) == []
+    assert problems(first(subnets=[BESIDE]), replace(new(), known_before=True)) == []
 
 
 def test_every_problem_says_what_to_do() -> None:

@@ -84,3 +84,8 @@ class Facts:
     image: Answer[str] | NoSuch | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
     known_before: bool = False
+
+    @property
+    def nothing_made(self) -> bool:
+        """Whether it is known that nothing of the object exists: nothing is on record, and the cloud shows nothing."""
+        return isinstance(self.namesakes, Answer) and not self.known_before

@@ -265,7 +265,16 @@ class _Listed:
         if (subnet.is_ipv6 or subnet.ipv6_cidr_block) and self.vpc.ipv6 is None:
             part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
             yield Problem(f"{field}.{part}", "the VPC has no IPv6; set vpc.ipv6, or remove it")
-        elif subnet.is_ipv6 and not subnet.ipv6_cidr_block and not is_default(subnet, self.names):
+        elif is_default(subnet, self.names):
+            return
+        elif self.facts.nothing_made and (subnet.is_ipv6 or subnet.ipv6_cidr_block):
+            part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
+            yield Problem(
+                f"{field}.{part}",
+                "Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known before; remove it, or "
+                "list no subnets: each then gets one",
+            )
+        elif subnet.is_ipv6 and not subnet.ipv6_cidr_block:
             yield Problem(
                 f"{field}.ipv6CidrBlock", "it is missing; give a /64 of the VPC's range, or set isIpv6 to false"
             )
