@@ -49,7 +49,7 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.sshKeyName", "for the bastion"),
     _served("spec.network.vpc.id"),
     _served("spec.network.vpc.cidrBlock"),
-    _served("spec.network.vpc.secondaryCidrBlocks"),
+    _served("spec.network.vpc.secondaryCidrBlocks", "not of another private range (RFC 1918) than cidrBlock"),
     _served("spec.network.vpc.availabilityZoneUsageLimit", "a lower limit takes no zone away"),
     _served("spec.network.vpc.availabilityZoneSelection", "Random: by a hash of the cluster's name, for life"),
     _served("spec.network.vpc.subnetSchema"),
@@ -81,7 +81,9 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.network.additionalControlPlaneIngressRules"),
     _served("spec.network.additionalNodeIngressRules"),
     _served("spec.network.nodePortIngressRuleCidrBlocks"),
-    _served("spec.network.securityGroupOverrides", "with an existing VPC"),
+    _served(
+        "spec.network.securityGroupOverrides", "with an existing VPC; groups of that VPC, into which nothing is put"
+    ),
     *_balancer("spec.controlPlaneLoadBalancer", "classic, nlb or disabled"),
     *_balancer("spec.secondaryControlPlaneLoadBalancer", "nlb, as upstream"),
     _served("spec.bastion"),

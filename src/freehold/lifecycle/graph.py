@@ -25,6 +25,10 @@ def no_parts(known: ReadyNodes) -> frozenset[Part]:
     return frozenset()
 
 
+def nowhere(part: Part) -> str:
+    return ""
+
+
 def fits(observed: Observed) -> str:
     return ""
 
@@ -38,7 +42,8 @@ class Node:
     """One wanted resource.
 
     ``request`` computes the create request from what is known of the requirements; ``given`` likewise
-    the id, when the spec names the resource by id, and ``field`` where it does, for messages. ``parts`` is the set
+    the id, when the spec names the resource by id. ``field`` is where the spec does, or asks for it, for messages, and
+    ``part_field`` where it asks for one of its parts, or did; empty where that is nowhere. ``parts`` is the set
     wanted inside it, and ``parts_require`` what they name beyond ``requires``: two nodes may name each other.
     ``first_parts`` are put into one that is ``shared``, each once: what the in-cluster provider does with them is left.
     ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does. ``lacks`` says the
@@ -61,6 +66,7 @@ class Node:
     parts_require: frozenset[NodeKey] = frozenset()
     first_parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     field: str = ""
+    part_field: Callable[[Part], str] = nowhere
     unfit: Callable[[Observed], str] = fits
     lacks: Lacks | None = None
     through: tuple[NodeKey, Lacks] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.lifecycle.keyed_codec import OWNER, UUID
 from freehold.reconcilers.answers import Answer, NoSuch
@@ -27,6 +29,9 @@ class AwsFactsReader:
     async def image(self) -> Answer[str] | NoSuch:
         found = await self._facts.bastion_image()
         return Answer(found) if found else NoSuch()
+
+    async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
+        return Answer(await self._facts.vpcs_of_groups(idents))
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         found = await self._facts.namesakes(cluster, uuid)

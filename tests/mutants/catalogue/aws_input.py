@@ -13,6 +13,9 @@ _facts = partial(Mutant, "clouds/aws/facts.py")
 _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
 _normal_form = partial(Mutant, "reconcilers/aws_cluster/normal_form.py")
 _parts = partial(Mutant, "lifecycle/phases/parts.py")
+_create = partial(Mutant, "lifecycle/phases/create.py")
+_group_input = partial(Mutant, "reconcilers/aws_cluster/group_input.py")
+_discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
 _drift = partial(Mutant, "lifecycle/phases/drift.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 
@@ -46,6 +49,72 @@ MUTANTS = (
         " and self.facts.nothing_made",
         "",
         "a subnet that a person made in the cluster's own VPC cannot be given to its load balancer",
+    ),
+    _group_input(
+        "check",
+        " or not facts.nothing_made",
+        "",
+        "an object that was restored is stopped by groups of its own VPC, which is not on record",
+    ),
+    _group_input(
+        "check",
+        "elif each.joined and there != vpc:",
+        "elif False:",
+        "everything is made but what is to be in a group of another VPC",
+    ),
+    _group_input(
+        "check",
+        "each.joined and ",
+        "",
+        "a rule for a group of a connected VPC is refused",
+    ),
+    _discover(
+        "discover",
+        "if idents and not before",
+        "if False",
+        "a group that is not there is refused by AWS when the rest has been made",
+    ),
+    _groups(
+        "_unfit",
+        "if there == vpc",
+        "if True",
+        "machines and load balancers are to be in a group of another VPC, and the cluster is Ready",
+    ),
+    _network(
+        "_mixed",
+        "if whole != theirs:",
+        "if False:",
+        "a VPC is made whose further range AWS refuses",
+    ),
+    _parts(
+        "_add",
+        "if len(group) == 1 or not kind.independent_parts:",
+        "if True:",
+        "one rule that AWS refuses keeps all others out of a security group",
+    ),
+    _parts(
+        "_each_alone",
+        "if refused:",
+        "if False:",
+        "a rule that AWS refused counts as added",
+    ),
+    _parts(
+        "_send",
+        "if len(group) == 1 else refused",
+        "if False else refused",
+        "nobody is told which field of the spec AWS refuses",
+    ),
+    _parts(
+        "_refuse_held",
+        "if seen and kind.holds_part(part, other.kind, seen):",
+        "if False:",
+        "a plan shows that a range goes although a subnet of ours is in it",
+    ),
+    _create(
+        "_created",
+        "if about_it else result",
+        "if False else result",
+        "nobody is told which field of the spec AWS refuses to create from",
     ),
     _wish_input(
         "_ipv6",

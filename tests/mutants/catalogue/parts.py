@@ -65,7 +65,7 @@ MUTANTS = (
         "a part of others whose add by us was refused is taken out before a delete",
     ),
     _parts(
-        "_add",
+        "_send",
         "node.part_unknown_at = ctx.now",
         "pass",
         "a part that comes late, after the wish for it has gone, stays for ever",

@@ -93,6 +93,13 @@ async def test_a_vpc_that_is_not_there_is_asked_for_again(account: AwsAccount) -
     assert account.sent().count("ec2.describe_vpcs") == 2
 
 
+async def test_of_security_groups_it_is_known_which_vpc_they_are_in(account: AwsAccount) -> None:
+    """One that is missing does not hide the others."""
+    vpc = account.vpc()
+    group = account.ec2.create_security_group(VpcId=vpc, GroupName="g", Description="d")["GroupId"]
+    assert await Asked(account).reader.groups([group, "sg-0123456789abcdef0"]) == Answer({group: vpc})
+
+
 async def test_the_image_of_a_bastion_is_a_public_parameter(account: AwsAccount) -> None:
     found = await Asked(account).reader.image()
     assert isinstance(found, Answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,8 @@ from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster
 OWNER = Owner("u1", "AWSCluster", NAMES.namespace, NAMES.cluster)
 GIVEN: Spec = {"region": REGION, "network": {"vpc": VPC, "subnets": [SUBNET]}}
 BASTION: Spec = {"region": REGION, "bastion": {"enabled": True}}
+SOURCE = {"description": "a rule", "protocol": "tcp", "fromPort": 1, "toPort": 1, "sourceSecurityGroupIds": ["sg-1"]}
+GROUPS: Spec = {"region": REGION, "network": {"additionalNodeIngressRules": [SOURCE]}}
 NETWORK = GivenNetwork({SUBNET["id"]: GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", public=True)})
 
 
@@ -51,6 +54,10 @@ class Cloud:
     async def image(self) -> Answer[str] | NoSuch:
         self._ask("image")
         return Answer("ami-1")
+
+    async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
+        self._ask("groups")
+        return Answer(dict.fromkeys(idents, VPC["id"]))
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         self._ask("namesakes")
@@ -84,6 +91,8 @@ async def decide(
         pytest.param(GIVEN, journal(), ["zones", "network", "namesakes"], id="a given VPC"),
         pytest.param(GIVEN, journal(vpc=Phase.GIVEN), ["zones", "network", "namesakes"], id="given is not begun"),
         pytest.param(BASTION, journal(), ["zones", "image", "namesakes"], id="a bastion"),
+        pytest.param(GROUPS, journal(), ["zones", "namesakes", "groups"], id="security groups of others"),
+        pytest.param(GROUPS, journal(vpc=Phase.OWNED), ["zones"], id="they say later themselves what is wrong"),
         pytest.param(BASTION, journal(bastion=Phase.OWNED), ["zones"], id="a bastion keeps its image"),
         pytest.param(
             {**BASTION, "bastion": {"enabled": True, "ami": "ami-2"}}, journal(), ["zones", "namesakes"], id="own image"
@@ -94,6 +103,19 @@ async def test_only_what_is_open_is_asked(spec: Spec, record: Journal, asked: li
     cloud = Cloud()
     assert isinstance(await decide(spec, cloud, record), AWSWanted)
     assert cloud.asked == asked
+
+
+async def test_an_object_that_was_restored_does_not_ask_for_groups() -> None:
+    """Its VPC is not on record, so nobody could say whether they are in it."""
+    cloud = Cloud((Namesake("arn", uuid=OWNER.uuid),))
+    assert isinstance(await decide(GROUPS, cloud), AWSWanted)
+    assert cloud.asked == ["zones", "namesakes"]
+
+
+async def test_without_an_answer_on_groups_nothing_is_decided() -> None:
+    found = await decide(GROUPS, Cloud(fails={"groups": Unavailable("no answer")}))
+    assert isinstance(found, Undecided)
+    assert list(found.missing) == ["spec.network.additionalNodeIngressRules[0].sourceSecurityGroupIds[0]"]
 
 
 async def test_a_delete_asks_neither_for_an_image_nor_for_clusters_of_the_name() -> None:

@@ -186,9 +186,9 @@ def given(*subnets: GivenSubnet) -> Facts:
     return replace(facts(), network=Answer(GivenNetwork({each.id: each for each in subnets})))
 
 
-def new() -> Facts:
-    """It is known that nothing of the object exists."""
-    return replace(facts(), namesakes=Answer(()))
+def new(**groups: str) -> Facts:
+    """It is known that nothing of the object exists. ``groups``: the VPCs of those that do."""
+    return replace(facts(), namesakes=Answer(()), groups=Answer(groups) if groups else None)
 
 
 BESIDE = "subnet-0123456789abcdef1"
@@ -224,6 +224,11 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "five secondary ranges": (
         vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": f"10.{n}.0.0/16"} for n in range(1, 6)]), facts(),
         "spec.network.vpc.secondaryCidrBlocks: there are 5; a VPC has at most 4 more ranges",
+    ),
+    "secondary range of another private one": (
+        vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": "100.64.0.0/16"}, {"ipv4CidrBlock": "192.168.0.0/16"}]), facts(),
+        "spec.network.vpc.secondaryCidrBlocks[1].ipv4CidrBlock: AWS restricts '192.168.0.0/16' beside "
+        "spec.network.vpc.cidrBlock '10.0.0.0/16', which is in another private range; choose one in 10.0.0.0/8 or 100",
     ),
     "subnet outside": (
         network(subnets=[subnet(cidrBlock="192.168.0.0/24")]), facts(),
@@ -451,6 +456,20 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         "spec.network.additionalNodeIngressRules[0].natGatewaysIPsSource: without private subnets the cluster has no "
         "NAT gateways, so this rule lets nobody in; remove it, or give ranges in cidrBlocks",
     ),
+    "a source that is not there": (
+        rules(sourceSecurityGroupIds=["sg-1", "sg-2"]), new(**{"sg-1": "vpc-2"}),
+        f"{CP}.sourceSecurityGroupIds[1]: there is no security group sg-2 in {REGION}; correct the id",
+    ),
+    "a group of a load balancer in a VPC that is not there yet": (
+        first(additionalSecurityGroups=["sg-1"]), new(**{"sg-1": "vpc-2"}),
+        f"{LB}.additionalSecurityGroups[0]: sg-1 is in VPC vpc-2, and the cluster's is created; remove it, or set",
+    ),
+    "an override in another VPC": (
+        network(vpc=VPC, subnets=[SUBNET], securityGroupOverrides={"node": "sg-1", "bastion": "sg-9"}),
+        new(**{"sg-1": "vpc-2"}),
+        f"spec.network.securityGroupOverrides[node]: sg-1 is in VPC vpc-2, and the cluster's is {VPC['id']}; give a "
+        "group of that one",
+    ),
     "SSH key": ({"sshKeyName": " mine"}, facts(), "spec.sshKeyName: ' mine' is not the name of an SSH key"),
     "a bucket that is an address": (
         {"s3Bucket": {"name": "192.168.5.4", "presignedURLDuration": "1h"}}, facts(),
@@ -475,6 +494,23 @@ def test_a_load_balancer_may_be_in_a_subnet_that_a_person_made_in_the_clusters_v
     """It is not on record; neither is anything of an object that was restored."""
     assert problems(first(subnets=[BESIDE]), facts(recorded=Recorded(VPC["id"]))) == []
     assert problems(first(subnets=[BESIDE]), replace(new(), known_before=True)) == []
+
+
+def test_groups_of_a_cluster_that_is_there_are_not_judged() -> None:
+    """Its VPC may not be on record after a restore, and what is missing must not hold up the rest."""
+    known = replace(new(**{"sg-1": "vpc-2"}), known_before=True)
+    assert problems({**first(additionalSecurityGroups=["sg-1"]), **rules(sourceSecurityGroupIds=["sg-2"])}, known) == []
+
+
+def test_a_source_may_be_in_a_vpc_that_is_connected() -> None:
+    """Only AWS knows whether it is."""
+    assert problems(rules(sourceSecurityGroupIds=["sg-1"]), new(**{"sg-1": "vpc-2"})) == []
+
+
+@pytest.mark.parametrize("block", ["10.1.0.0/16", "100.64.0.0/16", "203.0.112.0/20", "198.19.0.0/16"])
+def test_other_ranges_are_for_aws_to_refuse(block: str) -> None:
+    """Its page restricts some of them; where that is not so, nobody could get around a refusal of ours."""
+    assert problems(vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": block}])) == []
 
 
 def test_every_problem_says_what_to_do() -> None:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.capa_tags import cluster_key
-from freehold.clouds.aws.kinds import nat_gateway, route_table, subnet, vpc
+from freehold.clouds.aws.kinds import nat_gateway, route_table, security_group, subnet, vpc
 from freehold.clouds.aws.native_tags import NativeTags, TagsByArn, by_keeper
 from freehold.clouds.aws.reading import by_filter, by_id
 from freehold.clouds.aws.seen import Seen
@@ -70,6 +70,11 @@ class AwsFacts:
     async def bastion_image(self) -> str | None:
         """The id of the newest image; None where AWS offers none in this region."""
         return await self._once("image", _SLOW, self._image)
+
+    async def vpcs_of_groups(self, idents: Collection[str]) -> Mapping[str, str]:
+        """By id, of those that are there. Read anew: it is asked until something is created."""
+        found = await by_id(self._client, security_group.READ, idents)
+        return {ident: seen.attributes["vpc_id"] for ident, seen in found.items()}
 
     async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
         """What has CAPA's tag with this name, of this owner too. Read anew: it decides whether to create.

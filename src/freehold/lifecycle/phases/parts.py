@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError, Unknown
+from freehold.lifecycle.errors import CloudError, Held, Invalid, NotFound, Unknown
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Category
 from freehold.lifecycle.resources import NodeKey, Part, Ref
@@ -173,6 +173,7 @@ async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[st
     for part in differs.changed:
         assert kind.part_changer is not None
         await kind.part_changer.change_part(ref, part)
+    _refuse_held(ctx, key, differs.surplus)
     await _remove(kind, ref, sorted(differs.surplus, key=str))
     before = have
     if differs.missing or differs.surplus or differs.changed:
@@ -181,21 +182,62 @@ async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[st
 
 
 async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> None:
-    """In one call where the kind can; a part of which no answer tells may be there."""
-    kind, node = ctx.kind(key), ctx.node(key)
-    assert kind.parts is not None
+    """In one call where the kind can."""
+    kind = ctx.kind(key)
     for group in [missing] if missing and kind.part_batches else [[part] for part in missing]:
-        names = {str(part) for part in group}
         try:
-            if kind.part_batches is not None:
-                await kind.part_batches.add_parts(ref, group)
-            else:
-                await kind.parts.add_part(ref, group[0])
-        except Unknown:
-            node.parts_refused -= names
-            node.part_unknown_at = ctx.now
-            raise
+            await _send(ctx, key, ref, group)
+        except (Invalid, NotFound):
+            if len(group) == 1 or not kind.independent_parts:
+                raise
+            await _each_alone(ctx, key, ref, group)
+
+
+async def _each_alone(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
+    """All but those that are refused themselves. Raises the first refusal."""
+    refused: CloudError | None = None
+    for part in group:
+        try:
+            await _send(ctx, key, ref, [part])
+        except (Invalid, NotFound) as refusal:
+            refused = refused or refusal
+    if refused:
+        raise refused
+
+
+async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
+    """A part of which no answer tells may be there. What is wrong with a single one is told with its field."""
+    kind, node, names = ctx.kind(key), ctx.node(key), {str(part) for part in group}
+    assert kind.parts is not None
+    try:
+        if kind.part_batches is not None:
+            await kind.part_batches.add_parts(ref, group)
+        else:
+            await kind.parts.add_part(ref, group[0])
+    except Unknown:
         node.parts_refused -= names
+        node.part_unknown_at = ctx.now
+        raise
+    except (Invalid, NotFound) as refused:
+        raise (refused.at(ctx.graph.nodes[key].part_field(group[0])) if len(group) == 1 else refused) from refused
+    node.parts_refused -= names
+
+
+def _refuse_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> None:
+    """Raise Held where something of ours that the spec no longer wants is in a part that is to go.
+
+    The cloud would refuse each time, and a plan would not know it.
+    """
+    kind, node = ctx.kind(key), ctx.graph.nodes[key]
+    for part in sorted(surplus, key=str):
+        for other in sorted(ctx.journal.ours.keys() - ctx.graph.nodes.keys()):
+            seen = ctx.node(other).last_seen
+            if seen and kind.holds_part(part, other.kind, seen):
+                message = (
+                    f"{part} cannot go while {other} ({seen.id}) is in it, which is ours and the spec no longer wants; "
+                    f"{ctx.pruning} deletes that"
+                )
+                raise Held(message).at(node.part_field(part))
 
 
 async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:

@@ -73,7 +73,8 @@ class Facts:
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
     NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
     ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
-    bastion. ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
+    bastion. ``groups`` are the VPCs, by id, of the security groups that the spec names and that are there; they and
+    ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
     resources of the object itself.
     """
 
@@ -82,6 +83,7 @@ class Facts:
     recorded: Recorded = Recorded()
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
     image: Answer[str] | NoSuch | NoAnswer | None = None
+    groups: Answer[Mapping[str, str]] | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
     known_before: bool = False
 

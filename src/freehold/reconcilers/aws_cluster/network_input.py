@@ -32,6 +32,8 @@ Ranges = list[tuple[str, IPv4Network]]
 _VPC = "spec.network.vpc"
 _SUBNETS = "spec.network.subnets"
 _VPC_ID = re.compile(r"vpc-[0-9a-f]{8}([0-9a-f]{9})?")
+_PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+"""RFC 1918."""
 _SECONDARY_LIMIT = 4
 """A VPC has at most five ranges (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
 
@@ -127,6 +129,24 @@ def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
         yield Problem(
             f"{_VPC}.secondaryCidrBlocks", f"there are {count}; a VPC has at most {_SECONDARY_LIMIT} more ranges"
         )
+    yield from _mixed(ranges)
+
+
+def _mixed(ranges: Ranges) -> Checks:
+    """AWS lets a VPC have ranges out of one of the three private ones only, and any others beside them
+    (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html#add-cidr-block-restrictions).
+
+    What else that page restricts has been seen less often; AWS says it, if it is so.
+    """
+    private = [(field, each, whole) for field, each in ranges for whole in _PRIVATE if each.subnet_of(whole)]
+    for field, each, whole in private[1:]:
+        first, other, theirs = private[0]
+        if whole != theirs:
+            yield Problem(
+                field,
+                f"AWS restricts {str(each)!r} beside {first} {str(other)!r}, which is in another private range; choose "
+                f"one in {theirs} or 100.64.0.0/10",
+            )
 
 
 def _range(field: str, text: str, taken: Ranges) -> Checks:

@@ -9,6 +9,7 @@ from ipaddress import ip_network
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_network import CNIIngressRule, IngressRule, NetworkSpec
 from freehold.reconcilers.aws_cluster.network_input import group_id, range_4, range_6
+from freehold.reconcilers.aws_cluster.rules import ingress_rules
 from freehold.reconcilers.aws_cluster.wish import Role
 from freehold.reconcilers.findings import Problem
 
@@ -33,29 +34,6 @@ def check(spec: AWSClusterSpec) -> Checks:
         yield from _rule(field, each, bastion=bastion)
     for index, text in enumerate(network.node_port_ingress_rule_cidr_blocks):
         yield from range_4(f"spec.network.nodePortIngressRuleCidrBlocks[{index}]", text)
-
-
-def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule]]:
-    """Each of the spec's, with its field and the security group that it is for."""
-    network = spec.network or NetworkSpec()
-    first, second = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
-    lists = (
-        (
-            "spec.network.additionalControlPlaneIngressRules",
-            Role.CONTROL_PLANE,
-            network.additional_control_plane_ingress_rules,
-        ),
-        ("spec.network.additionalNodeIngressRules", Role.NODE, network.additional_node_ingress_rules),
-        ("spec.controlPlaneLoadBalancer.ingressRules", Role.API_SERVER_LB, first.ingress_rules if first else ()),
-        (
-            "spec.secondaryControlPlaneLoadBalancer.ingressRules",
-            Role.API_SERVER_LB,
-            second.ingress_rules if second else (),
-        ),
-    )
-    for field, role, rules in lists:
-        for index, each in enumerate(rules):
-            yield f"{field}[{index}]", role, each
 
 
 def _rule(field: str, rule: IngressRule, *, bastion: bool) -> Checks:

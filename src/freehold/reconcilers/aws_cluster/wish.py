@@ -7,6 +7,7 @@ name instead of a value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from enum import StrEnum
 
 
@@ -38,10 +39,14 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Source:
-    """Where traffic comes from. ``value``: range, role or id; empty where the kind says all."""
+    """Where traffic comes from. ``value``: range, role or id; empty where the kind says all.
+
+    ``field`` is where the spec says so, for messages; it is no part of the wish.
+    """
 
     kind: SourceKind
     value: str = ""
+    field: str = dataclass_field(default="", compare=False)
 
 
 @dataclass(frozen=True, order=True)

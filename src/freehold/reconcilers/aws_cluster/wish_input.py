@@ -10,7 +10,7 @@ from freehold.clouds.aws.zones import AVAILABILITY_ZONE
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenSubnet
 from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY, SECONDARY
-from freehold.reconcilers.aws_cluster.rule_input import ingress_rules
+from freehold.reconcilers.aws_cluster.rules import ingress_rules
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet
 from freehold.reconcilers.findings import Problem
