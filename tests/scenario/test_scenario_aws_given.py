@@ -126,6 +126,29 @@ def test_groups_that_the_spec_overrides_are_left_as_they_are() -> None:
     assert (given.theirs()[group], given.rules(group)) == ({}, rules)
 
 
+def test_a_network_load_balancer_reaches_machines_whose_group_is_given_through_another() -> None:
+    """Upstream puts the rules into ``lb``, in which each of these machines is, before it hands that group over."""
+    balancer = {"loadBalancerType": "nlb", "additionalListeners": [{"port": 8132}]}
+    given = Given(controlPlaneLoadBalancer=balancer)
+    theirs = given.made("CreateSecurityGroup", GroupName="theirs", Description="d", VpcId=given.vpc)["id"]
+    network = {**given.harness.object.raw["spec"]["network"], "securityGroupOverrides": {"controlplane": theirs}}
+    given.harness.object.patch({"spec": {"network": network}})
+    before = given.rules(theirs)
+    given.harness.up()
+    assert [given.sources("demo-lb", port) for port in (6443, 8132)] == [{"10.7.0.0/16"}, {"10.7.0.0/16"}]
+    assert given.rules(theirs) == before
+    (group,) = [row["id"] for row in given.harness.status()["resources"] if row["name"] == "demo-lb"]
+    service = {"IpProtocol": "tcp", "FromPort": 31000, "ToPort": 31000, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    given.call("AuthorizeSecurityGroupIngress", GroupId=group, IpPermissions=[service])
+    more = {**balancer, "additionalListeners": [{"port": 8132}, {"port": 9345}]}
+    given.harness.object.patch({"spec": {"controlPlaneLoadBalancer": more}})
+    given.harness.for_a_while(900.0)
+    assert given.harness.ready() and given.sources("demo-lb", 9345) == {"10.7.0.0/16"}
+    assert given.sources("demo-lb", 31000) == {"0.0.0.0/0"}, "the cloud controller's"
+    given.harness.down()
+    assert given.ours() == set() and given.rules(theirs) == before
+
+
 @pytest.mark.parametrize("taken", ["vpc", "subnet"])
 def test_what_is_gone_when_the_spec_names_it_is_told_with_its_field(taken: str) -> None:
     given = Given()

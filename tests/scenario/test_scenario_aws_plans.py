@@ -65,6 +65,22 @@ def test_a_given_subnet_that_the_spec_dropped_is_not_shown_as_used() -> None:
     assert {row.action for row in shown.values()} == {Action.REUSE}
 
 
+def test_an_endpoint_that_nobody_gives_is_told_by_a_plan_and_holds_up_no_create() -> None:
+    """Upstream makes the network and waits: the load balancer that has the address may be made in it afterwards."""
+    network = {"subnets": [{"id": "a", "availabilityZone": "us-east-1a", "cidrBlock": "10.0.0.0/24"}]}
+    balancer = {"loadBalancerType": "disabled"}
+    harness = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer=balancer))
+    (said,) = planned(harness).lacking
+    assert said.startswith("spec.controlPlaneEndpoint.host: it is missing, and no load balancer of the cluster gives")
+    harness.for_a_while(900)
+    assert harness.condition("Ready")["message"] == said and own(harness, "vpc")
+    assert planned(harness, deleting=True).lacking == ()
+    harness.object.patch({"spec": {"controlPlaneEndpoint": {"host": "api.example.com", "port": 6443}}})
+    assert planned(harness).lacking == ()
+    harness.for_a_while(900)
+    assert harness.ready()
+
+
 def test_a_bastion_whose_key_nobody_named_says_where_it_is_named() -> None:
     harness = AwsHarness(aws_cluster(bastion={"enabled": True}))
     harness.for_a_while(900)

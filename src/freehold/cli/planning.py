@@ -66,7 +66,12 @@ def run(
     else:
         for each in plans:
             print_plan(each)
-    problems = [f"{each.object}: {problem}" for each in plans for problem in each.problems]
+    return concluded(plans, output, detailed_exitcode=detailed_exitcode)
+
+
+def concluded(plans: Sequence[Plan], output: str, *, detailed_exitcode: bool) -> int:
+    """The exit code. Raises CliError where a manifest would not become Ready, or where that is not known."""
+    problems = [f"{each.object}: {problem}" for each in plans for problem in (*each.problems, *each.lacking)]
     refused = [f"{each.object}: {row.kind} {row.name}: {row.reason}" for each in plans for row in _refused(each)]
     if output == "table" and refused:
         raise CliError(f"the manifest would not become Ready as it is: {len(refused)} refused, see above", problems)
@@ -174,7 +179,7 @@ def _document(plan: Plan) -> Mapping[str, Any]:
     return {
         "object": plan.object,
         "resources": [_row(row) for row in plan.rows],
-        "problems": list(plan.problems),
+        "problems": [*plan.problems, *plan.lacking],
         "unanswered": list(plan.unanswered),
         "notes": list(plan.notes),
         "writes": dict(plan.writes),

@@ -221,6 +221,11 @@ class PassContext:
         """The command with which a person decides about a create of ``key``."""
         return f"freehold resolve {self.owner.name} -n {self.owner.namespace} {key}"
 
+    @property
+    def pruning(self) -> str:
+        """The command with which a person has surplus deleted."""
+        return f"freehold prune {self.owner.name} -n {self.owner.namespace}"
+
     def come_back_after(self, seconds: float) -> None:
         """Come back then, at the latest."""
         self.come_back = min(self.come_back, seconds)

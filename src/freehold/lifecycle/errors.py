@@ -18,6 +18,7 @@
         ├── Denied              credentials or permissions
         ├── NotOffered          the partition or region has no such service
         ├── Frozen              the object is not to be changed now
+        ├── Held                what the spec dropped, and nobody has pruned yet, is in it
         └── Invalid             the cloud refuses the request as such
 
 One table per cloud maps vendor codes to this tree (``clouds/<cloud>/errors.py``); nothing above the
@@ -25,6 +26,8 @@ drivers sees a vendor's exception.
 """
 
 from __future__ import annotations
+
+from copy import copy
 
 
 class CloudError(Exception):
@@ -39,6 +42,12 @@ class CloudError(Exception):
         self.message = message
         self.code = code
         self.request_id = request_id
+
+    def at(self, field: str) -> CloudError:
+        """The same, with the place in the manifest that asks for what was refused; empty where none does."""
+        placed = copy(self)
+        placed.message = f"{field}: {self.message}" if field else self.message
+        return placed
 
 
 class Retryable(CloudError):
@@ -111,6 +120,10 @@ class Denied(NeedsPerson):
 
 class NotOffered(NeedsPerson):
     """The partition or region does not have the service."""
+
+
+class Held(NeedsPerson):
+    """Not sent: the cloud would refuse it while something of ours that the spec no longer wants is in it."""
 
 
 class Invalid(NeedsPerson):

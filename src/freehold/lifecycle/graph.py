@@ -25,6 +25,10 @@ def no_parts(known: ReadyNodes) -> frozenset[Part]:
     return frozenset()
 
 
+def nowhere(part: Part) -> str:
+    return ""
+
+
 def fits(observed: Observed) -> str:
     return ""
 
@@ -38,8 +42,10 @@ class Node:
     """One wanted resource.
 
     ``request`` computes the create request from what is known of the requirements; ``given`` likewise
-    the id, when the spec names the resource by id, and ``field`` where it does, for messages. ``parts`` is the set
+    the id, when the spec names the resource by id. ``field`` is where the spec does, or asks for it, for messages, and
+    ``part_field`` where it asks for one of its parts, or did; empty where that is nowhere. ``parts`` is the set
     wanted inside it, and ``parts_require`` what they name beyond ``requires``: two nodes may name each other.
+    ``first_parts`` are put into one that is ``shared``, each once: what the in-cluster provider does with them is left.
     ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does. ``lacks`` says the
     same of what is inside it. ``through`` is the resource that must let traffic through to it once it is ours, and why
     that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
@@ -58,7 +64,9 @@ class Node:
     given: Callable[[ReadyNodes], str] | None = None
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     parts_require: frozenset[NodeKey] = frozenset()
+    first_parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     field: str = ""
+    part_field: Callable[[Part], str] = nowhere
     unfit: Callable[[Observed], str] = fits
     lacks: Lacks | None = None
     through: tuple[NodeKey, Lacks] | None = None

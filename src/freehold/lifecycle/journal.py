@@ -50,9 +50,10 @@ class Entry:
     ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
     somebody else's. ``signature`` is what only the operator can write for this id (:func:`ownership.legacy_signature`):
     a user who may edit the object's annotations can write an id here. ``parts`` are those that the spec
-    wanted in it, so that one which it wants no more is told from what others put there. ``key`` is the digest
-    of the ring's key that the nonce, token, seal and signature of this entry are made with; empty where the
-    entry is from before the ring. ``by`` is the cloud identity that an open intent was sent with.
+    wanted in it, so that one which it wants no more is told from what others put there; of what is ``shared`` those
+    that were put in (:attr:`graph.Node.first_parts`). ``key`` is the digest of the ring's key that the nonce, token,
+    seal and signature of this entry are made with; empty where the entry is from before the ring. ``by`` is the cloud
+    identity that an open intent was sent with.
     ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
     ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's.
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the

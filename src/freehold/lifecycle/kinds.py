@@ -18,7 +18,7 @@ from freehold.lifecycle.drivers import (
     RemainsDriver,
     UsageDriver,
 )
-from freehold.lifecycle.resources import Observed, Request
+from freehold.lifecycle.resources import Observed, Part, Request
 
 
 class Tagging(Enum):
@@ -65,6 +65,10 @@ def _one(changes: Request) -> int:
     return 1
 
 
+def _holds_none(part: Part, kind: str, other: Observed) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of cloud resource, as data. Times are seconds of domain time."""
@@ -106,6 +110,8 @@ class Kind:
     """No two in a region have one name, so another's is in the way wherever it is."""
     in_the_way: Callable[[Request, Observed], str] = _never
     """What a create would need that another one of the kind has, for a person; empty where both can be."""
+    holds_part: Callable[[Part, str, Observed], bool] = _holds_none
+    """Whether a resource of some kind is in a part of this one, which the cloud then does not let go."""
     neighbours: NeighboursDriver | None = None
     """By which a plan foresees that a create would be refused."""
 
@@ -132,6 +138,8 @@ class Kind:
     # Parts
     parts: PartsDriver | None = None
     part_batches: PartBatches | None = None
+    independent_parts: bool = False
+    """Of a batch that is refused each part is tried alone: one says nothing of the others."""
     part_changer: PartChanger | None = None
     exclusive_parts: frozenset[str] = frozenset()
     """The kinds of parts that are all ours."""

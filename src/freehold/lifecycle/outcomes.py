@@ -75,6 +75,7 @@ _BLOCKING: dict[type[errors.CloudError], Reason] = {
     errors.Invalid: Reason.INVALID,
     errors.NotFound: Reason.NOT_FOUND,
     errors.Frozen: Reason.FROZEN,
+    errors.Held: Reason.IN_USE,
 }
 
 

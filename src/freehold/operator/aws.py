@@ -182,7 +182,7 @@ class AwsCloud:
         self._wrap = wrap
         self._limits: dict[tuple[str, str], Limits] = {}
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aws")
-        self._accounts: dict[tuple[Reference, str, str], AwsAccount] = {}
+        self._accounts: dict[tuple[Reference, str], AwsAccount] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -190,16 +190,16 @@ class AwsCloud:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def account(self, reference: Reference, identity: Identity, region: str, partition: str = "") -> AwsAccount:
+    def account(self, reference: Reference, identity: Identity, region: str) -> AwsAccount:
         """The one of this identity and region; another value once the credentials behind ``reference`` have changed.
 
-        Raises ValueError for a region that AWS cannot have, or of another partition.
+        Raises ValueError for a region that AWS cannot have.
         """
-        place = (reference, region, partition)
+        place = (reference, region)
         known = self._accounts.get(place)
         if known is not None and known.identity == identity:
             return known
-        session = AwsSession(identity, region, partition, endpoint=self._url, mount=self._mount, wall=self._clock.now)
+        session = AwsSession(identity, region, endpoint=self._url, mount=self._mount, wall=self._clock.now)
         made = AwsAccount(session, self._port_of(session), self._clock, self._audit, self._intervals)
         self._accounts[place] = made
         if known is not None:
@@ -212,7 +212,11 @@ class AwsCloud:
 
 
 class AwsAccounts:
-    """The accounts of one kind of object (accounts.Accounts): by its ``identityRef``, ``region`` and ``partition``."""
+    """The accounts of one kind of object (accounts.Accounts): by its ``identityRef`` and ``region``.
+
+    The partition follows from the region. That the spec says another one is for its check to say: a delete must not be
+    held by it.
+    """
 
     def __init__(self, cloud: AwsCloud, identities: StoredIdentities, adapter: Callable[[AwsAccount], Adapter]) -> None:
         self._cloud = cloud
@@ -229,12 +233,11 @@ class AwsAccounts:
             return _not_allowed(str(problem))
         except NotUsable as problem:
             return _not_retrieved(str(problem))
-        spec = raw.get("spec") or {}
-        region, partition = str(spec.get("region") or ""), str(spec.get("partition") or "")
+        region = str((raw.get("spec") or {}).get("region") or "")
         if not region:
             return NoCredentials(f"spec.region: {_NO_REGION}", names.REASON_INVALID_SPEC)
         try:
-            account = self._cloud.account(reference, identity, region, partition)
+            account = self._cloud.account(reference, identity, region)
         except ValueError as problem:
             return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
         try:

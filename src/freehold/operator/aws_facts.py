@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.lifecycle.keyed_codec import OWNER, UUID
@@ -26,9 +28,8 @@ class AwsFactsReader:
         found = await self._facts.subnets(vpc)
         if found is None:
             return NoSuch()
-        return Answer(
-            GivenNetwork({each.id: GivenSubnet(each.id, each.zone, each.cidr, each.public) for each in found})
-        )
+        subnets = (GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6) for each in found)
+        return Answer(GivenNetwork({each.id: each for each in subnets}))
 
     async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
         found = await self._facts.has_ipv6(vpc)
@@ -37,6 +38,9 @@ class AwsFactsReader:
     async def image(self) -> Answer[str] | NoSuch:
         found = await self._facts.bastion_image()
         return Answer(found) if found else NoSuch()
+
+    async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
+        return Answer(await self._facts.vpcs_of_groups(idents))
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         found = await self._facts.namesakes(cluster, uuid)

@@ -68,6 +68,7 @@ class PlanRow:
 class Plan:
     """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything.
 
+    ``lacking`` are those that stop no create, and without which the object does not become Ready.
     ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
     ``writes``: at most how many writes each API gets. ``gone``: the object would be deleted.
     ``refused``: decisions that would not be acted on, by node, and why.
@@ -81,6 +82,7 @@ class Plan:
     writes: Mapping[str, int] = field(default_factory=dict)
     gone: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -95,6 +97,6 @@ def dumped(plan: Plan) -> dict[str, Any]:
 
 def loaded(content: Mapping[str, Any]) -> Plan:
     """The plan that :func:`dumped` was given. Raises KeyError, TypeError or ValueError for anything else."""
-    lists = {name: tuple(content[name]) for name in ("problems", "unanswered", "notes")}
+    lists = {name: tuple(content[name]) for name in ("problems", "unanswered", "notes", "lacking")}
     rows = tuple(PlanRow(**{**row, "action": Action(row["action"])}) for row in content["rows"])
     return Plan(**{**content, **lists, "rows": rows})

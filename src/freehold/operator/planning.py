@@ -37,7 +37,7 @@ from freehold.operator.plan import Plan as Plan
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
 from freehold.operator.reconciler import Reconciler
-from freehold.reconcilers import gate, identity
+from freehold.reconcilers import cluster_status, gate, identity
 from freehold.reconcilers.adapter import Adapter, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
 
 MOST_PASSES = 300
@@ -144,7 +144,8 @@ class _DryRun:
         )
         if not finished:
             unanswered += (f"the plan has not come to an end after {MOST_PASSES} passes",)
-        return Plan(subject, rows, (), unanswered, notes, dict(self._overlay.calls), self._gone, _refused(raw))
+        lacking = () if report.deleting else tuple(str(each) for each in cluster_status.lacking(raw, found))
+        return Plan(subject, rows, (), unanswered, notes, dict(self._overlay.calls), self._gone, _refused(raw), lacking)
 
     async def _run(self) -> bool:
         """Pass after pass; whether they came to rest."""

@@ -20,7 +20,7 @@ from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers import identity, part_conditions
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Undecided, Wanted
-from freehold.reconcilers.findings import text
+from freehold.reconcilers.findings import Problem, text
 from freehold.reconcilers.part_conditions import Parts, observed_parts, parts_deleting, wanted_parts
 from freehold.reconcilers.resource_rows import observed_of, rows, sentences
 from freehold.reconcilers.served_fields import fields_served
@@ -121,7 +121,7 @@ def _observe(
     ready = api_conditions.summary(found, wanted_parts(shape.parts, graph))
     endpoint = _endpoint(raw, report.plan, report.outcomes, shape.address)
     if ready.status == "True" and not (_host(raw) or endpoint):
-        ready = _without_endpoint(report.plan)
+        ready = _without_endpoint(raw, report.plan)
     return [ready, *found, *rest], endpoint
 
 
@@ -199,9 +199,17 @@ def _left_behind(
     return {}
 
 
-def _without_endpoint(plan: ClusterWanted) -> Observation:
-    if plan.endpoint is None:
-        message = "spec.controlPlaneEndpoint.host: it is missing; set the address of the API server"
-    else:
-        message = "the load balancer of the API server has no address yet"
+def lacking(raw: Mapping[str, Any], plan: Desired | None) -> tuple[Problem, ...]:
+    """What only a person can give: without it the object is not Ready when all that it wants is there.
+
+    It holds up no create: the load balancer that has the address may be somebody's, in the network that is made.
+    """
+    if not isinstance(plan, ClusterWanted) or plan.endpoint is not None or _host(raw):
+        return ()
+    missing = "it is missing, and no load balancer of the cluster gives it; set the address of the API server"
+    return (Problem("spec.controlPlaneEndpoint.host", missing),)
+
+
+def _without_endpoint(raw: Mapping[str, Any], plan: ClusterWanted) -> Observation:
+    message = text(lacking(raw, plan)) or "the load balancer of the API server has no address yet"
     return Observation(names.READY, "False", Reason.REQUIREMENT.value, message)

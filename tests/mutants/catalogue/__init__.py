@@ -3,6 +3,7 @@
 from mutants.catalogue import (
     aws_cluster,
     aws_edits,
+    aws_input,
     clouds_aws,
     clouds_aws_kinds,
     clouds_aws_network,
@@ -33,6 +34,7 @@ MUTANTS = (
     *stores.MUTANTS,
     *aws_cluster.MUTANTS,
     *aws_edits.MUTANTS,
+    *aws_input.MUTANTS,
     *clouds_aws.MUTANTS,
     *clouds_aws_kinds.MUTANTS,
     *clouds_aws_network.MUTANTS,

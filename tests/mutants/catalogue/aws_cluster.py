@@ -222,7 +222,7 @@ MUTANTS = (
     ),
     _given(
         "_subnets",
-        "if is_aws_id(each.id) and each.id not in there.subnets:",
+        "if is_aws_id(each.id) and found is None:",
         "if False:",
         "subnets of a stranger's VPC are used beside the given one",
     ),
@@ -239,9 +239,9 @@ MUTANTS = (
         "a bucket becomes surplus when the operator is started without its gate",
     ),
     _groups(
-        "_rules",
-        "if group.role is Role.LB:",
-        "if False:",
+        "group_nodes",
+        "_own(key, group, (), addresses, tags)",
+        "_own(key, group, _rules(group, wish), addresses, tags)",
         "rules are wanted in the group that the cloud controller manages",
     ),
     _groups(
@@ -251,8 +251,8 @@ MUTANTS = (
         "a tag of the user's makes the cloud controller find five groups, and it serves no load balancer",
     ),
     _groups(
-        "_own",
-        "shared=group.role is Role.LB",
+        "_handed_over",
+        "shared=True",
         "shared=False",
         "rules of the cloud controller are taken out of the group for Services",
     ),

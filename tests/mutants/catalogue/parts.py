@@ -55,8 +55,8 @@ MUTANTS = (
     ),
     _drift(
         "_bring",
-        "parts=() if shared else entry.parts",
-        "parts=entry.parts",
+        "entry.parts if shared is entry.shared else ()",
+        "entry.parts",
         "a part that the in-cluster provider made is removed when the resource is handed back",
     ),
     _parts(
@@ -91,7 +91,7 @@ MUTANTS = (
         "a part of others whose add by us was refused is taken out before a delete",
     ),
     _parts(
-        "_add",
+        "_send",
         "node.part_unknown_at = ctx.now",
         "pass",
         "a part that comes late, after the wish for it has gone, stays for ever",

@@ -11,10 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from freehold.cli.errors import CliError
+from freehold.cli.planning import concluded
 from freehold.cli.state_directory import Lock
 from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
 
@@ -311,8 +314,20 @@ def test_a_store_that_is_none_is_left_to_the_long_way(left: Path, tmp_path: Path
     assert done.returncode == 1 and "cannot be opened: file is not a database" in done.stderr
 
 
+def test_a_plan_without_an_endpoint_is_no_success() -> None:
+    """All can be made, and ``up`` would still end with an error."""
+    row = PlanRow("vpc", "vpc", "v", Action.CREATE, "does not exist")
+    plan = Plan("default/a", (row,), lacking=("spec.controlPlaneEndpoint.host: it is missing",))
+    with pytest.raises(CliError, match="would not become Ready") as told:
+        concluded([plan], "table", detailed_exitcode=True)
+    assert told.value.more == ("default/a: spec.controlPlaneEndpoint.host: it is missing",)
+    assert concluded([replace(plan, lacking=())], "table", detailed_exitcode=True) == 2
+
+
 def test_a_plan_survives_json() -> None:
     row = PlanRow("vpc", "vpc", "v", Action.UPDATE, "why", "id", "name", "a", ["b"])
-    whole = Plan("default/a", (row,), ("p",), ("u",), ("n",), {"vpc": 2}, gone=True, refused={"vpc/vpc": "no"})
+    whole = Plan(
+        "default/a", (row,), ("p",), ("u",), ("n",), {"vpc": 2}, gone=True, refused={"vpc/vpc": "no"}, lacking=("l",)
+    )
     for plan in (whole, Plan("default/a")):
         assert loaded(json.loads(json.dumps(dumped(plan)))) == plan

@@ -138,6 +138,13 @@ def test_auth_failure_is_also_what_ec2_says_of_what_a_service_keeps(
     assert type(_said("AuthFailure", operation, text=text)) is error
 
 
+def test_a_group_of_another_network_is_there_and_will_not_do() -> None:
+    """The code is that of a group which is missing."""
+    text = "You have specified two resources that belong to different networks."
+    found = _said("InvalidGroup.NotFound", "AuthorizeSecurityGroupIngress", text=text)
+    assert type(found) is lifecycle.Invalid and "connect the two VPCs" in found.message
+
+
 def test_of_a_create_in_eks_in_use_means_that_the_name_is_taken() -> None:
     said = "ResourceInUseException"
     assert type(_said(said, "CreateCluster", service="eks")) is lifecycle.NameTaken

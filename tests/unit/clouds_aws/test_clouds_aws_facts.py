@@ -13,6 +13,7 @@ from freehold.lifecycle.keyed_codec import OWNER, UUID
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import GivenNetwork, Namesake
+from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
 from harness.simulated_aws import tagged
@@ -71,11 +72,38 @@ async def test_a_subnet_is_public_if_its_own_or_the_main_route_table_leads_to_an
     assert found.subnets[private].zone == "us-east-1c"
 
 
+async def test_of_a_subnet_it_is_known_what_its_zone_is_and_whether_it_has_ipv6() -> None:
+    """A given VPC may have subnets in zones that are not served, and none for a dual-stack load balancer."""
+    places = ("us-east-1a", "us-east-1-nyc-1a", "us-east-1-wl1-bos-wlz-1")
+    account = AwsAccount(Settings(regions={"us-east-1": places}))
+    vpc = account.ec2.create_vpc(CidrBlock="10.0.0.0/16", AmazonProvidedIpv6CidrBlock=True)["Vpc"]
+    account.clock.advance(60)
+    (row,) = account.ec2.describe_vpcs(VpcIds=[vpc["VpcId"]])["Vpcs"]
+    (block,) = (each["Ipv6CidrBlock"] for each in row["Ipv6CidrBlockAssociationSet"])
+    six = {places[0]: {"Ipv6CidrBlock": block.replace("::/56", "::/64")}}
+    for number, zone in enumerate(places):
+        more = six.get(zone, {})
+        account.ec2.create_subnet(VpcId=vpc["VpcId"], CidrBlock=f"10.0.{number}.0/24", AvailabilityZone=zone, **more)
+    asked = Asked(account)
+    assert await asked.reader.zones() == Answer(("us-east-1a",))
+    found = {each.zone: (each.zone_type, each.ipv6) for each in (await asked.network(vpc["VpcId"])).subnets.values()}
+    types = ("availability-zone", "local-zone", "wavelength-zone")
+    assert found == {zone: (type_, zone in six) for zone, type_ in zip(places, types, strict=True)}
+    assert account.sent().count("ec2.describe_availability_zones") == 1, "one question for both"
+
+
 async def test_a_vpc_that_is_not_there_is_asked_for_again(account: AwsAccount) -> None:
     asked = Asked(account)
     assert await asked.reader.network("vpc-0123456789abcdef0") == NoSuch()
     await asked.reader.network("vpc-0123456789abcdef0")
     assert account.sent().count("ec2.describe_vpcs") == 2
+
+
+async def test_of_security_groups_it_is_known_which_vpc_they_are_in(account: AwsAccount) -> None:
+    """One that is missing does not hide the others."""
+    vpc = account.vpc()
+    group = account.ec2.create_security_group(VpcId=vpc, GroupName="g", Description="d")["GroupId"]
+    assert await Asked(account).reader.groups([group, "sg-0123456789abcdef0"]) == Answer({group: vpc})
 
 
 async def test_the_image_of_a_bastion_is_a_public_parameter(account: AwsAccount) -> None:

@@ -237,6 +237,15 @@ def test_rules_that_make_no_sense_are_refused(sim: Any, permission: dict[str, An
         sim.ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[permission])
 
 
+def test_a_rule_names_groups_of_its_own_vpc(sim: Any) -> None:
+    """No VPCs are connected here."""
+    group, other = sim.group(sim.vpc()), sim.group(sim.vpc())
+    permission = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": other}]}
+    with refused("InvalidGroup.NotFound"):
+        sim.ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[permission])
+    sim.ec2.authorize_security_group_ingress(GroupId=other, IpPermissions=[permission])
+
+
 # -- blocks, ranges, zones ------------------------------------------------------------------------------------
 
 
@@ -284,6 +293,23 @@ def test_further_blocks_and_ipv6_of_a_vpc(sim: Any) -> None:
     made = sim.ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.9.0/24", Ipv6CidrBlock=block)["Subnet"]
     assert made["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"] == block
     assert [row["CidrBlock"] for row in shown["CidrBlockAssociationSet"]] == ["10.0.0.0/16"]
+
+
+@pytest.mark.parametrize(
+    ("first", "block"),
+    [
+        ("10.0.0.0/16", "192.168.0.0/16"), ("10.0.0.0/16", "172.16.0.0/16"), ("10.1.0.0/16", "10.0.0.0/16"),
+        ("10.2.0.0/16", "198.19.0.0/16"), ("172.16.0.0/16", "172.31.0.0/16"), ("192.168.0.0/16", "10.2.0.0/16"),
+        ("100.64.0.0/16", "10.2.0.0/16"), ("10.0.0.0/16", "169.254.0.0/16"),
+    ],
+)  # fmt: skip
+def test_a_further_block_is_of_the_same_private_range(sim: Any, first: str, block: str) -> None:
+    vpc = sim.ec2.create_vpc(CidrBlock=first)["Vpc"]["VpcId"]
+    with refused("InvalidVpc.Range"):
+        sim.ec2.associate_vpc_cidr_block(VpcId=vpc, CidrBlock=block)
+    private = {"10": "10.9.0.0/16", "172": "172.20.0.0/16", "192": ""}.get(first.partition(".")[0], "")
+    for other in filter(None, (private, "100.65.0.0/16", "203.0.112.0/20")):
+        sim.ec2.associate_vpc_cidr_block(VpcId=vpc, CidrBlock=other)
 
 
 def test_attributes_of_vpcs_and_subnets(sim: Any) -> None:

@@ -19,9 +19,9 @@ from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Surplu
 from freehold.lifecycle.ownership import Codec, Owner
 from freehold.lifecycle.resources import NodeKey, Part
 from lab import faults
-from lab.faults import Script
+from lab.faults import Crash, Script
 from lab.life import Life
-from lab.outage import outage
+from lab.outage import once_after, outage
 from lab.spelling import PlainCodec
 from lab.world import MemoryWorld, node
 
@@ -297,6 +297,51 @@ def test_what_is_shared_is_left_to_the_in_cluster_provider() -> None:
     assert not life.world.tampered() and life.watch() == []
     life.delete()
     assert life.released and not life.world.living()
+
+
+def _first(life: Life, *ports: str) -> None:
+    """Let these be put into what is shared before the provider has it."""
+    first = frozenset(Part("allow", port) for port in ports)
+    life.world.nodes = [replace(n, first_parts=lambda known: first) if n.shared else n for n in life.world.nodes]
+    life.invalidate()
+
+
+def test_what_is_put_into_a_shared_resource_is_put_in_once() -> None:
+    """The provider takes one out and adds its own: both stay as it has left them, also after a restart."""
+    life = _life(KEYED, node("net/A"), node(WALL, "net/A", shared=True))
+    _first(life, "443", "80")
+    life.create()
+    wall = next(r for r in life.world.cloud.living() if r.kind == "wall")
+    assert set(wall.parts) == {("allow", "443"), ("allow", "80")}
+    life.world.cloud.remove_part(wall.id, "allow", "80", "somebody")
+    life.world.cloud.provide(wall.id, "allow", "30080")
+    for minted in (True, False):
+        life.start(minted=minted)
+        life.create()
+        assert set(wall.parts) == {("allow", "443"), ("allow", "30080")}
+    _first(life, "443", "80", "8132")
+    life.create()
+    assert set(wall.parts) == {("allow", "443"), ("allow", "30080"), ("allow", "8132")}, "what is new is put in"
+    assert life.watch() == [], "and then it is at rest"
+    _first(life)
+    life.create()
+    assert ("allow", "443") in wall.parts, "it may be the provider's by now"
+    life.delete()
+    assert life.released and not life.world.living()
+
+
+def test_what_is_put_in_once_is_put_in_again_by_a_process_that_does_not_know() -> None:
+    """The one before it died between the write to the cloud and that of the record."""
+    life = _life(KEYED, node("net/A"), node(WALL, "net/A", shared=True))
+    _first(life, "80")
+
+    def die() -> None:
+        raise Crash("add_part_wall")
+
+    once_after(life, "add_part_wall", die)
+    life.create()
+    wall = next(r for r in life.world.cloud.living() if r.kind == "wall")
+    assert life.crashes == 1 and set(wall.parts) == {("allow", "80")}
 
 
 def test_what_was_ours_alone_is_handed_over_when_the_spec_says_so() -> None:

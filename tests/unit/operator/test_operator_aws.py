@@ -254,7 +254,6 @@ async def test_an_api_server_that_does_not_answer_is_no_lack_of_credentials(benc
     [
         ({"region": None}, "spec.region: it is missing; give the AWS region, for example eu-central-1"),
         ({"region": "evil.example/"}, "spec.region: 'evil.example/' is no region of AWS; correct it"),
-        ({"partition": "aws-cn"}, "is in the partition 'aws', not in 'aws-cn'"),
     ],
 )
 async def test_a_region_that_cannot_be_is_told_before_anything_is_sent(

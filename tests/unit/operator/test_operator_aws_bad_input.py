@@ -23,7 +23,10 @@ STRANGERS = {"vpc": {"id": "vpc-0123456789abcdef0"}, "subnets": [{"id": "subnet-
 SPECS: dict[str, tuple[dict[str, Any], str, str]] = {
     "no region": ({"region": "Frankfurt"}, names.REASON_INVALID_SPEC, "spec.region: 'Frankfurt' is no region of AWS"),
     "unknown region": ({"region": "eu-nowhere-9"}, "InvalidRequest", "spec.region: 'eu-nowhere-9' is no region that"),
-    "region of another partition": ({"partition": "aws-cn"}, names.REASON_INVALID_SPEC, "not in 'aws-cn'"),
+    "another partition than the region's": (
+        {"partition": "aws-cn"}, names.REASON_INVALID_SPEC,
+        f"spec.partition: region '{REGION}' is in partition 'aws'; write that, or remove it",
+    ),
     "unknown zone": ({"network": {"subnets": NOWHERE}}, names.REASON_INVALID_SPEC, "availabilityZone"),
     "ranges overlap": ({"network": {"subnets": TWO}}, names.REASON_INVALID_SPEC, "overlaps"),
     "no VPC of that id": ({"network": STRANGERS}, names.REASON_INVALID_SPEC, "spec.network.vpc.id"),
@@ -84,6 +87,14 @@ async def test_an_identity_that_is_not_for_this_namespace_is_told_in_upstreams_c
     served.stored.put("AWSClusterControllerIdentity", "default", {"allowedNamespaces": {}})
     await served.up()
     assert served.condition(names.PRINCIPAL_USAGE_ALLOWED)["status"] == "True"
+
+
+async def test_a_wrong_partition_holds_no_delete() -> None:
+    """The region of a cluster cannot change, and neither says where its resources are."""
+    served = ServedAws()
+    await served.up()
+    served.change(partition="aws-cn")
+    await served.down()
 
 
 def _without_any(monkeypatch: pytest.MonkeyPatch) -> Identity:

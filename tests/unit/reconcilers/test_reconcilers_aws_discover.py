@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,8 @@ OWNER = Owner("u1", "AWSCluster", NAMES.namespace, NAMES.cluster)
 GIVEN: Spec = {"region": REGION, "network": {"vpc": VPC, "subnets": [SUBNET]}}
 SIX: Spec = {"region": REGION, "network": {"vpc": {"ipv6": {}}}}
 BASTION: Spec = {"region": REGION, "bastion": {"enabled": True}}
+SOURCE = {"description": "a rule", "protocol": "tcp", "fromPort": 1, "toPort": 1, "sourceSecurityGroupIds": ["sg-1"]}
+GROUPS: Spec = {"region": REGION, "network": {"additionalNodeIngressRules": [SOURCE]}}
 NETWORK = GivenNetwork({SUBNET["id"]: GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", public=True)})
 
 
@@ -59,6 +62,10 @@ class Cloud:
         self._ask("image")
         return Answer("ami-1")
 
+    async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
+        self._ask("groups")
+        return Answer(dict.fromkeys(idents, VPC["id"]))
+
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         self._ask("namesakes")
         assert uuid == OWNER.uuid
@@ -92,6 +99,8 @@ async def decide(
         pytest.param(GIVEN, journal(), ["zones", "network", "namesakes"], id="a given VPC"),
         pytest.param(GIVEN, journal(vpc=Phase.GIVEN), ["zones", "network", "namesakes"], id="given is not begun"),
         pytest.param(BASTION, journal(), ["zones", "image", "namesakes"], id="a bastion"),
+        pytest.param(GROUPS, journal(), ["zones", "namesakes", "groups"], id="security groups of others"),
+        pytest.param(GROUPS, journal(vpc=Phase.OWNED), ["zones"], id="they say later themselves what is wrong"),
         pytest.param(BASTION, journal(bastion=Phase.OWNED), ["zones"], id="a bastion keeps its image"),
         pytest.param(SIX, journal(), ["zones", "namesakes"], id="IPv6"),
         pytest.param(SIX, journal(vpc=Phase.OWNED), ["zones", "has_ipv6"], id="IPv6 in a VPC that is there"),
@@ -116,6 +125,19 @@ async def test_that_aws_does_not_bind_deletes_is_a_note() -> None:
     assert isinstance(found, AWSWanted)
     (note,) = found.notes
     assert str(note).endswith("its policy is long")
+
+
+async def test_an_object_that_was_restored_does_not_ask_for_groups() -> None:
+    """Its VPC is not on record, so nobody could say whether they are in it."""
+    cloud = Cloud((Namesake("arn", uuid=OWNER.uuid),))
+    assert isinstance(await decide(GROUPS, cloud), AWSWanted)
+    assert cloud.asked == ["zones", "namesakes"]
+
+
+async def test_without_an_answer_on_groups_nothing_is_decided() -> None:
+    found = await decide(GROUPS, Cloud(fails={"groups": Unavailable("no answer")}))
+    assert isinstance(found, Undecided)
+    assert list(found.missing) == ["spec.network.additionalNodeIngressRules[0].sourceSecurityGroupIds[0]"]
 
 
 async def test_a_delete_asks_neither_for_an_image_nor_for_clusters_of_the_name() -> None:

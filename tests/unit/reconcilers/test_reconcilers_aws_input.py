@@ -17,7 +17,7 @@ from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
-from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, facts, rule
 from harness.schemas import schema_of
@@ -181,6 +181,18 @@ def recorded() -> Recorded:
     return Recorded(VPC["id"], {each.logical: "" for each in found.wish.subnets})
 
 
+def given(*subnets: GivenSubnet) -> Facts:
+    """What is known of a given VPC that has these."""
+    return replace(facts(), network=Answer(GivenNetwork({each.id: each for each in subnets})))
+
+
+def new(**groups: str) -> Facts:
+    """It is known that nothing of the object exists. ``groups``: the VPCs of those that do."""
+    return replace(facts(), namesakes=Answer(()), groups=Answer(groups) if groups else None)
+
+
+BESIDE = "subnet-0123456789abcdef1"
+"""In the VPC, or not, and not in ``spec.network.subnets``."""
 BEHIND = {"controlPlaneEndpoint": {"host": "a-1.elb.eu-central-1.amazonaws.com", "port": 6443}}
 TWO = [subnet(0), subnet(1, isPublic=False)]
 KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
@@ -212,6 +224,11 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "five secondary ranges": (
         vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": f"10.{n}.0.0/16"} for n in range(1, 6)]), facts(),
         "spec.network.vpc.secondaryCidrBlocks: there are 5; a VPC has at most 4 more ranges",
+    ),
+    "secondary range of another private one": (
+        vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": "100.64.0.0/16"}, {"ipv4CidrBlock": "192.168.0.0/16"}]), facts(),
+        "spec.network.vpc.secondaryCidrBlocks[1].ipv4CidrBlock: AWS restricts '192.168.0.0/16' beside "
+        "spec.network.vpc.cidrBlock '10.0.0.0/16', which is in another private range; choose one in 10.0.0.0/8 or 100",
     ),
     "subnet outside": (
         network(subnets=[subnet(cidrBlock="192.168.0.0/24")]), facts(),
@@ -264,12 +281,74 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         network(subnets=[*TWO, subnet(2, zoneType="local-zone", parentZoneName=ZONES[0])]), facts(),
         f"{SUB}[2].zoneType: local-zone is not served",
     ),
+    "local zone in a given VPC": (
+        network(vpc=VPC, subnets=[{**SUBNET, "zoneType": "local-zone", "parentZoneName": ZONES[0]}]),
+        given(GivenSubnet(SUBNET["id"], f"{REGION}-ham-1a", "10.0.0.0/24", True, "local-zone")),
+        f"{SUB}[0].zoneType: local-zone is not served; remove the subnet, or use an availability zone",
+    ),
+    "local zone in a given VPC of which the spec does not say so": (
+        network(vpc=VPC, subnets=[SUBNET]),
+        given(GivenSubnet(SUBNET["id"], f"{REGION}-ham-1a", "10.0.0.0/24", True, "local-zone")),
+        f"{SUB}[0].id: {SUBNET['id']} is in {REGION}-ham-1a, a local-zone, which is not served; remove the subnet",
+    ),
     "IPv6 subnet without IPv6": (
         network(subnets=[subnet(isIpv6=True)]), facts(), f"{SUB}[0].isIpv6: the VPC has no IPv6; set vpc.ipv6",
     ),
     "IPv6 subnet without a range": (
         {"network": {"vpc": {"ipv6": {}}, "subnets": [subnet(isIpv6=True)]}}, facts(),
         f"{SUB}[0].ipv6CidrBlock: it is missing; give a /64",
+    ),
+    "IPv6 subnet in a VPC that has no range yet": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": [subnet(isIpv6=True)]}}, new(),
+        f"{SUB}[0].isIpv6: Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known",
+    ),
+    "IPv6 range of a VPC that has none yet": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": [subnet(ipv6CidrBlock="2600:1f14:e08:7400::/64")]}}, new(),
+        f"{SUB}[0].ipv6CidrBlock: Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known before",
+    ),
+    "IPv6 load balancer in subnets without IPv6": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": TWO}, **first(loadBalancerType="nlb")}, new(),
+        "spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which s0 must have an IPv6 range; "
+        "list no subnets, and each gets one; or write loadBalancerType: classic, or remove vpc.ipv6",
+    ),
+    "IPv6 load balancer in subnets of a VPC that is there": (
+        {"network": {"vpc": {"ipv6": {}}, "subnets": TWO}, **first(loadBalancerType="nlb", scheme="internal")},
+        facts(recorded=Recorded(VPC["id"])),
+        "spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which s1 must have an IPv6 range; "
+        "give each a /64 of the VPC's range, in ipv6CidrBlock",
+    ),
+    "IPv6 load balancer in a given VPC without IPv6": (
+        {"network": {"vpc": {**VPC, "ipv6": {}}, "subnets": [SUBNET]}, **first(loadBalancerType="nlb")},
+        given(GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True)),
+        f"spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which {SUBNET['id']} must have "
+        "an IPv6 range; give them one in AWS, or remove vpc.ipv6",
+    ),
+    "a load balancer twice in a zone": (
+        {**network(subnets=[*TWO, subnet(2)]), **first(subnets=["s0", "s2"])}, facts(),
+        f"{LB}.subnets[1]: 's2' is in {ZONES[0]}, as {LB}.subnets[0] is, and a load balancer is in one subnet of a "
+        "zone; remove one of the two",
+    ),
+    "a load balancer twice in a zone of a given VPC": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **second(subnets=[SUBNET["id"], BESIDE])},
+        given(*(GivenSubnet(each, ZONES[1], "10.0.0.0/24", True) for each in (SUBNET["id"], BESIDE))),
+        f"{LB2}.subnets[1]: '{BESIDE}' is in {ZONES[1]}, as {LB2}.subnets[0] is, and a load balancer is in one subnet",
+    ),
+    "a load balancer in another VPC": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **first(subnets=[BESIDE])},
+        given(GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True)),
+        f"{LB}.subnets[0]: VPC {VPC['id']} has no subnet {BESIDE}; give one that it has",
+    ),
+    "a load balancer in a local zone": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **first(subnets=[BESIDE])},
+        given(
+            GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True),
+            GivenSubnet(BESIDE, f"{REGION}-ham-1a", "10.0.1.0/24", True, "local-zone"),
+        ),
+        f"{LB}.subnets[0]: {BESIDE} is in {REGION}-ham-1a, a local-zone, which is not served; remove it",
+    ),
+    "a load balancer outside of a VPC that is not there yet": (
+        first(subnets=[SUBNET["id"]]), new(),
+        f"{LB}.subnets[0]: {SUBNET['id']} exists in some VPC, and this one is created; give one of",
     ),
     "given VPC without subnets": (vpc(**VPC), facts(), f"{SUB}: with vpc.id nothing is created in the VPC"),
     "given VPC, subnet by name": (
@@ -366,6 +445,31 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         rules(sourceSecurityGroupIds=["front"]), facts(),
         f"{CP}.sourceSecurityGroupIds[0]: 'front' is not the id of a security group; write one like",
     ),
+    "addresses of NAT gateways in a given VPC": (
+        {**network(vpc=VPC, subnets=[SUBNET]), **first(ingressRules=[rule(**RANGE), rule(natGatewaysIPsSource=True)])},
+        facts(),
+        f"{LB}.ingressRules[1].natGatewaysIPsSource: in a given VPC the cluster has no NAT gateways, so this rule lets "
+        "nobody in; give the addresses of those of the VPC in cidrBlocks",
+    ),
+    "addresses of NAT gateways without private subnets": (
+        network(subnets=[subnet()], additionalNodeIngressRules=[rule(natGatewaysIPsSource=True)]), facts(),
+        "spec.network.additionalNodeIngressRules[0].natGatewaysIPsSource: without private subnets the cluster has no "
+        "NAT gateways, so this rule lets nobody in; remove it, or give ranges in cidrBlocks",
+    ),
+    "a source that is not there": (
+        rules(sourceSecurityGroupIds=["sg-1", "sg-2"]), new(**{"sg-1": "vpc-2"}),
+        f"{CP}.sourceSecurityGroupIds[1]: there is no security group sg-2 in {REGION}; correct the id",
+    ),
+    "a group of a load balancer in a VPC that is not there yet": (
+        first(additionalSecurityGroups=["sg-1"]), new(**{"sg-1": "vpc-2"}),
+        f"{LB}.additionalSecurityGroups[0]: sg-1 is in VPC vpc-2, and the cluster's is created; remove it, or set",
+    ),
+    "an override in another VPC": (
+        network(vpc=VPC, subnets=[SUBNET], securityGroupOverrides={"node": "sg-1", "bastion": "sg-9"}),
+        new(**{"sg-1": "vpc-2"}),
+        f"spec.network.securityGroupOverrides[node]: sg-1 is in VPC vpc-2, and the cluster's is {VPC['id']}; give a "
+        "group of that one",
+    ),
     "SSH key": ({"sshKeyName": " mine"}, facts(), "spec.sshKeyName: ' mine' is not the name of an SSH key"),
     "a bucket that is an address": (
         {"s3Bucket": {"name": "192.168.5.4", "presignedURLDuration": "1h"}}, facts(),
@@ -384,6 +488,29 @@ def test_the_rest_is_said_before_anything_is_created(case: str) -> None:
     spec, known, said = KNOWN_LATER[case]
     found = problems(spec, known)
     assert len(found) == 1 and found[0].startswith(said), found
+
+
+def test_a_load_balancer_may_be_in_a_subnet_that_a_person_made_in_the_clusters_vpc() -> None:
+    """It is not on record; neither is anything of an object that was restored."""
+    assert problems(first(subnets=[BESIDE]), facts(recorded=Recorded(VPC["id"]))) == []
+    assert problems(first(subnets=[BESIDE]), replace(new(), known_before=True)) == []
+
+
+def test_groups_of_a_cluster_that_is_there_are_not_judged() -> None:
+    """Its VPC may not be on record after a restore, and what is missing must not hold up the rest."""
+    known = replace(new(**{"sg-1": "vpc-2"}), known_before=True)
+    assert problems({**first(additionalSecurityGroups=["sg-1"]), **rules(sourceSecurityGroupIds=["sg-2"])}, known) == []
+
+
+def test_a_source_may_be_in_a_vpc_that_is_connected() -> None:
+    """Only AWS knows whether it is."""
+    assert problems(rules(sourceSecurityGroupIds=["sg-1"]), new(**{"sg-1": "vpc-2"})) == []
+
+
+@pytest.mark.parametrize("block", ["10.1.0.0/16", "100.64.0.0/16", "203.0.112.0/20", "198.19.0.0/16"])
+def test_other_ranges_are_for_aws_to_refuse(block: str) -> None:
+    """Its page restricts some of them; where that is not so, nobody could get around a refusal of ours."""
+    assert problems(vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": block}])) == []
 
 
 def test_every_problem_says_what_to_do() -> None:
@@ -513,6 +640,12 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
     "a group that nobody has": (
         network(vpc=VPC, subnets=[SUBNET], securityGroupOverrides={"bastion": "sg-1"}), facts(),
         ["spec.network.securityGroupOverrides[bastion]: not used; this cluster has no such security group"],
+    ),
+    "nobody puts rules into groups of the control plane": (
+        {**network(vpc=VPC, subnets=[SUBNET], securityGroupOverrides={"controlplane": "sg-1", "lb": "sg-2"}),
+         **first(loadBalancerType="nlb", additionalListeners=[{"port": 8132}])}, facts(),
+        ["spec.network.securityGroupOverrides: nothing is put into groups that the spec gives; let what comes from "
+         "network load balancers, on port 6443, 8132, into the one for controlplane or for lb"],
     ),
     "listeners of a classic one": (
         first(additionalListeners=[{"port": 1}]), facts(),

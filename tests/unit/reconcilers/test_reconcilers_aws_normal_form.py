@@ -24,6 +24,7 @@ from harness.aws_specs import (
     VPC,
     ZONES,
     Spec,
+    at,
     cluster,
     facts,
     put,
@@ -99,6 +100,14 @@ balancers = st.one_of(
         },
     ),
 )
+
+
+def _has_room_for_ipv6(spec: Spec) -> bool:
+    """A network load balancer with IPv6 addresses is refused in listed subnets without them."""
+    subnets, ipv6 = at(spec, "network.subnets"), at(spec, "network.vpc.ipv6")
+    return not (subnets and ipv6 is not None and at(spec, "controlPlaneLoadBalancer.loadBalancerType") == "nlb")
+
+
 specs = st.fixed_dictionaries(
     {"region": st.just(REGION)},
     optional={
@@ -112,7 +121,7 @@ specs = st.fixed_dictionaries(
             "name": "bootstrap-data", "controlPlaneIAMInstanceProfile": "cp", "nodesIAMInstanceProfiles": ["a", "b"],
         }),
     },
-)  # fmt: skip
+).filter(_has_room_for_ipv6)  # fmt: skip
 seeds = st.integers(0, 2**32).map(random.Random)
 
 

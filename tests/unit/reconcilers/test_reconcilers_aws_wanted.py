@@ -227,6 +227,20 @@ def test_the_group_for_services_is_handed_over_and_what_network_load_balancers_n
     assert "tcp 6443 10.0.0.0/16" in {part.natural_key for part in parts(found, "security-group/controlplane")}
 
 
+@pytest.mark.parametrize(("given", "inside"), [("lb", "controlplane"), ("controlplane", "lb")])
+def test_what_network_load_balancers_need_is_in_the_group_of_control_plane_machines_that_is_ours(
+    given: str, inside: str
+) -> None:
+    """Nothing is put into a group that the spec gives. Upstream puts it into ``lb``, before that is handed over."""
+    network = {**GIVEN["network"], "securityGroupOverrides": {given: "sg-1"}}
+    nlb = {"loadBalancerType": "nlb", "additionalListeners": [{"port": 8132}]}
+    found = graph({**GIVEN, "network": network, "controlPlaneLoadBalancer": nlb})
+    node = found.nodes[NodeKey("security-group", inside)]
+    put = (node.first_parts if node.shared else node.parts)(ready(found))
+    assert {f"tcp 6443 {VPC_RANGE}", f"tcp 8132 {VPC_RANGE}"} <= {part.natural_key for part in put}
+    assert node.shared is (inside == "lb")
+
+
 def test_a_request_needs_no_more_than_what_the_node_requires() -> None:
     spec: Spec = {
         **LEAST, "network": {"vpc": {"ipv6": {}}}, "bastion": {"enabled": True},

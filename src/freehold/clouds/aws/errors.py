@@ -195,6 +195,13 @@ RULES: tuple[Rule, ...] = (
         "Create that key pair, or name another one in sshKeyName ('default' where it is not set, '' for no key)",
         "InvalidKeyPair.NotFound",
     ),
+    # It exists, in a VPC that is not connected with this one (ansible#45782).
+    _rule(
+        lifecycle.Invalid,
+        "Name a security group of the cluster's VPC, or connect the two VPCs",
+        "InvalidGroup.NotFound",
+        words=r"belong to different networks",
+    ),
     _rule(
         lifecycle.NotFound,
         "Check that it still exists",

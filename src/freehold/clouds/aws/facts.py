@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from freehold.clouds.aws import zones
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.capa_tags import Lifecycle, cloud_provider_key, cluster_key
-from freehold.clouds.aws.kinds import nat_gateway, route_table, subnet, vpc
+from freehold.clouds.aws.kinds import nat_gateway, route_table, security_group, subnet, vpc
 from freehold.clouds.aws.native_tags import NativeTags, TagsByArn, by_keeper
 from freehold.clouds.aws.reading import by_filter, by_id
 from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.tags import not_of
+from freehold.clouds.aws.zones import AVAILABILITY_ZONE, Zone, all_zones
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.keyed_codec import UUID
@@ -34,12 +34,14 @@ class TagSearch(Protocol):
 
 @dataclass(frozen=True)
 class SubnetFacts:
-    """A subnet. ``public``: its route table has a route to an internet gateway."""
+    """A subnet. ``public``: its route table has a route to an internet gateway. ``ipv6``: it has an IPv6 range."""
 
     id: str
     zone: str
     cidr: str
     public: bool
+    zone_type: str
+    ipv6: bool
 
 
 class AwsFacts:
@@ -58,8 +60,14 @@ class AwsFacts:
         return found.why if found else ""
 
     async def zones(self) -> tuple[str, ...]:
-        """The availability zones that can be used."""
-        return await self._once("zones", _SLOW, lambda: zones.zones(self._client))
+        """The names of the availability zones that can be used."""
+        found = [each for each in await self._zones() if each.type == AVAILABILITY_ZONE and each.usable]
+        if not found:
+            self._kept.pop("zones", None)
+        return tuple(each.name for each in found)
+
+    async def _zones(self) -> tuple[Zone, ...]:
+        return await self._once("zones", _SLOW, lambda: all_zones(self._client))
 
     async def subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
         """Those of a VPC, sorted; None where there is no VPC of this id."""
@@ -72,6 +80,11 @@ class AwsFacts:
     async def bastion_image(self) -> str | None:
         """The id of the newest image; None where AWS offers none in this region."""
         return await self._once("image", _SLOW, self._image)
+
+    async def vpcs_of_groups(self, idents: Collection[str]) -> Mapping[str, str]:
+        """By id, of those that are there. Read anew: it is asked until something is created."""
+        found = await by_id(self._client, security_group.READ, idents)
+        return {ident: seen.attributes["vpc_id"] for ident, seen in found.items()}
 
     async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
         """What CAPA's tag, or the cloud controller's, gives to a cluster of this name, of this owner too.
@@ -143,7 +156,8 @@ class AwsFacts:
         subnets = await by_filter(self._client, subnet.READ, "vpc-id", [ident])
         tables = await by_filter(self._client, route_table.READ, "vpc-id", [ident])
         public = _public(tables, {each.id for each in subnets})
-        found = (_facts(each, public=each.id in public) for each in subnets)
+        types = {each.name: each.type for each in await self._zones()}
+        found = (_facts(each, types, public=each.id in public) for each in subnets)
         return tuple(sorted(found, key=lambda each: each.id))
 
     async def _has_ipv6(self, ident: str) -> bool | None:
@@ -173,8 +187,10 @@ def _comes_along(arn: str) -> bool:
     return parsed is not None and parsed.type in ("volume", "network-interface")
 
 
-def _facts(seen: Seen, *, public: bool) -> SubnetFacts:
-    return SubnetFacts(seen.id, seen.attributes["zone"], seen.attributes["cidr"], public)
+def _facts(seen: Seen, types: Mapping[str, str], *, public: bool) -> SubnetFacts:
+    """A zone that is not listed, of a VPC of another account, counts as an availability zone."""
+    zone, ipv6 = seen.attributes["zone"], any(part.kind == subnet.IPV6_CIDR for part in seen.parts)
+    return SubnetFacts(seen.id, zone, seen.attributes["cidr"], public, types.get(zone, AVAILABILITY_ZONE), ipv6)
 
 
 def _public(tables: Collection[Seen], subnets: Collection[str]) -> frozenset[str]:

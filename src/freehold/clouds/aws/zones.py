@@ -1,17 +1,37 @@
-"""The availability zones that an account may use in a region."""
+"""The zones of a region: where an account may use them, and which are no availability zones."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from freehold.clouds.aws.calls import ApiClient
 
+AVAILABILITY_ZONE = "availability-zone"
 
-async def zones(client: ApiClient) -> tuple[str, ...]:
-    """Names, sorted; no local or wavelength zones. What must be enabled first is left out until it is."""
-    filters = [
-        {"Name": "state", "Values": ["available"]},
-        {"Name": "zone-type", "Values": ["availability-zone"]},
-        {"Name": "opt-in-status", "Values": ["opt-in-not-required", "opted-in"]},
-    ]
+
+@dataclass(frozen=True)
+class Zone:
+    """``type`` is AWS's word: ``availability-zone``, ``local-zone`` or ``wavelength-zone``."""
+
+    name: str
+    type: str
+    usable: bool
+    """Whether the account may make resources in it now: it works, and needs no opt-in or has it."""
+
+
+async def all_zones(client: ApiClient) -> tuple[Zone, ...]:
+    """Sorted by name. What must be enabled first is not listed, or not usable, until it is.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeAvailabilityZones.html
+    """
     region = client.session.region
-    rows = await client.listed("ec2", "describe_availability_zones", "AvailabilityZones", region, Filters=filters)
-    return tuple(sorted(row["ZoneName"] for row in rows))
+    rows = await client.listed("ec2", "describe_availability_zones", "AvailabilityZones", region)
+    found = (
+        Zone(
+            row["ZoneName"],
+            row.get("ZoneType", AVAILABILITY_ZONE),
+            row["State"] == "available" and row.get("OptInStatus") != "not-opted-in",
+        )
+        for row in rows
+    )
+    return tuple(sorted(found, key=lambda each: each.name))

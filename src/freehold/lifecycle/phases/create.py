@@ -14,7 +14,7 @@ from freehold.lifecycle import birth_marks, polling, proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
-from freehold.lifecycle.errors import CloudError, Retryable, TokenReused, Unknown
+from freehold.lifecycle.errors import CloudError, Invalid, NotFound, Retryable, TokenReused, Unknown
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, after_refusal, let_go, unmanaged
 from freehold.lifecycle.kinds import Tagging
@@ -387,4 +387,5 @@ def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> No
     elif isinstance(result, CloudError):
         spent = ctx.kind(key).spends_tokens and not isinstance(result, Retryable)
         ctx.journal = ctx.journal.put(key, after_refusal(entry, token_spent=spent))
-        ctx.block(key, of_error(result))
+        about_it = isinstance(result, Invalid | NotFound)  # what is asked for is wrong, or names what is not there
+        ctx.block(key, of_error(result.at(ctx.graph.nodes[key].field) if about_it else result))

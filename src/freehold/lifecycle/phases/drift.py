@@ -46,10 +46,13 @@ async def _bring(ctx: PassContext, due: Sequence[NodeKey]) -> None:
     for key in due:
         entry, shared = ctx.journal.entries[key], ctx.graph.nodes[key].shared
         # What was put in before it was handed over is the provider's too: it may have made it anew since.
-        ctx.journal = ctx.journal.put(key, replace(entry, shared=shared, parts=() if shared else entry.parts))
+        kept = entry.parts if shared is entry.shared else ()
+        ctx.journal = ctx.journal.put(key, replace(entry, shared=shared, parts=kept))
     inside = await parts.look(ctx, [key for key in due if parts.are_looked_at(ctx, key)])
     await parts.claim(ctx, inside)
-    results = await ctx.deps.port.all([_sync(ctx, key, inside.get(key)) for key in due])
+    if any(parts.first_due(ctx, key) for key in due):
+        await ctx.save_before_write()
+    results = await ctx.deps.port.all([_brought(ctx, key, inside.get(key)) for key in due])
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
             outcome = _without_haste(ctx, of_error(result))
@@ -64,6 +67,11 @@ def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Bl
     if outcome.reason is Reason.IN_USE:
         return replace(outcome, after=max(outcome.after, ctx.deps.intervals.slow))
     return outcome
+
+
+async def _brought(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
+    await parts.put_first(ctx, key)
+    await _sync(ctx, key, inside)
 
 
 async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
@@ -136,7 +144,7 @@ def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, inside: fro
     wanted = node.request(ctx.ready_nodes)
     if _changes(ctx, key, observed, wanted) or _drift(ctx, key, observed, wanted) or entry.shared != node.shared:
         return False
-    if not set(entry.parts) <= set(parts.claimable(ctx, key)):
+    if not set(entry.parts) <= set(parts.claimable(ctx, key)) or parts.first_due(ctx, key):
         return False
     if inside is None:
         return True

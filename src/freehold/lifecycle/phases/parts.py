@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError, Unknown
+from freehold.lifecycle.errors import CloudError, Held, Invalid, NotFound, Unknown
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Category
 from freehold.lifecycle.resources import NodeKey, Part, Ref
@@ -68,7 +68,7 @@ def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
     if wish is None or (node.given and kind.exclusive_parts):
         return kept
     if node.shared:
-        return ()
+        return kept  # what was put in once is on record
     ours = {str(part) for part in wish if part.kind not in kind.exclusive_parts and not part.retain}
     return tuple(sorted(ours.union(kept if node.given else ())))
 
@@ -116,6 +116,25 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
         await ctx.save()
     for key, theirs in put_by_others.items():  # not before it is on record: a write that is refused forgets nothing
         ctx.node(key).parts_refused -= theirs
+
+
+def first_due(ctx: PassContext, key: NodeKey) -> list[Part]:
+    """What is to be put into a shared resource and has not been, as far as is on record."""
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
+    ready = node.requires | node.parts_require <= ctx.ready_nodes.keys()
+    if kind.parts is None or ctx.category(key) is not Category.SHARED or not ready:
+        return []
+    put = set(entry.parts) if entry.shared else set()
+    return sorted((part for part in node.first_parts(ctx.ready_nodes) if str(part) not in put), key=str)
+
+
+async def put_first(ctx: PassContext, key: NodeKey) -> None:
+    """Put them in. They go on record afterwards: a process that dies in between puts them in again, which changes
+    nothing unless the provider has taken one out meanwhile."""
+    if due := first_due(ctx, key):
+        entry = ctx.journal.entries[key]
+        await _add(ctx, key, Ref(entry.id, entry.target), due)
+        ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *map(str, due)}))))
 
 
 def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
@@ -175,6 +194,7 @@ async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[s
     Returns the parts whose behavior differs from the wanted one and is not changed.
     """
     differs, have = due.differs, due.before
+    _refuse_held(ctx, key, differs.surplus)
     await _remove(ctx.kind(key), _ref(ctx, key), sorted(differs.surplus, key=str))
     if differs.missing or differs.surplus or differs.changed:
         have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
@@ -187,21 +207,62 @@ def _ref(ctx: PassContext, key: NodeKey) -> Ref:
 
 
 async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> None:
-    """In one call where the kind can; a part of which no answer tells may be there."""
-    kind, node = ctx.kind(key), ctx.node(key)
-    assert kind.parts is not None
+    """In one call where the kind can."""
+    kind = ctx.kind(key)
     for group in [missing] if missing and kind.part_batches else [[part] for part in missing]:
-        names = {str(part) for part in group}
         try:
-            if kind.part_batches is not None:
-                await kind.part_batches.add_parts(ref, group)
-            else:
-                await kind.parts.add_part(ref, group[0])
-        except Unknown:
-            node.parts_refused -= names
-            node.part_unknown_at = ctx.now
-            raise
+            await _send(ctx, key, ref, group)
+        except (Invalid, NotFound):
+            if len(group) == 1 or not kind.independent_parts:
+                raise
+            await _each_alone(ctx, key, ref, group)
+
+
+async def _each_alone(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
+    """All but those that are refused themselves. Raises the first refusal."""
+    refused: CloudError | None = None
+    for part in group:
+        try:
+            await _send(ctx, key, ref, [part])
+        except (Invalid, NotFound) as refusal:
+            refused = refused or refusal
+    if refused:
+        raise refused
+
+
+async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
+    """A part of which no answer tells may be there. What is wrong with a single one is told with its field."""
+    kind, node, names = ctx.kind(key), ctx.node(key), {str(part) for part in group}
+    assert kind.parts is not None
+    try:
+        if kind.part_batches is not None:
+            await kind.part_batches.add_parts(ref, group)
+        else:
+            await kind.parts.add_part(ref, group[0])
+    except Unknown:
         node.parts_refused -= names
+        node.part_unknown_at = ctx.now
+        raise
+    except (Invalid, NotFound) as refused:
+        raise (refused.at(ctx.graph.nodes[key].part_field(group[0])) if len(group) == 1 else refused) from refused
+    node.parts_refused -= names
+
+
+def _refuse_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> None:
+    """Raise Held where something of ours that the spec no longer wants is in a part that is to go.
+
+    The cloud would refuse each time, and a plan would not know it.
+    """
+    kind, node = ctx.kind(key), ctx.graph.nodes[key]
+    for part in sorted(surplus, key=str):
+        for other in sorted(ctx.journal.ours.keys() - ctx.graph.nodes.keys()):
+            seen = ctx.node(other).last_seen
+            if seen and kind.holds_part(part, other.kind, seen):
+                message = (
+                    f"{part} cannot go while {other} ({seen.id}) is in it, which is ours and the spec no longer wants; "
+                    f"{ctx.pruning} deletes that"
+                )
+                raise Held(message).at(node.part_field(part))
 
 
 async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:

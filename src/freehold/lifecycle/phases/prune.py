@@ -160,10 +160,6 @@ def _refuse(ctx: PassContext, why: Mapping[NodeKey, str]) -> None:
             ctx.decided.append(Conclusion(decision, False, message))
 
 
-def _how(ctx: PassContext) -> str:
-    return f"freehold prune {ctx.owner.name} -n {ctx.owner.namespace}"
-
-
 def holds_place(ctx: PassContext, node: Node) -> Blocked | None:
     """Why the cloud would refuse to create ``node``: surplus has what it needs."""
     wanted, in_the_way = node.request(ctx.ready_nodes), ctx.kind(node.key).in_the_way
@@ -171,8 +167,8 @@ def holds_place(ctx: PassContext, node: Node) -> Blocked | None:
         seen = ctx.node(key).last_seen if key.kind == node.key.kind else None
         if seen and (what := in_the_way(wanted, seen)):
             message = (
-                f"{what} is held by {key} ({seen.id}), which is ours and the spec no longer wants: {_how(ctx)} deletes "
-                f"it, and {node.title} is created then"
+                f"{what} is held by {key} ({seen.id}), which is ours and the spec no longer wants: {ctx.pruning} "
+                f"deletes it, and {node.title} is created then"
             )
             return Blocked(Reason.IN_USE, message, ctx.deps.intervals.slow)
     return None
@@ -186,7 +182,7 @@ def report_surplus(ctx: PassContext) -> None:
         if entry.id and not being_deleted and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
             ctx.outcomes[key] = Surplus(
-                ctx.node(key).last_seen, f"{message}; it goes with the object, or with {_how(ctx)}"
+                ctx.node(key).last_seen, f"{message}; it goes with the object, or with {ctx.pruning}"
             )
     unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
     at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready | Surplus)}

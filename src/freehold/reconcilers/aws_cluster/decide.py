@@ -10,7 +10,9 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.parse import InvalidObject, parse
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import NoAnswer
+from freehold.reconcilers.aws_cluster import wish_input
 from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.group_input import named_groups
 from freehold.reconcilers.aws_cluster.input import check
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import normal_form
@@ -38,12 +40,16 @@ def decide(
     notes = warnings_of(raw, spec, facts, storage=storage)
     if problems := check(names, raw, spec, facts, storage=storage):
         return Refused(problems, notes)
-    asked = {
+    asked: dict[str, object] = {
         "spec.region": facts.zones,
         "spec.network.vpc.id": facts.network,
         "spec.network.vpc.ipv6": facts.own_vpc_has_ipv6,
         "spec.bastion.ami": facts.image,
+        **{each.field: facts.groups for each in named_groups(spec)},
     }
     if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
         return Undecided(missing, notes)
-    return Decided(normal_form(names, spec, facts, storage=storage), notes)
+    wish = normal_form(names, spec, facts, storage=storage)
+    if problems := tuple(wish_input.check(spec, wish, facts)):
+        return Refused(problems, notes)
+    return Decided(wish, notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.overlay import is_planned
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake, Recorded
+from freehold.reconcilers.aws_cluster.group_input import named_groups
 from freehold.reconcilers.aws_cluster.keys import BASTION
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.recorded import recorded_in
@@ -42,6 +43,10 @@ class FactsReader(Protocol):
 
     async def image(self) -> Answer[str] | NoSuch:
         """The newest image for a bastion."""
+        ...
+
+    async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
+        """The VPCs of those of these security groups that are there, by id."""
         ...
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
@@ -79,7 +84,9 @@ async def discover(
     if not isinstance(named, Answer):
         return replace(known, namesakes=named)
     others = tuple(each for each in named.value if each.uuid != journal.owner.uuid)
-    return replace(known, namesakes=Answer(others), known_before=others != named.value)
+    before, idents = others != named.value, {each.id for each in named_groups(spec)}
+    groups = await _groups(reader, idents) if idents and not before else None
+    return replace(known, namesakes=Answer(others), known_before=before, groups=groups)
 
 
 async def _family(
@@ -101,6 +108,13 @@ def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:
 async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
     try:
         return await question
+    except CloudError as error:
+        return _unanswered(error)
+
+
+async def _groups(reader: FactsReader, idents: Collection[str]) -> Answer[Mapping[str, str]] | NoAnswer:
+    try:
+        return await reader.groups(idents)
     except CloudError as error:
         return _unanswered(error)
 

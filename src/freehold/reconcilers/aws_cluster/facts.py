@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from freehold.clouds.aws.zones import AVAILABILITY_ZONE
 from freehold.lifecycle.resources import NodeKey
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
@@ -37,12 +38,14 @@ class Recorded:
 
 @dataclass(frozen=True)
 class GivenSubnet:
-    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway."""
+    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway. ``ipv6``: it has an IPv6 range."""
 
     id: str
     zone: str
     cidr: str
     public: bool
+    zone_type: str = AVAILABILITY_ZONE
+    ipv6: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class Facts:
     NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
     ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
     bastion. ``own_vpc_has_ipv6`` is asked where the spec wants IPv6 in a VPC of its own and the record does not tell
-    that it has it; NoSuch where the VPC is gone. ``namesakes`` are asked for before the first resource is created;
+    that it has it; NoSuch where the VPC is gone. ``groups`` are the VPCs, by id, of the security groups that the spec
+    names and that are there; they and ``namesakes`` are asked for before the first resource is created;
     ``known_before``: the answer shows resources of the object itself. ``not_bound``: why AWS does not check whose a
     resource is before the object's role deletes it; empty where it does, and without a role.
     """
@@ -84,6 +88,12 @@ class Facts:
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
     image: Answer[str] | NoSuch | NoAnswer | None = None
     own_vpc_has_ipv6: Answer[bool] | NoSuch | NoAnswer | None = None
+    groups: Answer[Mapping[str, str]] | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
     known_before: bool = False
     not_bound: str = ""
+
+    @property
+    def nothing_made(self) -> bool:
+        """Whether it is known that nothing of the object exists: nothing is on record, and the cloud shows nothing."""
+        return isinstance(self.namesakes, Answer) and not self.known_before

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, SubnetSpec
+from freehold.clouds.aws.zones import AVAILABILITY_ZONE
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Recorded
+from freehold.reconcilers.aws_cluster.network_input import is_in_edge_zone
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
 from freehold.reconcilers.findings import Problem
 
@@ -55,9 +57,12 @@ def _moved(vpc: str, recorded: Recorded) -> Checks:
 
 def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Checks:
     for index, each in enumerate(subnets):
-        if is_aws_id(each.id) and each.id not in there.subnets:
+        field, found = f"spec.network.subnets[{index}].id", there.subnets.get(each.id)
+        if is_aws_id(each.id) and found is None:
+            yield Problem(field, f"VPC {vpc} has no subnet {each.id}; give one that it has")
+        elif found and found.zone_type != AVAILABILITY_ZONE and not is_in_edge_zone(each):
             yield Problem(
-                f"spec.network.subnets[{index}].id", f"VPC {vpc} has no subnet {each.id}; give one that it has"
+                field, f"{each.id} is in {found.zone}, a {found.zone_type}, which is not served; remove the subnet"
             )
 
 

@@ -16,7 +16,14 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws import tag_limits
 from freehold.reconcilers.answers import Answer, NoSuch
-from freehold.reconcilers.aws_cluster import balancer_input, family_input, given_input, network_input, rule_input
+from freehold.reconcilers.aws_cluster import (
+    balancer_input,
+    family_input,
+    given_input,
+    group_input,
+    network_input,
+    rule_input,
+)
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.names import NAME_LIMIT, DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import partition_of
@@ -45,6 +52,7 @@ def check(
         balancer_input.check(names, spec, facts),
         given_input.check(spec, facts),
         family_input.check(spec, facts),
+        group_input.check(spec, facts),
         _bastion(spec, facts),
         _bucket(spec) if storage else (),
     )

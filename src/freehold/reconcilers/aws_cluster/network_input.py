@@ -32,6 +32,8 @@ Ranges = list[tuple[str, IPv4Network]]
 _VPC = "spec.network.vpc"
 _SUBNETS = "spec.network.subnets"
 _VPC_ID = re.compile(r"vpc-[0-9a-f]{8}([0-9a-f]{9})?")
+_PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+"""RFC 1918."""
 _SECONDARY_LIMIT = 4
 """A VPC has at most five ranges (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
 
@@ -78,11 +80,24 @@ def _given(subnets: Sequence[SubnetSpec]) -> Checks:
         yield Problem(_SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id")
     yield from _repeated([each.id for each in subnets])
     for index, each in enumerate(subnets):
+        yield from _zone_type(f"{_SUBNETS}[{index}]", each)
         if not is_aws_id(each.id):
             yield Problem(
                 f"{_SUBNETS}[{index}].id",
                 f"{each.id!r} is not the id of a subnet; with vpc.id give ids like subnet-0123456789abcdef0",
             )
+
+
+def is_in_edge_zone(subnet: SubnetSpec) -> bool:
+    """Whether the spec says that it is in a local or Wavelength zone."""
+    return subnet.zone_type in ("local-zone", "wavelength-zone")
+
+
+def _zone_type(field: str, subnet: SubnetSpec) -> Checks:
+    if is_in_edge_zone(subnet):
+        yield Problem(
+            f"{field}.zoneType", f"{subnet.zone_type} is not served; remove the subnet, or use an availability zone"
+        )
 
 
 def _repeated(idents: Sequence[str]) -> Checks:
@@ -114,6 +129,24 @@ def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
         yield Problem(
             f"{_VPC}.secondaryCidrBlocks", f"there are {count}; a VPC has at most {_SECONDARY_LIMIT} more ranges"
         )
+    yield from _mixed(ranges)
+
+
+def _mixed(ranges: Ranges) -> Checks:
+    """AWS lets a VPC have ranges out of one of the three private ones only, and any others beside them
+    (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html#add-cidr-block-restrictions).
+
+    What else that page restricts has been seen less often; AWS says it, if it is so.
+    """
+    private = [(field, each, whole) for field, each in ranges for whole in _PRIVATE if each.subnet_of(whole)]
+    for field, each, whole in private[1:]:
+        first, other, theirs = private[0]
+        if whole != theirs:
+            yield Problem(
+                field,
+                f"AWS restricts {str(each)!r} beside {first} {str(other)!r}, which is in another private range; choose "
+                f"one in {theirs} or 100.64.0.0/10",
+            )
 
 
 def _range(field: str, text: str, taken: Ranges) -> Checks:
@@ -238,10 +271,8 @@ class _Listed:
     def _zone(self, field: str, subnet: SubnetSpec) -> Checks:
         """A zone of a subnet that is there may be out of order today: that must not stop the other zones."""
         zone = subnet.availability_zone
-        if subnet.zone_type in ("local-zone", "wavelength-zone"):
-            yield Problem(
-                f"{field}.zoneType", f"{subnet.zone_type} is not served; remove the subnet, or use an availability zone"
-            )
+        if is_in_edge_zone(subnet):
+            yield from _zone_type(field, subnet)
         elif not zone:
             yield Problem(f"{field}.availabilityZone", "it is missing; give the zone of the subnet, like us-east-1a")
         elif self.zones and zone not in self.zones and not self._is_on_record(subnet):
@@ -254,7 +285,16 @@ class _Listed:
         if (subnet.is_ipv6 or subnet.ipv6_cidr_block) and self.vpc.ipv6 is None:
             part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
             yield Problem(f"{field}.{part}", "the VPC has no IPv6; set vpc.ipv6, or remove it")
-        elif subnet.is_ipv6 and not subnet.ipv6_cidr_block and not is_default(subnet, self.names):
+        elif is_default(subnet, self.names):
+            return
+        elif self.facts.nothing_made and (subnet.is_ipv6 or subnet.ipv6_cidr_block):
+            part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
+            yield Problem(
+                f"{field}.{part}",
+                "Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known before; remove it, or "
+                "list no subnets: each then gets one",
+            )
+        elif subnet.is_ipv6 and not subnet.ipv6_cidr_block:
             yield Problem(
                 f"{field}.ipv6CidrBlock", "it is missing; give a /64 of the VPC's range, or set isIpv6 to false"
             )

@@ -113,7 +113,7 @@ def _groups(spec: AWSClusterSpec, names: DefaultNames, firewall: Firewall) -> tu
     found = []
     for role in wanted_roles(spec):
         given = overrides.get(role.value, "")
-        rules = () if given else firewall.rules(role)
+        rules = () if given and role is not Role.LB else firewall.rules(role)
         found.append(Group(role, "" if given else names.group(role.value), given, rules))
     return tuple(found)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ipaddress import ip_network
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_network import CNIIngressRule, IngressRule, NetworkSpec
 from freehold.reconcilers.aws_cluster.network_input import group_id, range_4, range_6
+from freehold.reconcilers.aws_cluster.rules import ingress_rules
 from freehold.reconcilers.aws_cluster.wish import Role
 from freehold.reconcilers.findings import Problem
 
@@ -29,19 +30,10 @@ def check(spec: AWSClusterSpec) -> Checks:
         yield from _ports(f"{cni}[{index}]", rule)
         yield from _description(f"{cni}[{index}]", rule)
     bastion = bool(spec.bastion and spec.bastion.enabled)
-    for field, rules in _lists(spec, network):
-        for index, each in enumerate(rules):
-            yield from _rule(f"{field}[{index}]", each, bastion=bastion)
+    for field, _, each in ingress_rules(spec):
+        yield from _rule(field, each, bastion=bastion)
     for index, text in enumerate(network.node_port_ingress_rule_cidr_blocks):
         yield from range_4(f"spec.network.nodePortIngressRuleCidrBlocks[{index}]", text)
-
-
-def _lists(spec: AWSClusterSpec, network: NetworkSpec) -> Iterator[tuple[str, Sequence[IngressRule]]]:
-    yield "spec.network.additionalControlPlaneIngressRules", network.additional_control_plane_ingress_rules
-    yield "spec.network.additionalNodeIngressRules", network.additional_node_ingress_rules
-    first, second = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
-    yield "spec.controlPlaneLoadBalancer.ingressRules", first.ingress_rules if first else ()
-    yield "spec.secondaryControlPlaneLoadBalancer.ingressRules", second.ingress_rules if second else ()
 
 
 def _rule(field: str, rule: IngressRule, *, bastion: bool) -> Checks:

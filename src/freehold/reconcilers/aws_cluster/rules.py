@@ -97,7 +97,7 @@ class Firewall:
         yield from _each("etcd", "tcp", 2379, 2379, [_group(Role.CONTROL_PLANE)])
         yield from _each("etcd peer", "tcp", 2380, 2380, [_group(Role.CONTROL_PLANE)])
         yield from self._ssh()
-        yield from _of_spec(self._network.additional_control_plane_ingress_rules)
+        yield from self._of_spec(Role.CONTROL_PLANE)
 
     def _nodes(self) -> Iterator[Rule]:
         yield from self._cni()
@@ -107,7 +107,7 @@ class Firewall:
             yield from _each("Node Port Services IPv6", "tcp", 30000, 32767, [ANY_IPV6])
         yield from _each("Kubelet API", "tcp", 10250, 10250, [_group(Role.CONTROL_PLANE), _group(Role.NODE)])
         yield from self._ssh()
-        yield from _of_spec(self._network.additional_node_ingress_rules)
+        yield from self._of_spec(Role.NODE)
 
     def _api_server(self) -> Iterator[Rule]:
         """All traffic, or what the spec lists and the nodes.
@@ -115,10 +115,16 @@ class Firewall:
         Where there are no NAT gateways of ours upstream lets everything in although the spec lists what may; here it
         does not.
         """
-        custom = tuple(_of_spec(rule for each in self._balancers for rule in each.ingress_rules))
+        custom = tuple(self._of_spec(Role.API_SERVER_LB))
         yield from custom
         for port in self._api_ports:
             yield from _each("Kubernetes API", "tcp", port, port, self._clients() if custom else self._any)
+
+    def _of_spec(self, role: Role) -> Iterator[Rule]:
+        for field, of, rule in ingress_rules(self.spec):
+            if of is role:
+                sources = _sources(rule, field)
+                yield from _each(rule.description, rule.protocol, rule.from_port, rule.to_port, sources)
 
     @property
     def _api_ports(self) -> tuple[int, ...]:
@@ -145,6 +151,29 @@ class Firewall:
                     yield from _each("NLB to the control plane", "tcp", port, port, sources)
 
 
+def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule]]:
+    """Each of the spec's, with its field and the security group that it is for."""
+    network = spec.network or NetworkSpec()
+    first, second = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
+    lists = (
+        (
+            "spec.network.additionalControlPlaneIngressRules",
+            Role.CONTROL_PLANE,
+            network.additional_control_plane_ingress_rules,
+        ),
+        ("spec.network.additionalNodeIngressRules", Role.NODE, network.additional_node_ingress_rules),
+        ("spec.controlPlaneLoadBalancer.ingressRules", Role.API_SERVER_LB, first.ingress_rules if first else ()),
+        (
+            "spec.secondaryControlPlaneLoadBalancer.ingressRules",
+            Role.API_SERVER_LB,
+            second.ingress_rules if second else (),
+        ),
+    )
+    for field, role, rules in lists:
+        for index, each in enumerate(rules):
+            yield f"{field}[{index}]", role, each
+
+
 def normal_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """Sorted, and each once: of two that differ in the description alone, AWS takes one."""
     found: dict[tuple[str, int, int, Source], Rule] = {}
@@ -160,17 +189,15 @@ def _each(text: str, protocol: str, first: int, last: int, sources: Iterable[Sou
         yield Rule(name, *ports, source, text)
 
 
-def _of_spec(rules: Iterable[IngressRule]) -> Iterator[Rule]:
-    for rule in rules:
-        yield from _each(rule.description, rule.protocol, rule.from_port, rule.to_port, _sources(rule))
-
-
-def _sources(rule: IngressRule) -> list[Source]:
+def _sources(rule: IngressRule, field: str) -> list[Source]:
     """A rule without a source is for the control plane."""
     if rule.nat_gateways_ips_source:
         return [_NAT]
     ranges = [_range(text) for text in (*rule.cidr_blocks, *rule.ipv6_cidr_blocks)]
-    groups = [Source(SourceKind.GROUP_ID, ident) for ident in rule.source_security_group_ids]
+    groups = [
+        Source(SourceKind.GROUP_ID, ident, f"{field}.sourceSecurityGroupIds[{index}]")
+        for index, ident in enumerate(rule.source_security_group_ids)
+    ]
     groups += [_group(Role(role)) for role in rule.source_security_group_roles]
     return ranges or groups or [_group(Role.CONTROL_PLANE)]
 

@@ -15,7 +15,9 @@ from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import wanted_roles
+from freehold.reconcilers.aws_cluster.rules import API_SERVER
 from freehold.reconcilers.aws_cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
+from freehold.reconcilers.aws_cluster.wish import BalancerType, Role
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.gate import cluster_name, owner_of
 from freehold.reconcilers.served_fields import ignored_fields
@@ -95,6 +97,24 @@ def _groups(spec: AWSClusterSpec) -> SpecWarnings:
         if role not in roles:
             field = f"spec.network.securityGroupOverrides[{role}]"
             yield SpecWarning(field, "not used; this cluster has no such security group")
+    if {Role.CONTROL_PLANE.value, Role.LB.value} <= (
+        spec.network.security_group_overrides if spec.network else {}
+    ).keys():
+        yield from _behind_balancers(spec)
+
+
+def _behind_balancers(spec: AWSClusterSpec) -> SpecWarnings:
+    """Neither group of the control-plane machines is ours to put rules into."""
+    balancers = (spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer)
+    network = [each for each in balancers if each and each.load_balancer_type == BalancerType.NETWORK.value]
+    ports = sorted({API_SERVER, *(listener.port for each in network for listener in each.additional_listeners)})
+    if network:
+        yield SpecWarning(
+            "spec.network.securityGroupOverrides",
+            "nothing is put into groups that the spec gives; let what comes from network load balancers, on port "
+            f"{', '.join(map(str, ports))}, into the one for controlplane or for lb",
+            served=True,
+        )
 
 
 def _balancers(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:

@@ -7,6 +7,7 @@ name instead of a value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from enum import StrEnum
 
 
@@ -38,10 +39,14 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Source:
-    """Where traffic comes from. ``value``: range, role or id; empty where the kind says all."""
+    """Where traffic comes from. ``value``: range, role or id; empty where the kind says all.
+
+    ``field`` is where the spec says so, for messages; it is no part of the wish.
+    """
 
     kind: SourceKind
     value: str = ""
+    field: str = dataclass_field(default="", compare=False)
 
 
 @dataclass(frozen=True, order=True)
@@ -60,7 +65,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Group:
-    """A security group. ``given`` is its id where the spec overrides it: it then has no rules of ours."""
+    """A security group. ``given`` is its id where the spec overrides it: no rules are put into it then.
+
+    Those of ``lb`` are what network load balancers need on control-plane machines, in whatever group of ours it can be.
+    """
 
     role: Role
     name: str

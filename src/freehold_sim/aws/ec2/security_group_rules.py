@@ -139,6 +139,7 @@ def _group(call: Call) -> Record:
 def _authorize(call: Call, *, egress: bool) -> dict[str, Any]:
     tags = tags_for(call, "security-group-rule")["security-group-rule"]
     group, wanted = _group(call), _asked(call, egress=egress)
+    _check_networks(call, group, wanted)
     held = rules_of(call, group)
     for at, rule in enumerate(wanted):
         if any(_same(rule, row["view"]) for row in held) or any(_same(rule, each) for each in wanted[:at]):
@@ -149,6 +150,19 @@ def _authorize(call: Call, *, egress: bool) -> dict[str, Any]:
     full(call, len(in_direction) + len(wanted) - 1, quota, "rules of a security group")
     made = [_add(call, group, rule, dict(tags)) for rule in wanted]
     return {"Return": True, "SecurityGroupRules": [show(record, SECURITY_GROUP_RULE) for record in made]}
+
+
+def _check_networks(call: Call, group: Record, wanted: list[dict[str, Any]]) -> None:
+    """Refuse a rule that names a group of another VPC: no VPCs are connected here.
+
+    https://docs.aws.amazon.com/vpc/latest/peering/vpc-peering-security-groups.html, in the words that ansible#45782 has
+    """
+    for rule in wanted:
+        if "ReferencedGroupInfo" in rule:
+            other = find(call, SECURITY_GROUP, rule["ReferencedGroupInfo"]["GroupId"])
+            if other["view"]["VpcId"] != group["view"]["VpcId"]:
+                text = "You have specified two resources that belong to different networks."
+                raise Refused("InvalidGroup.NotFound", text)
 
 
 def _peer(rule: dict[str, Any]) -> str:

@@ -21,6 +21,31 @@ _ATTRIBUTES = {
 }
 
 
+_RESTRICTIONS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
+_PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+_NEVER = "169.254.0.0/16"
+_BENCHMARKS, _DEFAULT_VPCS = "198.19.0.0/16", "172.31.0.0/16"
+
+
+def _is_restricted(block: str, first: str, held: list[str]) -> bool:
+    """Return whether the table of AWS's page restricts a further block. `first` is that of the VPC's creation.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html#add-cidr-block-restrictions
+    """
+    inside, of_first = _private_range(block), _private_range(first)
+    if overlap(block, _NEVER) or (overlap(block, _BENCHMARKS) and not overlap(first, _BENCHMARKS)):
+        return True
+    if inside and inside != of_first:
+        return True
+    if of_first == _PRIVATE[1] and overlap(block, _DEFAULT_VPCS):
+        return True
+    return overlap(block, "10.0.0.0/16") and any(overlap(each, "10.0.0.0/15") for each in held)
+
+
+def _private_range(block: str) -> str:
+    return next((each for each in _PRIVATE if overlap(block, each)), "")
+
+
 def create_vpc(call: Call) -> dict[str, Any]:
     tags = tags_for(call, "vpc")["vpc"]
     if call.params.get("InstanceTenancy", "default") != "default":
@@ -127,6 +152,12 @@ def associate_block(call: Call) -> dict[str, Any]:
     rows = view["CidrBlockAssociationSet"]
     if any(overlap(block, row["CidrBlock"]) for row in rows):
         raise Refused("InvalidVpc.Range", f"The CIDR '{block}' conflicts with another of the VPC.")
+    if _is_restricted(block, view["CidrBlock"], [row["CidrBlock"] for row in rows]):
+        text = (
+            f"The CIDR '{block}' is restricted. Use a CIDR from the same private address range as the current VPC "
+            f"CIDR, or use a publicly-routable CIDR. For additional restrictions, see {_RESTRICTIONS}"
+        )
+        raise Refused("InvalidVpc.Range", text)
     full(call, len(rows), call.settings.quotas.cidrs_per_vpc, "CIDR blocks of a VPC")
     rows.append(_association(call, block, "associating"))
     call.world.schedule(call.takes(call.settings.delays.associate_block), vpc, {}, "associate-blocks")

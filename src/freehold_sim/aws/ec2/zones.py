@@ -41,13 +41,30 @@ def _state(call: Call, zone: str) -> str:
     return "impaired" if zone in call.settings.impaired else "available"
 
 
+def _sort(call: Call, zone: str) -> dict[str, Any]:
+    """Return what its name tells: ``us-east-1a``, ``us-east-1-nyc-1a`` (local) or ``us-east-1-wl1-bos-wlz-1``.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html
+    """
+    if not zone.startswith(f"{call.region}-"):
+        return {
+            "ZoneType": "availability-zone", "OptInStatus": "opt-in-not-required", "GroupName": f"{call.region}-zg-1",
+            "NetworkBorderGroup": call.region,
+        }  # fmt: skip
+    parent, group = call.settings.regions[call.region][0], zone.rstrip("abcdef")
+    return {
+        "ZoneType": "wavelength-zone" if "-wl" in zone else "local-zone", "OptInStatus": "opted-in",
+        "GroupName": group, "NetworkBorderGroup": group, "ParentZoneName": parent,
+        "ParentZoneId": zone_id(call, parent),
+    }  # fmt: skip
+
+
 def describe_zones(call: Call) -> dict[str, Any]:
     rows = []
     for number, zone in enumerate(call.settings.regions[call.region]):
         view = {
             "ZoneName": zone, "ZoneId": zone_id(call, zone), "RegionName": call.region, "State": _state(call, zone),
-            "OptInStatus": "opt-in-not-required", "Messages": [], "GroupName": f"{call.region}-zg-1",
-            "NetworkBorderGroup": call.region, "ZoneType": "availability-zone",
+            "Messages": [], **_sort(call, zone),
         }  # fmt: skip
         rows.append((_row(number), view))
     for parameter, key in (("ZoneNames", "ZoneName"), ("ZoneIds", "ZoneId")):

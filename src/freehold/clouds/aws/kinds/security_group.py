@@ -215,6 +215,7 @@ def kind(client: ApiClient) -> Kind:
         holding_parts=frozenset({INGRESS, EGRESS}),
         parts=driver,
         part_batches=driver,
+        independent_parts=True,
         usage=driver,
         listing=driver,
         home="vpc",

@@ -167,6 +167,14 @@ def _is_marked(row: Observed) -> bool:
     return any(key_and_value(tag)[0].startswith(PREFIX) for tag in row.tags or ())
 
 
+def _is_in_range(part: Part, kind: str, other: Observed) -> bool:
+    """A range with a subnet in it cannot be taken from the VPC
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DisassociateVpcCidrBlock.html)."""
+    if part.kind != CIDR or kind != "subnet" or not other.attributes.get("cidr"):
+        return False
+    return ip_network(other.attributes["cidr"]).overlaps(ip_network(part.natural_key))
+
+
 def _params(request: Request) -> Json:
     ipv6 = {"AmazonProvidedIpv6CidrBlock": True} if request.get("ipv6") else {}
     return {"CidrBlock": request["cidr"], **ipv6}
@@ -188,6 +196,7 @@ def kind(client: ApiClient) -> Kind:
         outputs=frozenset({"ipv6_cidrs"}),
         output_lists=frozenset({"ipv6_cidrs"}),
         essential_parts=frozenset({CIDR}),
+        holds_part=_is_in_range,
         parts=driver,
         listing=driver,
         gone_at_once=True,

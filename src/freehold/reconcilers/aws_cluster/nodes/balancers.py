@@ -86,10 +86,15 @@ class _Front:
         return sorted({known[keys.group(Role.API_SERVER_LB.value)].id, *self.balancer.groups})
 
     @property
+    def _field(self) -> str:
+        """Where the spec asks for it."""
+        primary = self.balancer.key == PRIMARY
+        return "spec.controlPlaneLoadBalancer" if primary else "spec.secondaryControlPlaneLoadBalancer"
+
+    @property
     def _if_taken(self) -> str:
         """Never to use it: the endpoint of the cluster would be a stranger's (ADR 36)."""
-        field = "controlPlaneLoadBalancer" if self.balancer.key == PRIMARY else "secondaryControlPlaneLoadBalancer"
-        return f"set spec.{field}.name to another name, or delete that one"
+        return f"set {self._field}.name to another name, or delete that one"
 
     def classic(self) -> Node:
         return Node(
@@ -98,6 +103,8 @@ class _Front:
             self._classic_request,
             requires=self._requires,
             parts=self._classic_parts,
+            field=self._field,
+            part_field=lambda part: self._field,
             tags=self._own,
             if_taken=self._if_taken,
         )
@@ -121,8 +128,15 @@ class _Front:
 
     def network(self) -> Node:
         key, name = balancer_key(self.balancer), self.balancer.name
-        request, taken = self._network_request, self._if_taken
-        return Node(key, name, request, requires=self._requires, tags=self._own, if_taken=taken)
+        return Node(
+            key,
+            name,
+            self._network_request,
+            requires=self._requires,
+            field=self._field,
+            tags=self._own,
+            if_taken=self._if_taken,
+        )
 
     def _network_request(self, known: ReadyNodes) -> Request:
         return {
@@ -141,6 +155,7 @@ class _Front:
             name,
             partial(self._target_group_request, name, listener),
             requires=frozenset({keys.VPC}),
+            field=self._field,
             tags=self._own,
             if_taken="delete that one, or choose another name for the cluster",
         )
@@ -169,6 +184,7 @@ class _Front:
                 "target_groups": [known[group].id],
             },
             requires=frozenset({balancer, group}),
+            field=self._field,
             tags=self._own,
         )
 

@@ -12,8 +12,9 @@ from freehold.clouds.aws.capa_tags import cloud_provider_key
 from freehold.clouds.aws.kinds.security_group import INGRESS
 from freehold.clouds.aws.kinds.security_group import rules as rule_parts
 from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Part, Request
+from freehold.lifecycle.resources import NodeKey, Observed, Part, Request
 from freehold.reconcilers.aws_cluster import keys
+from freehold.reconcilers.aws_cluster.group_input import in_another_vpc
 from freehold.reconcilers.aws_cluster.nodes.given import given_node
 from freehold.reconcilers.aws_cluster.nodes.routing import address_of
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
@@ -31,11 +32,15 @@ _PEERS = {
 
 def group_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
     addresses = tuple(address_of(nat) for nat in wish.nat_gateways)
+    given = {group.role for group in wish.groups if group.given}
     for group in wish.groups:
         key = keys.group(group.role.value)
         if group.given:
-            given = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
-            yield replace(given, refused_tags=_refused_tags(group, tags))
+            yield _given(key, group, wish.vpc.given, tags)
+        elif group.role is Role.LB:
+            yield _handed_over(
+                _own(key, group, (), addresses, tags), group.rules if Role.CONTROL_PLANE in given else ()
+            )
         else:
             yield _own(key, group, _rules(group, wish), addresses, tags)
 
@@ -46,8 +51,6 @@ def _rules(group: Group, wish: ClusterWish) -> tuple[Rule, ...]:
     What is in the ``lb`` group is for the cloud controller to say (``Node.shared``). Every control-plane machine is in
     both groups, so the rules let the same traffic in.
     """
-    if group.role is Role.LB:
-        return ()
     more = [each.rules for each in wish.groups if each.role is Role.LB] if group.role is Role.CONTROL_PLANE else []
     return normal_rules([*group.rules, *(rule for rules in more for rule in rules)])
 
@@ -61,14 +64,33 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
         requires=frozenset({keys.VPC}),
         parts=partial(_inside, rules, addresses),
         parts_require=frozenset(_named(rules, addresses)),
+        part_field=partial(_field, {each.source.value: each.source.field for each in rules if each.source.field}),
         tags=tags.own(capa_tags.security_group(tags.cluster, group.role.value)),
         if_taken=(
             "delete that one, choose another name for the cluster or, in a VPC that the spec gives, write its id into "
             f"spec.network.securityGroupOverrides[{group.role.value}] to use it as it is"
         ),
-        shared=group.role is Role.LB,
         refused_tags=_refused_tags(group, tags),
     )
+
+
+def _given(key: NodeKey, group: Group, vpc: str, tags: NodeTags) -> Node:
+    node = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
+    return replace(node, refused_tags=_refused_tags(group, tags), unfit=partial(_unfit, node.field, vpc))
+
+
+def _unfit(field: str, vpc: str, seen: Observed) -> str:
+    there = seen.attributes["vpc_id"]
+    return "" if there == vpc else f"{field}: {in_another_vpc(seen.id, there, vpc)}"
+
+
+def _handed_over(node: Node, rules: tuple[Rule, ...]) -> Node:
+    """The ``lb`` group. Where the spec gives the control plane's, nothing of ours is put into that one, and ``rules``
+    go where upstream puts them before it hands the group over.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
+    """
+    return replace(node, shared=True, first_parts=partial(_inside, rules, ()))
 
 
 def _refused_tags(group: Group, tags: NodeTags) -> frozenset[str]:
@@ -122,6 +144,12 @@ def _peers(rule: Rule, addresses: tuple[NodeKey, ...], known: ReadyNodes) -> Ite
         case SourceKind.VPC_IPV6:
             for block in vpc.get("ipv6_cidrs") or ():
                 yield "CidrIpv6", block
+
+
+def _field(fields: Mapping[str, str], part: Part) -> str:
+    """Where the spec names the group that a rule lets in. ``fields``: by id."""
+    peers = part.request.get("UserIdGroupPairs") or ()
+    return next((fields[each["GroupId"]] for each in peers if each["GroupId"] in fields), "")
 
 
 def _part(rule: Rule, member: str, peer: str) -> Part:

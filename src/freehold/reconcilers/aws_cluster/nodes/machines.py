@@ -22,7 +22,8 @@ def bastion_nodes(wish: ClusterWish, image: str, tags: NodeTags) -> Iterator[Nod
         way = {keys.INTERNET_GATEWAY} if wish.created_vpc else set()
         capa = capa_tags.bastion(tags.cluster)
         request = partial(_bastion, capa.name, wish.bastion, image)
-        yield Node(keys.BASTION, capa.name, request, requires=frozenset({subnet, group, *way}), tags=tags.own(capa))
+        needs = frozenset({subnet, group, *way})
+        yield Node(keys.BASTION, capa.name, request, requires=needs, field="spec.bastion", tags=tags.own(capa))
 
 
 def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Request:
@@ -50,6 +51,8 @@ def bucket_nodes(wish: ClusterWish, account: str, tags: NodeTags) -> Iterator[No
             name,
             lambda known: {"name": name},
             parts=lambda known: frozenset({part}),
+            field="spec.s3Bucket",
+            part_field=lambda part: "spec.s3Bucket",
             tags=own,
             if_taken="set spec.s3Bucket.name to another name; a bucket that is there is never used",
         )

@@ -15,6 +15,7 @@ from freehold.lifecycle.graph import Node, ReadyNodes
 from freehold.lifecycle.overlay import is_planned
 from freehold.lifecycle.resources import Part, Request
 from freehold.reconcilers.aws_cluster import keys
+from freehold.reconcilers.aws_cluster.address_plan import Slot
 from freehold.reconcilers.aws_cluster.nodes.given import given_node
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags, reach_of
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet, Vpc
@@ -46,17 +47,28 @@ def _vpc(vpc: Vpc, tags: NodeTags) -> Node:
     }
     blocks = frozenset(Part(CIDR, block) for block in vpc.secondary)
     own = tags.own(capa_tags.vpc(tags.cluster))
-    return Node(keys.VPC, vpc.name, lambda known: request, parts=lambda known: blocks, tags=own)
+    return Node(
+        keys.VPC,
+        vpc.name,
+        lambda known: request,
+        parts=lambda known: blocks,
+        field="spec.network.vpc",
+        part_field=lambda part: f"spec.network.vpc.secondaryCidrBlocks[{part.natural_key}]",
+        tags=own,
+    )
 
 
 def _subnet(subnet: Subnet, tags: NodeTags) -> Node:
     own = tags.own(capa_tags.subnet(tags.cluster, reach_of(subnet), subnet.zone))
+    derived, listed = Slot.of(subnet.logical) is not None, f"spec.network.subnets[{subnet.name}]"
     return Node(
         keys.subnet(subnet.logical),
         subnet.name,
         partial(_subnet_request, subnet),
         requires=frozenset({keys.VPC}),
         parts=partial(_subnet_parts, subnet),
+        field="spec.network.vpc.cidrBlock" if derived else listed,
+        part_field=lambda part: "spec.network.vpc.ipv6" if derived else f"{listed}.ipv6CidrBlock",
         tags=own,
     )
 

@@ -1,0 +1,197 @@
+"""Safety lines around the spec of an AWSCluster: what is refused before a create, and what a refusal of AWS says."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_wish_input = partial(Mutant, "reconcilers/aws_cluster/wish_input.py")
+_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
+_planning = partial(Mutant, "cli/planning.py")
+_given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
+_network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
+_facts = partial(Mutant, "clouds/aws/facts.py")
+_groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
+_normal_form = partial(Mutant, "reconcilers/aws_cluster/normal_form.py")
+_parts = partial(Mutant, "lifecycle/phases/parts.py")
+_create = partial(Mutant, "lifecycle/phases/create.py")
+_group_input = partial(Mutant, "reconcilers/aws_cluster/group_input.py")
+_discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
+_drift = partial(Mutant, "lifecycle/phases/drift.py")
+_decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
+
+MUTANTS = (
+    _decide(
+        "decide",
+        "if problems := tuple(wish_input.check(spec, wish, facts)):",
+        "if problems := ():",
+        "a cluster is made that AWS refuses halfway, or that nobody can reach",
+    ),
+    _wish_input(
+        "_nat_gateways",
+        "if wish.nat_gateways:",
+        "if True:",
+        "a rule for the addresses of NAT gateways that are not there is dropped, and nobody reaches the API server",
+    ),
+    _wish_input(
+        "_Places.named",
+        "if zone and first != logical:",
+        "if False:",
+        "everything is made but the load balancer, which is to be in one zone twice",
+    ),
+    _wish_input(
+        "_Places._outside",
+        "and given is None:",
+        "and False:",
+        "everything is made but the load balancer, which is to be in another VPC",
+    ),
+    _wish_input(
+        "_Places._outside",
+        " and self.facts.nothing_made",
+        "",
+        "a subnet that a person made in the cluster's own VPC cannot be given to its load balancer",
+    ),
+    _group_input(
+        "check",
+        " or not facts.nothing_made",
+        "",
+        "an object that was restored is stopped by groups of its own VPC, which is not on record",
+    ),
+    _group_input(
+        "check",
+        "elif each.joined and there != vpc:",
+        "elif False:",
+        "everything is made but what is to be in a group of another VPC",
+    ),
+    _group_input(
+        "check",
+        "each.joined and ",
+        "",
+        "a rule for a group of a connected VPC is refused",
+    ),
+    _discover(
+        "discover",
+        "if idents and not before",
+        "if False",
+        "a group that is not there is refused by AWS when the rest has been made",
+    ),
+    _groups(
+        "_unfit",
+        "if there == vpc",
+        "if True",
+        "machines and load balancers are to be in a group of another VPC, and the cluster is Ready",
+    ),
+    _network(
+        "_mixed",
+        "if whole != theirs:",
+        "if False:",
+        "a VPC is made whose further range AWS refuses",
+    ),
+    _parts(
+        "_add",
+        "if len(group) == 1 or not kind.independent_parts:",
+        "if True:",
+        "one rule that AWS refuses keeps all others out of a security group",
+    ),
+    _parts(
+        "_each_alone",
+        "if refused:",
+        "if False:",
+        "a rule that AWS refused counts as added",
+    ),
+    _parts(
+        "_send",
+        "if len(group) == 1 else refused",
+        "if False else refused",
+        "nobody is told which field of the spec AWS refuses",
+    ),
+    _parts(
+        "_refuse_held",
+        "if seen and kind.holds_part(part, other.kind, seen):",
+        "if False:",
+        "a plan shows that a range goes although a subnet of ours is in it",
+    ),
+    _create(
+        "_created",
+        "if about_it else result",
+        "if False else result",
+        "nobody is told which field of the spec AWS refuses to create from",
+    ),
+    _wish_input(
+        "_ipv6",
+        "if not lacking:",
+        "if True:",
+        "everything is made but the load balancer, whose subnets lack IPv6",
+    ),
+    _network(
+        "_Listed._six",
+        "elif self.facts.nothing_made and",
+        "elif False and",
+        "a /64 is asked for of a range that Amazon has not given yet",
+    ),
+    _cluster_status(
+        "lacking",
+        "or _host(raw):",
+        "or False:",
+        "a cluster whose endpoint a person gave is not Ready in a plan",
+    ),
+    _planning(
+        "concluded",
+        "(*each.problems, *each.lacking)",
+        "each.problems",
+        "a plan is a success although up would end without an endpoint",
+    ),
+    _given(
+        "_subnets",
+        "found.zone_type != AVAILABILITY_ZONE",
+        "False",
+        "the load balancer, the bastion and the control plane are put into a local zone",
+    ),
+    _network(
+        "_given",
+        'yield from _zone_type(f"{_SUBNETS}[{index}]", each)',
+        "pass",
+        "a local zone that the spec names in a given VPC is used",
+    ),
+    _facts(
+        "AwsFacts.zones",
+        "each.type == AVAILABILITY_ZONE and ",
+        "",
+        "subnets are made in a local zone",
+    ),
+    _facts(
+        "AwsFacts.zones",
+        " and each.usable",
+        "",
+        "subnets are made in a zone that is out of order, and the create is refused",
+    ),
+    _groups(
+        "group_nodes",
+        "group.rules if Role.CONTROL_PLANE in given else ()",
+        "()",
+        "where the spec gives the group of the control plane, no network load balancer reaches a machine",
+    ),
+    _normal_form(
+        "_groups",
+        " and role is not Role.LB",
+        "",
+        "where the spec gives the group for Services, no network load balancer reaches a machine",
+    ),
+    _parts(
+        "first_due",
+        "set(entry.parts) if entry.shared else set()",
+        "set()",
+        "a rule that the in-cluster provider took out of its group is put in again at each pass",
+    ),
+    _parts(
+        "put_first",
+        "tuple(sorted({*entry.parts, *map(str, due)}))",
+        "entry.parts",
+        "what was put into a shared resource once is put in again at each pass",
+    ),
+    _drift(
+        "is_as_wanted",
+        " or parts.first_due(ctx, key)",
+        "",
+        "an object at rest is confirmed although a new port of its load balancer is shut",
+    ),
+)
