@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,16 @@ def kind_row(kind: KindFacts) -> str:
 
 
 def attribute_row(kind: KindFacts) -> str:
+    cells = kind.name, _changes(kind, kind.mutable), _changes(kind, kind.by_person), ", ".join(kind.immutable) or "none"
+    return f"| {' | '.join(cells)} |"
+
+
+def _changes(kind: KindFacts, attributes: Mapping[str, str]) -> str:
+    """Attributes with the operation that changes them."""
     operations: dict[str, list[str]] = {}
-    for attribute, operation in kind.mutable.items():
+    for attribute, operation in attributes.items():
         operations.setdefault(operation, []).append(attribute)
-    mutable = "; ".join(f"{', '.join(names)}: {_link(kind, operation)}" for operation, names in operations.items())
-    return f"| {kind.name} | {mutable or 'none'} | {', '.join(kind.immutable) or 'none'} |"
+    return "; ".join(f"{', '.join(names)}: {_link(kind, one)}" for one, names in operations.items()) or "none"
 
 
 def part_rows(kind: KindFacts) -> list[str]:
