@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from freehold.api import names
-from freehold.api.aws_fields import AWS_CLUSTER_FIELDS
+from freehold.api.aws_fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
 from freehold.api.served_fields import ServedField
 
 
@@ -34,7 +34,8 @@ class MachineName:
 class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
-    ``fields`` says which are acted on; without a list, the kind's own code does.
+    ``fields`` says which are acted on; without a list, the kind's own code does. ``left_out``: fields of upstream's
+    status that are never written.
     """
 
     group: str
@@ -46,6 +47,7 @@ class ServedName:
     machines: MachineName | None = None
     namespaced: bool = True
     fields: tuple[ServedField, ...] = ()
+    left_out: tuple[ServedField, ...] = ()
 
     @property
     def crd(self) -> str:
@@ -70,6 +72,7 @@ AWS_CLUSTER = ServedName(
     names.AWS_CLUSTER_FINALIZER,
     machines=MachineName(names.AWS_MACHINE_KIND, names.AWS_MACHINE_PLURAL),
     fields=AWS_CLUSTER_FIELDS,
+    left_out=AWS_CLUSTER_STATUS_LEFT_OUT,
 )
 
 CLOUD_METADATA = ServedName(
