@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.lifecycle.keyed_codec import OWNER, UUID
 from freehold.reconcilers.answers import Answer, NoSuch
@@ -31,5 +32,11 @@ class AwsFactsReader:
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         found = await self._facts.namesakes(cluster, uuid)
-        rows = sorted(found.items())
-        return Answer(tuple(Namesake(arn, tags.get(OWNER, ""), tags.get(UUID, "")) for arn, tags in rows))
+        return Answer(
+            tuple(
+                Namesake(
+                    arn, tags.get(OWNER, ""), tags.get(UUID, ""), by_cloud_provider=cluster_key(cluster) not in tags
+                )
+                for arn, tags in sorted(found.items())
+            )
+        )

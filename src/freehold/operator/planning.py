@@ -31,6 +31,7 @@ from freehold.operator.app import Reader, Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
+from freehold.operator.last_refusals import with_last_refusals
 from freehold.operator.plan import Plan as Plan
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
@@ -107,7 +108,8 @@ class _DryRun:
         self._clock = ManualClock(clock.now(), clock.monotonic())  # the waits of the plan are taken as over
         self._overlay = Overlay(self._clock)
         self._object = copied
-        self._before = _journal(self._object.raw)
+        self._stored = self._object.raw
+        self._before = _journal(self._stored)
         self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
@@ -128,7 +130,8 @@ class _DryRun:
             return Plan(subject, problems=tuple(str(problem) for problem in found.problems), notes=notes)
         if isinstance(found, Undecided):
             return Plan(subject, unanswered=_missing(found), notes=notes)
-        rows = rows_of(self._before, report, self._overlay.writes, self._deps)
+        planned = rows_of(self._before, report, self._overlay.writes, self._deps)
+        rows = tuple(with_last_refusals(planned, self._stored))
         unanswered = tuple(
             f"{key}: {outcome.message}"
             for key, outcome in report.outcomes.items()

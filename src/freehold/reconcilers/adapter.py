@@ -52,11 +52,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Refused:
-    """A person must change the manifest first; nothing is created or changed. ``reason`` is the condition's."""
+    """A person must change the manifest first; nothing is created or changed. ``reason`` is the condition's.
+
+    ``in_condition``: what the condition says of the problems where it has no room for them; a plan says all.
+    """
 
     problems: tuple[Problem, ...]
     notes: tuple[SpecWarning, ...] = ()
     reason: str = names.REASON_INVALID_SPEC
+    in_condition: str = ""
 
 
 @dataclass(frozen=True)

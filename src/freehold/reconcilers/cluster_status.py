@@ -132,8 +132,8 @@ def _unanswered(plan: Desired | None) -> Mapping[str, str]:
 
 def _valid(plan: Desired) -> Observation:
     match plan:
-        case Refused(problems=problems, reason=reason):
-            return Observation(names.SPEC_VALID, "False", reason, text(problems))
+        case Refused(problems=problems, reason=reason, in_condition=shorter):
+            return Observation(names.SPEC_VALID, "False", reason, shorter or text(problems))
         case Undecided(missing=missing):
             lines = "; ".join(f"{where}: cannot be checked: {answer.message}" for where, answer in missing.items())
             return Observation(names.SPEC_VALID, "Unknown", next(iter(missing.values())).reason.value, lines)

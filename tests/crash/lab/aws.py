@@ -7,6 +7,7 @@ who made it, is read from the simulated world itself.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -29,7 +30,8 @@ from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION
 from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
 from lab.audit import CloudRequest, Recorder
-from lab.aws_neighbours import KINDS, Neighbours, existing
+from lab.aws_at_rest import AtRest
+from lab.aws_neighbours import KINDS, Neighbours, existing, state_of
 from lab.reconciled import ReconciledLife
 from lab.seam import Thing
 
@@ -95,13 +97,15 @@ class QuickHarness(AwsHarness):
 class AwsWorld:
     """A simulated account with resources of others, and one cluster; ``spec`` is merged into that of one zone.
 
-    ``given``: the network is somebody else's, and given by its ids. ``delays``: how long AWS takes.
+    ``given``: the network is somebody else's, and given by its ids. ``delays``: how long AWS takes. ``compared``: with
+    an undisturbed life, once it is at rest.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: ONE_ZONE)
     settings: Settings = field(default_factory=Settings)
     given: bool = False
     delays: Delays = QUICK
+    compared: bool = True
 
     def __post_init__(self) -> None:
         self.codec = KeyedCodec()
@@ -114,6 +118,8 @@ class AwsWorld:
         self.neighbours = Neighbours(self.harness)
         if self.given:
             self._give()
+        if self.compared:
+            self._undisturbed()  # once in a process, before copies of it branch off
 
     def _give(self) -> None:
         olds = self.neighbours.olds
@@ -150,13 +156,26 @@ class AwsWorld:
         assert isinstance(self.harness.cloud, NotedAWS)
         return self.harness.cloud.roles.get(ident, "")
 
-    def missing_tags(self, ident: str) -> frozenset[str]:
-        """Of the user's on what is given."""
-        if not self.given or ident != self.neighbours.olds["subnet"]:
-            return frozenset()
-        wanted = self.harness.object.raw["spec"].get("additionalTags") or {}
-        named = frozenset({text("kubernetes.io/cluster/demo", "shared")})
-        return (texts(wanted) | named) - texts(self.harness.cloud.strangers.find(ident)["tags"])
+    def lacking(self, ident: str) -> frozenset[str]:
+        """What an undisturbed life would have given it; of what is given, the tags of the spec."""
+        if self.given and ident == self.neighbours.olds["subnet"]:
+            wanted = self.harness.object.raw["spec"].get("additionalTags") or {}
+            named = frozenset({text("kubernetes.io/cluster/demo", "shared")})
+            return (texts(wanted) | named) - texts(self.harness.cloud.strangers.find(ident)["tags"])
+        return self.at_rest().lacking(ident, self._undisturbed())
+
+    def at_rest(self) -> AtRest:
+        """Without what has failed: nothing can be in it."""
+        there = [each for each in existing(self.harness) if state_of(each["view"]) != "failed"]
+        ours = {self._role(str(each["id"])): each for each in there if each["by"] == "api"}
+        everything = self.harness.cloud.world.everything()
+        return AtRest(ours, [each for each in everything if each["kind"] == "security-group-rule"])
+
+    def _undisturbed(self) -> AtRest:
+        """Of the spec as it is now, without the endpoint, which is the address of a load balancer."""
+        spec = self.harness.object.raw["spec"]
+        wanted = json.dumps({key: spec[key] for key in sorted(spec.keys() - {"controlPlaneEndpoint", "region"})})
+        return _undisturbed(wanted, given=self.given)
 
     def tampered(self) -> list[str]:
         return self.neighbours.tampered()
@@ -218,6 +237,13 @@ class AwsWorld:
             self.harness.cloud.faults.add(
                 Fault(CloudEffect.PARTIAL, "resourcegroupstaggingapi.*", count=None, items=spoilt)
             )
+
+
+@cache
+def _undisturbed(spec: str, *, given: bool) -> AtRest:
+    world = AwsWorld(json.loads(spec), given=given, compared=False)
+    world.begin().create()
+    return world.at_rest()
 
 
 def _operation(name: str) -> str:

@@ -59,7 +59,7 @@ def existing(harness: AwsHarness) -> Iterator[Record]:
     harness.cloud.settle()
     for record in harness.cloud.world.everything():
         view = record["view"]
-        if record["kind"] not in KINDS or _state(view) in OVER:
+        if record["kind"] not in KINDS or state_of(view) in OVER:
             continue
         if record.get("main") or view.get("GroupName") == "default":
             continue  # it comes and goes with its VPC
@@ -68,7 +68,7 @@ def existing(harness: AwsHarness) -> Iterator[Record]:
         yield record
 
 
-def _state(view: Mapping[str, Any]) -> str:
+def state_of(view: Mapping[str, Any]) -> str:
     state = view.get("State", "")
     return str(state.get("Name", state.get("Code", "")) if isinstance(state, dict) else state)
 
@@ -95,8 +95,9 @@ class Neighbours:
         self._call("ec2", "AttachInternetGateway", InternetGatewayId=gateway, VpcId=vpc)
         self.olds = {"vpc": vpc, "internet-gateway": gateway}
         place = Place(vpc, "")
-        for kind, name in (("subnet", "10.9.0.0/20"), ("route-table", ""), ("security-group", "theirs")):
-            self.olds[kind] = self._made(kind, name, place)["id"]
+        names = {"subnet": "10.9.0.0/20", "security-group": "theirs"}
+        for kind in ("subnet", "route-table", "security-group", "egress-only-gateway", "vpc-endpoint"):
+            self.olds[kind] = self._made(kind, names.get(kind, ""), place)["id"]
         table, subnet = self.olds["route-table"], self.olds["subnet"]
         self._call("ec2", "CreateRoute", RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
         self._call("ec2", "AssociateRouteTable", RouteTableId=table, SubnetId=subnet)
@@ -188,7 +189,7 @@ class Neighbours:
 
     def _take(self, kind: str, marks: Mapping[str, str], *, alone: bool = False) -> None:
         taken = self.ours(kind)
-        if taken is None or _state(taken["view"]) not in ("", "available", "active"):
+        if taken is None or state_of(taken["view"]) not in ("", "available", "active"):
             return
         if alone:
             self._cloud.strangers.strip(taken["id"])
@@ -287,7 +288,7 @@ class Neighbours:
 
     def _make(self, kind: str, tags: Mapping[str, str]) -> None:
         vpc = self.ours("vpc")
-        inside = kind in ("subnet", "security-group", "route-table")
+        inside = kind in ("subnet", "security-group", "route-table", "egress-only-gateway", "vpc-endpoint")
         if inside and vpc is None:
             return
         place = Place(vpc["id"], "") if inside and vpc else self.place

@@ -10,6 +10,7 @@ Sent = tuple[str, str, dict[str, Any]]
 """Service, operation, parameters."""
 
 ZONE = "us-east-1a"
+S3 = "com.amazonaws.us-east-1.s3"
 IMAGE = "ami-0a0000000000000c1"
 TCP = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
 
@@ -35,6 +36,8 @@ def request_of(kind: str, name: str, place: Place, tags: Mapping[str, str]) -> S
         "vpc": ("ec2", "CreateVpc", {"CidrBlock": "10.8.0.0/16", **specified}),
         "subnet": ("ec2", "CreateSubnet", {"VpcId": place.vpc, **range_, **specified}),
         "internet-gateway": ("ec2", "CreateInternetGateway", specified),
+        "egress-only-gateway": ("ec2", "CreateEgressOnlyInternetGateway", {"VpcId": place.vpc, **specified}),
+        "vpc-endpoint": ("ec2", "CreateVpcEndpoint", {"VpcId": place.vpc, "ServiceName": S3, **specified}),
         "elastic-ip": ("ec2", "AllocateAddress", {"Domain": "vpc", **specified}),
         "nat-gateway": (
             "ec2",
@@ -94,7 +97,7 @@ def request_of(kind: str, name: str, place: Place, tags: Mapping[str, str]) -> S
     return named[kind]
 
 
-_TYPES = {"nat-gateway": "natgateway"}
+_TYPES = {"nat-gateway": "natgateway", "egress-only-gateway": "egress-only-internet-gateway"}
 
 
 def _detached(gateway: Mapping[str, Any]) -> Iterable[Sent]:
@@ -118,6 +121,8 @@ STRIKES: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Sent]]] = {
     "vpc": _one("ec2", "DeleteVpc", "VpcId"),
     "subnet": _one("ec2", "DeleteSubnet", "SubnetId"),
     "internet-gateway": _detached,
+    "egress-only-gateway": _one("ec2", "DeleteEgressOnlyInternetGateway", "EgressOnlyInternetGatewayId"),
+    "vpc-endpoint": _one("ec2", "DeleteVpcEndpoints", "VpcEndpointIds", several=True),
     "elastic-ip": _one("ec2", "ReleaseAddress", "AllocationId"),
     "nat-gateway": _one("ec2", "DeleteNatGateway", "NatGatewayId"),
     "route-table": _dissociated,

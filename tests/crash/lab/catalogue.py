@@ -84,6 +84,13 @@ class Ground:
     def moments(self) -> range:
         return range(0, self.last, self.step)
 
+    @property
+    def unrecorded(self) -> list[int]:
+        """The writes of the object that follow a write to the cloud: what was created is not on record before them."""
+        calls, _ = calls_of(self.world)
+        stores = self.numbers(lambda call: call.effect is Effect.STORE)
+        return [i for i in stores if i and calls[i - 1].effect is Effect.WRITE and i < self.begun]
+
     def struck(self, kind: str, *reasons: Reason) -> Excuse:
         """What may stay undone where somebody has deleted one of this kind; ``reasons``: beside that it is gone."""
         failed = frozenset(one for one, needed in self.fails_without.items() if needed == kind)
@@ -233,6 +240,9 @@ def old_copies(on: Ground) -> Iterator[Case]:
         numbers = sorted({*on.first_creates, *range(0, on.last, 2 * on.step)})
         for kind in kinds:
             yield from meddling(world, "brand", (kind,), crash, numbers, on.undated.get(kind, ()))
+    for kind in kinds:
+        at = sorted({*on.unrecorded} - set(numbers))
+        yield from meddling(world, "brand", (kind,), faults.BEFORE, at, on.undated.get(kind, ()))
 
 
 def guests(on: Ground) -> Iterator[Case]:

@@ -37,7 +37,16 @@ KINDS = (
     "classic-load-balancer",
 )
 
-UNDATED = ("vpc", "subnet", "internet-gateway", "route-table", "elastic-ip")
+UNDATED = (
+    "vpc",
+    "subnet",
+    "internet-gateway",
+    "egress-only-gateway",
+    "route-table",
+    "elastic-ip",
+    "target-group",
+    "listener",
+)
 """Kinds of which AWS shows no date."""
 
 
@@ -186,8 +195,11 @@ BUCKET = {
     "nodesIAMInstanceProfiles": ["nodes.example"],
 }
 EVERY_OTHER_KIND = {
-    **ONE_ZONE,
-    "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"},
+    "network": {
+        "vpc": {**ONE_ZONE["network"]["vpc"], "ipv6": {}, "secondaryCidrBlocks": [{"ipv4CidrBlock": "10.1.0.0/16"}]}
+    },
+    "controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "additionalListeners": [{"port": 8132}]},
+    "secondaryControlPlaneLoadBalancer": {"name": "second", "loadBalancerType": "nlb", "scheme": "internal"},
     "bastion": {"enabled": True, "ami": IMAGE},
     "sshKeyName": "",
     "s3Bucket": BUCKET,
@@ -197,7 +209,21 @@ _wants_more = _edit(bastion={"enabled": True, "ami": IMAGE}, sshKeyName="", s3Bu
 SECOND = partial(AwsWorld, spec=EVERY_OTHER_KIND)
 GIVEN = partial(AwsWorld, spec={**EVERY_OTHER_KIND, "network": {}}, given=True)
 SLOW = partial(AwsWorld, delays=Delays())
-OTHERS = ("instance", "network-load-balancer", "target-group", "listener", "s3-bucket")
+OTHERS = (
+    "egress-only-gateway",
+    "vpc-endpoint",
+    "instance",
+    "network-load-balancer",
+    "target-group",
+    "listener",
+    "s3-bucket",
+)
+OTHER_EDITS: Mapping[str, tuple[Callable[[Course], object], Excuse]] = {
+    "tags": EDITS["tags"],
+    "a health check": (_edit(controlPlaneLoadBalancer={"healthCheck": CHECK}), NO_EXCUSE),
+    "no bastion": (_edit(bastion={"enabled": False}), Excuse(surplus=True)),
+    "no second load balancer": (_edit(secondaryControlPlaneLoadBalancer=None), Excuse(surplus=True)),
+}
 SECOND_GROUND = replace(
     AWS,
     world=SECOND,
@@ -208,22 +234,9 @@ SECOND_GROUND = replace(
     hosts=("vpc",),
     named=(SECOND, ("network-load-balancer", "target-group", "s3-bucket")),
     branded=(SECOND, OTHERS),
-    edits={},
+    edits=OTHER_EDITS,
     fails=(),
     taken=(*AWS.taken, Reason.NOT_OWNED),  # of a bucket that may be ours, or one that was made when ours had gone
-)
-
-SECOND_FAMILIES = (
-    "crash before and after each call",
-    "single faults",
-    "late effects within settle",
-    "delete after a crash",
-    "stranger of the same name",
-    "stranger copies our tags",
-    "our tags stripped",
-    "our resource deleted",
-    "journal rolled back, object deleted",
-    "journal rolled back, create in flight",
 )
 
 
@@ -242,7 +255,7 @@ def stripped(on: Ground) -> Iterator[Case]:
 
 def _second() -> Families:
     every, edges = catalogue.families(SECOND_GROUND), catalogue_edges.families(SECOND_GROUND)
-    table = {**{name: every[name] for name in SECOND_FAMILIES}, **edges}
+    table = {**every, **edges}
     table["our tags stripped"] = partial(stripped, SECOND_GROUND)
     return {f"{name}, every other kind": cases for name, cases in table.items()}
 
@@ -292,6 +305,6 @@ CI_FAMILIES = (
     "crash before and after each call, every other kind",
     "crashes, network given",
 )
-"""A run costs half a CPU-second: the others run sampled in memory (:mod:`lab.families_network`)."""
+"""Four cases of each run in CI, one of every other family."""
 
 NAMED: Mapping[str, Named] = {"our tags stripped": Named(0, 2)}

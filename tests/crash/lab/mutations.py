@@ -126,7 +126,6 @@ MUTATIONS = (
     Mutation(
         _row("birth_marks", "a resource that is older than the create counts as its result"),
         ("stranger copies our tags onto an old resource",),
-        aws="stranger copies our tags onto an old resource",
     ),
     Mutation(
         _row("phases/intents", "of two resources with one nonce the first counts as ours"),
@@ -197,6 +196,7 @@ MUTATIONS = (
     Mutation(
         _row("wanted_tags", "a resource never gets the tags of its node"),
         (f"crash before and after each call{mapped.SUFFIX}",),
+        aws="crash before and after each call",
     ),
     Mutation(
         _row("phases/parts", "rules of the in-cluster provider are removed"),

@@ -96,7 +96,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
             existing = {id_ for thing in life.world.living() for id_ in (_bare(thing.id), *thing.aliases)}
             if held is None or _bare(held.id) not in existing:
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
-            elif missing := life.world.missing_tags(held.id):
+            elif missing := life.world.lacking(held.id):
                 verdict.unlike.append(f"{key} lacks {', '.join(sorted(missing))}")
             elif held.phase is Phase.RECORDED:
                 verdict.unlike.append(f"{key} was never read back")

@@ -101,7 +101,7 @@ class PowerVSWorld:
     def _uses(self, ident: str) -> bool:
         return self.given and ident == self.neighbours.theirs.gateway["id"]
 
-    def missing_tags(self, ident: str) -> frozenset[str]:
+    def lacking(self, ident: str) -> frozenset[str]:
         if not self._uses(ident):
             return frozenset()
         wanted = {f"{tag['key']}:{tag['value']}" for tag in self.harness.object.raw["spec"].get("tags") or ()}

@@ -53,7 +53,7 @@ class World(Protocol):
         """Everything that exists and is not being deleted."""
         ...
 
-    def missing_tags(self, ident: str) -> frozenset[str]:
+    def lacking(self, ident: str) -> frozenset[str]:
         """The tags of the spec that a resource lacks, for which nobody else is to blame."""
         ...
 

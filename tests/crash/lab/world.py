@@ -271,7 +271,7 @@ class MemoryWorld:
             return frozenset()
         return resource.tagged(self.cloud.now()) & wanted
 
-    def missing_tags(self, ident: str) -> frozenset[str]:
+    def lacking(self, ident: str) -> frozenset[str]:
         """Of the spec, without those under whose keys somebody else wrote a value."""
         now = self.cloud.now()
         found = [r for r in self.cloud.living() if r.id == ident.rpartition("/")[2]]

@@ -156,9 +156,27 @@ MUTANTS = (
     ),
     _namesakes(
         "refusal",
-        "if not (found := facts.namesakes.value) or",
-        "if not (found := ()) or",
+        "if not found or",
+        "if True or",
         "beside another cluster of the name resources are created, and CAPA's collector deletes one for the other",
+    ),
+    _namesakes(
+        "_is_users",
+        " or not each.by_cloud_provider",
+        "",
+        "a cluster is made in the network that a CAPA of another place deletes with its cluster",
+    ),
+    _namesakes(
+        "_is_users",
+        "(arn.type in _OF_A_NETWORK or arn.id in network.subnets)",
+        "True",
+        "in a given VPC a cluster of the same name is made beside another one, whose controller deletes its parts",
+    ),
+    _namesakes(
+        "_is_users",
+        "arn.id in given or",
+        "False or",
+        "a cluster is refused because of a group of the user's that is tagged as the cloud controller asks for",
     ),
     _discover(
         "discover",
@@ -321,6 +339,24 @@ MUTANTS = (
         "if not _comes_along(arn)",
         "",
         "with the journal lost, the volume of our own bastion stops the cluster",
+    ),
+    _facts(
+        "AwsFacts._named",
+        "self._tags.with_tag(cloud_provider_key(cluster), [Lifecycle.OWNED.value]),",
+        "",
+        "beside a cluster of another tool resources are created, and each cloud controller takes what the other has",
+    ),
+    _facts(
+        "AwsFacts._named",
+        "raise answer",
+        "continue",
+        "resources are created although only half of the question whether the name is free was answered",
+    ),
+    _facts(
+        "_is_named",
+        " == Lifecycle.OWNED.value",
+        "",
+        "a network that is tagged as shared goes on stopping the cluster that is to use it",
     ),
     _facts(
         "AwsFacts._there",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from freehold.clouds.aws.facts import AwsFacts
+from freehold.clouds.aws.service_tags import ServiceTags
 from freehold.clouds.aws.tagger import AwsTagger
+from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.keyed_codec import OWNER, UUID
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import GivenNetwork, Namesake
+from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
 from harness.simulated_aws import tagged
 
 CLUSTER = "sigs.k8s.io/cluster-api-provider-aws/cluster/prod"
+CCM = "kubernetes.io/cluster/prod"
 
 
 class Asked:
@@ -91,6 +97,51 @@ async def test_what_has_the_name_of_the_cluster_is_shown_with_whose_it_is(accoun
     ids = {(each["Vpc"]["VpcId"], owner, uuid) for each, owner, uuid in rows}
     assert {(each.arn.rpartition("/")[2], each.owner, each.uuid) for each in found} == ids
     assert all(isinstance(each, Namesake) for each in found)
+
+
+async def test_what_only_the_cloud_controller_and_capas_collector_find_is_shown_too(account: AwsAccount) -> None:
+    """They read another tag than CAPA: a cluster of another tool may have no other. ``shared`` says that it owns none.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/gc/cleanup.go
+    """
+    vpc, (subnet, *_) = account.network()
+    account.ec2.create_tags(Resources=[vpc], Tags=[{"Key": CCM, "Value": "shared"}])
+    group = account.ec2.create_security_group(
+        VpcId=vpc, GroupName="g", Description="d", TagSpecifications=tagged("security-group", **{CCM: "owned"})
+    )["GroupId"]
+    listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstanceProtocol": "TCP", "InstancePort": 30080}
+    account.elb.create_load_balancer(
+        LoadBalancerName="a1b2", Listeners=[listener], Subnets=[subnet], Tags=[{"Key": CCM, "Value": "owned"}]
+    )
+    both = account.ec2.create_vpc(
+        CidrBlock="10.9.0.0/16", TagSpecifications=tagged("vpc", **{CCM: "owned", CLUSTER: "owned"})
+    )["Vpc"]["VpcId"]
+    account.clock.advance(300)
+    found = (await Asked(account).reader.namesakes("prod", "u1")).value
+    shown = {each.arn.rpartition("/")[2]: each.by_cloud_provider for each in found}
+    assert shown == {group: True, "a1b2": True, both: False}
+    where_the_index_is_denied = AwsFacts(account.api, ServiceTags(account.api), ManualClock())
+    assert (await AwsFactsReader(where_the_index_is_denied).namesakes("prod", "u1")).value == found
+
+
+async def test_a_tag_that_was_changed_to_shared_counts_as_such_while_the_index_still_shows_the_old_one(
+    account: AwsAccount,
+) -> None:
+    """That is what a person is told to do with a network of their own: it helps at once."""
+    vpc = account.ec2.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc", **{CCM: "owned"}))["Vpc"]
+    account.clock.advance(300)
+    account.ec2.create_tags(Resources=[vpc["VpcId"]], Tags=[{"Key": CCM, "Value": "shared"}])
+    shown = account.tagging.get_resources(TagFilters=[{"Key": CCM, "Values": ["owned"]}])["ResourceTagMappingList"]
+    assert shown
+    assert (await Asked(account).reader.namesakes("prod", "u1")).value == ()
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+async def test_where_one_of_the_two_questions_has_no_answer_there_is_none(account: AwsAccount, nth: int) -> None:
+    """Half an answer would say that the name is free."""
+    account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*.GetResources", nth=nth, status=503))
+    with pytest.raises(errors.CloudError):
+        await Asked(account).reader.namesakes("prod", "u1")
 
 
 async def test_what_has_gone_is_no_namesake_while_the_index_still_shows_it(account: AwsAccount) -> None:

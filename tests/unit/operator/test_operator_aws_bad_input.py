@@ -9,6 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.clouds.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
+from freehold.operator.plan import Action
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_account import REGION
 from harness.aws_served import OWN, ServedAws
@@ -44,6 +45,14 @@ SPECS: dict[str, tuple[dict[str, Any], str, str]] = {
 def _writes(served: ServedAws) -> list[str]:
     """The requests that change something, by operation."""
     return [call.operation for call in served.sim.cloud.calls if call.mutating and call.actor == "api"]
+
+
+async def _said_by_plan(served: ServedAws, *rows: dict[str, Any]) -> None:
+    """A plan says of what it would create what the last try met, in the words of the status, and since when."""
+    planned = {(each.kind, each.name): each for each in (await served.plan()).rows if each.action is Action.CREATE}
+    for row in rows:
+        met = f"the last try was refused ({row['reason']}, blocked since {row['since']}): {row['message']}"
+        assert planned[row["kind"], row["name"]].reason.endswith(f"; {met}")
 
 
 async def _refused(served: ServedAws, reason: str, sentence: str) -> None:
@@ -126,6 +135,7 @@ async def test_a_denied_action_is_named_with_its_resource_and_the_rest_goes_on()
     assert "ec2:AllocateAddress" in row["message"] and row["name"] == "demo-eip-common us-east-1a"
     assert "ec2:AllocateAddress" in served.condition(names.READY)["message"]
     assert {each["state"] for each in served.rows() if each["kind"] == "subnet"} == {"Ready"}
+    await _said_by_plan(served, row)
 
 
 async def test_a_quota_is_named() -> None:
@@ -135,6 +145,7 @@ async def test_a_quota_is_named() -> None:
     refused = [each for each in served.rows() if each["kind"] == "elastic-ip" and each["state"] == "Blocked"]
     assert [each["reason"] for each in refused] == ["QuotaReached"] * 2
     assert "AddressLimitExceeded" in refused[0]["message"]
+    await _said_by_plan(served, *refused)
 
 
 async def test_a_region_that_is_changed_moves_nothing() -> None:

@@ -143,6 +143,20 @@ def test_a_plan_of_an_existing_cluster_keeps_it() -> None:
     assert found.writes == {}
 
 
+def test_a_create_that_was_denied_is_told_as_such() -> None:
+    """A plan sends no create, so only the status knows. Any cloud's kinds: it is one mechanism."""
+    harness = Harness(example())
+    harness.cloud.faults.add(Fault(Hits.DENIED, "vpc.create_vpc", count=None))
+    harness.settle()
+    (row,) = [each for each in harness.status()["resources"] if each["kind"] == "vpc"]
+    assert (row["state"], row["reason"]) == ("Blocked", "Denied")
+    (vpc,) = [each for each in planned(harness).rows if each.kind == "vpc" and not each.attribute]
+    assert vpc.action == "create"
+    assert vpc.reason == (
+        f"does not exist; the last try was refused (Denied, blocked since {row['since']}): {row['message']}"
+    )
+
+
 async def test_a_cloud_that_does_not_answer_is_not_reported_as_an_error_in_the_manifest() -> None:
     """The plan can be tried again; an error in the manifest must be edited."""
     harness = Harness(example())

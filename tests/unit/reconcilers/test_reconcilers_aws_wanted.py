@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freehold.api.conditions import MESSAGE_LIMIT
 from freehold.clouds.aws.kind_facts import KINDS
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.reasons import Reason
@@ -397,6 +398,79 @@ def test_a_cluster_of_the_same_name_is_named_with_all_that_it_has() -> None:
     (problem,) = found.problems
     assert problem.field == "metadata.name"
     assert "vpc/vpc-0, vpc/vpc-1 (of team/other)" in problem.message
+
+
+def _of(resource: str, *, ccm: bool = True, service: str = "ec2") -> Namesake:
+    return Namesake(f"arn:aws:{service}:{REGION}:111122223333:{resource}", by_cloud_provider=ccm)
+
+
+OVERRIDE = "sg-0123456789abcdef0"
+NETWORK_OF_USERS = (
+    *(f"subnet/{each}" for each in NETWORK.subnets), f"vpc/{VPC['id']}", "route-table/rtb-1", "natgateway/nat-1",
+    "internet-gateway/igw-1", "elastic-ip/eipalloc-1", "network-acl/acl-1",
+)  # fmt: skip
+"""What a user may have tagged for the cloud controller before the cluster was there."""
+
+
+def test_a_network_and_groups_of_the_users_own_are_not_another_cluster_although_tagged_owned() -> None:
+    """Guides of other tools say so: https://docs.mirantis.com/mke/3.8/install/install-aws/aws-prerequisites.html"""
+    spec = {**GIVEN, "network": {**GIVEN["network"], "securityGroupOverrides": {"node": OVERRIDE}}}
+    assert plan(spec, namesakes=Answer(tuple(map(_of, (f"security-group/{OVERRIDE}", *NETWORK_OF_USERS)))))
+
+
+@pytest.mark.parametrize(
+    "namesake",
+    [
+        pytest.param(_of("vpc/vpc-of-others"), id="a VPC that the spec does not name"),
+        pytest.param(_of("subnet/subnet-of-others"), id="a subnet of another VPC"),
+        pytest.param(_of("instance/i-1"), id="a machine"),
+        pytest.param(_of("security-group/sg-1"), id="a group that the spec does not name"),
+        pytest.param(_of("loadbalancer/a1b2", service="elasticloadbalancing"), id="a load balancer of a Service"),
+        pytest.param(_of(f"vpc/{VPC['id']}", ccm=False), id="what CAPA's own tag makes the cluster's to CAPA"),
+        pytest.param(_of("natgateway/nat-1", ccm=False), id="the same of a gateway"),
+    ],
+)
+def test_beside_a_network_of_the_users_own_another_cluster_is_one_all_the_same(namesake: Namesake) -> None:
+    found = refused(GIVEN, namesakes=Answer((namesake, *map(_of, NETWORK_OF_USERS))))
+    (problem,) = found.problems
+    assert problem.message.endswith(f"are {namesake.arn.split(':', 5)[5]}")
+
+
+def test_without_a_given_vpc_a_gateway_is_another_clusters() -> None:
+    (problem,) = refused(LEAST, namesakes=Answer((_of("natgateway/nat-1"),))).problems
+    assert "natgateway/nat-1" in problem.message
+    assert f"change the tag {CCM} from owned to shared" in problem.message
+
+
+def test_an_object_whose_own_resources_are_there_is_not_stopped_by_what_its_cluster_made() -> None:
+    """It was restored from before its first pass; machines and load balancers of Services have no mark of ours."""
+    made = (_of("instance/i-1", ccm=False), _of("loadbalancer/a1b2", service="elasticloadbalancing"))
+    assert plan(LEAST, namesakes=Answer(made), known_before=True).known_before
+
+
+def test_a_name_in_the_spec_is_no_id() -> None:
+    """What a load balancer is called proves nothing about whose it is."""
+    spec = {**LEAST, "controlPlaneLoadBalancer": {"name": "front"}}
+    assert refused(spec, namesakes=Answer((_of("loadbalancer/front", service="elasticloadbalancing"),)))
+
+
+def test_all_that_another_cluster_has_is_named_and_in_the_condition_as_much_as_fits() -> None:
+    few = tuple(_of(f"vpc/vpc-{number:017x}", ccm=False) for number in range(12))
+    found = refused(LEAST, namesakes=Answer(few))
+    assert all(each.arn.partition("vpc/")[2] in found.problems[0].message for each in few)
+    assert found.in_condition == ""
+    many = (*(_of(f"instance/i-{number:017x}") for number in range(500)), *few, _of("the-bucket", service="s3"))
+    found = refused(LEAST, namesakes=Answer(many))
+    (problem,) = found.problems
+    assert problem.message.count("instance/i-") == 500
+    assert all(each.arn.rpartition(":")[2] in problem.message for each in many)
+    shown = found.in_condition.count("instance/i-")
+    left = 500 - shown + len(few) + 1
+    more = f" and {left} more ({500 - shown} instance, 1 s3, 12 vpc). To list all: freehold plan -f FILE"
+    assert found.in_condition.endswith(more)
+    assert shown > 200
+    assert MESSAGE_LIMIT - 40 < len(found.in_condition) <= MESSAGE_LIMIT
+    assert found.in_condition.startswith("metadata.name: ")
 
 
 def test_an_earlier_cluster_of_ones_own_name_is_told_with_the_way_back() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from freehold.clouds.aws import zones
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.capa_tags import cluster_key
+from freehold.clouds.aws.capa_tags import Lifecycle, cloud_provider_key, cluster_key
 from freehold.clouds.aws.kinds import nat_gateway, route_table, subnet, vpc
 from freehold.clouds.aws.native_tags import NativeTags, TagsByArn, by_keeper
 from freehold.clouds.aws.reading import by_filter, by_id
@@ -27,8 +27,8 @@ _SLOW, _NETWORK = 3 * 3600.0, 300.0
 
 
 class TagSearch(Protocol):
-    async def with_tag(self, key: str) -> TagsByArn:
-        """Everything of this region with this tag, whoever's it is."""
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Everything of this region with this tag, with one of ``values`` where any are given, whoever's it is."""
         ...
 
 
@@ -64,17 +64,33 @@ class AwsFacts:
         return await self._once("image", _SLOW, self._image)
 
     async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
-        """What has CAPA's tag with this name, of this owner too. Read anew: it decides whether to create.
+        """What CAPA's tag, or the cloud controller's, gives to a cluster of this name, of this owner too.
 
-        The index goes on showing what has gone, so what it shows of others is asked itself.
+        Read anew: it decides whether to create. The index goes on showing what has gone, so what it shows of others is
+        asked itself.
         """
-        key = cluster_key(cluster)
-        shown = await self._tags.with_tag(key)
+        shown = await self._named(cluster)
         own = {arn: tags for arn, tags in shown.items() if tags.get(UUID) == uuid}
         if all(map(_comes_along, not_of(uuid, shown))):
             return own
         there = await self._there([arn for arn in shown if not _comes_along(arn)], shown)
-        return {arn: tags for arn, tags in there.items() if key in tags}
+        return {arn: tags for arn, tags in there.items() if _is_named(tags, cluster)}
+
+    async def _named(self, cluster: str) -> TagsByArn:
+        """What the index shows under either tag: it has no question for "this key or that one".
+
+        https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
+        """
+        asked = (
+            self._tags.with_tag(cluster_key(cluster)),
+            self._tags.with_tag(cloud_provider_key(cluster), [Lifecycle.OWNED.value]),
+        )
+        found: TagsByArn = {}
+        for answer in await self._client.all(asked):
+            if isinstance(answer, Exception):
+                raise answer
+            found |= answer
+        return found
 
     async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
         """Each that exists, with its own tags; of a service that cannot be asked, with those that the index shows."""
@@ -126,6 +142,15 @@ class AwsFacts:
         except NotFound:
             return None
         return str(body["Parameter"]["Value"])
+
+
+def _is_named(tags: Mapping[str, str], cluster: str) -> bool:
+    """Whether it is the cluster's to CAPA, or to the cloud controller and CAPA's collector.
+
+    The collector takes what has their tag with ``owned``; ``shared`` is on networks that clusters only use
+    (https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/gc/cleanup.go).
+    """
+    return cluster_key(cluster) in tags or tags.get(cloud_provider_key(cluster)) == Lifecycle.OWNED.value
 
 
 def _comes_along(arn: str) -> bool:

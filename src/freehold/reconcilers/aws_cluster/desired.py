@@ -48,7 +48,7 @@ def wanted(
     if wish.vpc.given and facts.network is None:
         return Undecided({"spec.network.vpc.id": NOT_ASKED}, found.notes)
     owner = f"{names.namespace}/{raw['metadata']['name']}"
-    taken = namesakes.refusal(names.cluster, owner, wish.region, facts, found.notes)
+    taken = namesakes.refusal(names.cluster, owner, wish, raw.get("spec") or {}, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return Undecided({"metadata.name": taken}, found.notes)
     if taken is not None:

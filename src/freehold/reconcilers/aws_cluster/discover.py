@@ -35,7 +35,7 @@ class FactsReader(Protocol):
         ...
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
-        """What the tag index shows with the cluster's name, of this owner too."""
+        """What has the cluster's name in CAPA's tag or in the cloud controller's, of this owner too."""
         ...
 
 

@@ -53,14 +53,15 @@ class GivenNetwork:
 
 @dataclass(frozen=True)
 class Namesake:
-    """A resource that CAPA's tag gives to a cluster of our cluster's name.
+    """A resource that CAPA's tag, or the cloud controller's, gives to a cluster of our cluster's name.
 
-    ``owner``, ``uuid``: whose marks it has, if any.
+    ``owner``, ``uuid``: whose marks it has, if any. ``by_cloud_provider``: only the cloud controller's tag says so.
     """
 
     arn: str
     owner: str = ""
     uuid: str = ""
+    by_cloud_provider: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,58 +6,128 @@ The tag with the name proves nothing about whose a resource is, so it is never a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
+from freehold.api.conditions import MESSAGE_LIMIT
 from freehold.clouds.aws.arn import Arn
-from freehold.clouds.aws.capa_tags import cluster_key
+from freehold.clouds.aws.capa_tags import Lifecycle, cloud_provider_key
 from freehold.lifecycle.ownership import UUID
 from freehold.lifecycle.reasons import Reason
 from freehold.reconcilers.adapter import Refused
-from freehold.reconcilers.answers import NoAnswer
-from freehold.reconcilers.aws_cluster.facts import Facts, Namesake
-from freehold.reconcilers.findings import Problem, SpecWarning
+from freehold.reconcilers.answers import Answer, NoAnswer
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake
+from freehold.reconcilers.aws_cluster.wish import ClusterWish
+from freehold.reconcilers.findings import Problem, SpecWarning, text
 
-MOST_NAMED = 10
+_FIELD = "metadata.name"
+_OF_A_NETWORK = frozenset(
+    {
+        "carrier-gateway",
+        "dhcp-options",
+        "egress-only-internet-gateway",
+        "elastic-ip",
+        "internet-gateway",
+        "natgateway",
+        "network-acl",
+        "route-table",
+        "vpc-endpoint",
+    }
+)
+"""What a network has beside its VPC and subnets, by the type in an ARN. The spec has no id for most of it."""
 
 
 def refusal(
-    cluster: str, owner: str, region: str, facts: Facts, notes: tuple[SpecWarning, ...]
+    cluster: str, owner: str, wish: ClusterWish, spec: Mapping[str, Any], facts: Facts, notes: tuple[SpecWarning, ...]
 ) -> Refused | NoAnswer | None:
     """None where the name is free, where it is ours by what is there, or where the question does not arise.
 
     An object that was restored has nothing on record, and its machines have CAPA's tag without our marks. ``owner``:
-    the object's namespace/name.
+    the object's namespace/name; ``spec`` is the one that ``wish`` was made of.
     """
     if facts.namesakes is None or isinstance(facts.namesakes, NoAnswer):
         return facts.namesakes
-    if not (found := facts.namesakes.value) or facts.known_before:
+    region, given = wish.region, frozenset(_texts(spec))
+    network = facts.network.value if wish.vpc.given and isinstance(facts.network, Answer) else None
+    found = [each for each in facts.namesakes.value if not _is_users(each, given, network)]
+    if not found or facts.known_before:
         return None
-    have = "have" if len(found) > 1 else "has"
     uuids = {each.uuid for each in found}
     if {each.owner for each in found} == {owner} and len(uuids) == 1 and UUID.fullmatch(uuid := uuids.pop()):
-        message = (
-            f"{_listed(found)} in {region} {have} the marks of an earlier {owner} with uuid {uuid}: that object was "
+        head = (
+            f"there are resources in {region} with the marks of an earlier {owner} with uuid {uuid}: that object was "
             "lost, or is in another API server; nothing is created. If it was lost, delete this one and then: freehold "
-            f"recover --uuid {uuid} --region {region}. If it is not: choose another name"
+            f"recover --uuid {uuid} --region {region}. If it is not: choose another name. Those resources are "
         )
+        named = sorted(_short(each.arn) for each in found)
     else:
-        message = (
-            f"{cluster!r} is the name of another cluster in {region}: {_listed(found, whose=True)} "
-            f"{have} the tag {cluster_key(cluster)} and not this object's mark; nothing is created. Choose another "
-            "name, or delete that cluster first"
+        head = (
+            f"{cluster!r} is the name of another cluster in {region}; nothing is created. Choose another name, or "
+            f"delete that cluster first{_retag(cluster, found)}. With its name, and without this object's mark, are "
         )
-    return Refused((Problem("metadata.name", message),), notes, reason=Reason.NAME_TAKEN.value)
+        named = sorted(f"{_short(each.arn)} (of {each.owner})" if each.owner else _short(each.arn) for each in found)
+    whole = Problem(_FIELD, head + ", ".join(named))
+    return Refused((whole,), notes, Reason.NAME_TAKEN.value, _cut(whole, head, named))
 
 
-def _listed(found: Sequence[Namesake], *, whose: bool = False) -> str:
-    """Account and region are those of the object."""
-    named = sorted(
-        f"{_short(each.arn)} (of {each.owner})" if whose and each.owner else _short(each.arn) for each in found
+def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | None) -> bool:
+    """Whether it is of a network or a group that the user brings along.
+
+    Guides tell them to put the cloud controller's tag on it, with ``owned`` or ``shared``
+    (https://docs.mirantis.com/mke/3.8/install/install-aws/aws-prerequisites.html). CAPA's own tag nobody puts there:
+    to CAPA what has it is the cluster's, whoever gives its id.
+    """
+    arn = Arn.parse(each.arn)
+    if arn is None or arn.service != "ec2" or not each.by_cloud_provider:
+        return False
+    return arn.id in given or (network is not None and (arn.type in _OF_A_NETWORK or arn.id in network.subnets))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text of a spec: ids among them, wherever they are."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _texts(each)
+
+
+def _retag(cluster: str, found: Sequence[Namesake]) -> str:
+    """What else helps where only the cloud controller's tag names it."""
+    if not any(each.by_cloud_provider for each in found):
+        return ""
+    shared, owned = Lifecycle.SHARED.value, Lifecycle.OWNED.value
+    return (
+        f"; or, on what is yours and of no other cluster, change the tag {cloud_provider_key(cluster)} from {owned} to "
+        f"{shared}"
     )
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return ", ".join(named[:MOST_NAMED]) + more
 
 
-def _short(text: str) -> str:
-    arn = Arn.parse(text)
-    return arn.resource if arn else text
+def _cut(whole: Problem, head: str, named: Sequence[str]) -> str:
+    """As many as a condition has room for, and how many more of which types; empty where all of them fit."""
+    if len(text([whole])) <= MESSAGE_LIMIT:
+        return ""
+    room = MESSAGE_LIMIT - len(text([Problem(_FIELD, head + _more(named))]))
+    fitting = 0
+    while (room := room - len(named[fitting]) - len(", ")) >= 0:
+        fitting += 1
+    return text([Problem(_FIELD, head + ", ".join(named[:fitting]) + _more(named[fitting:]))])
+
+
+def _more(left: Sequence[str]) -> str:
+    counts = Counter(each.partition("/")[0] for each in left)
+    types = ", ".join(f"{number} {type_}" for type_, number in sorted(counts.items()))
+    return f" and {len(left)} more ({types}). To list all: freehold plan -f FILE"
+
+
+def _short(target: str) -> str:
+    """Account and region are those of the object. What has no type in its ARN (a bucket) gets its service."""
+    arn = Arn.parse(target)
+    if arn is None:
+        return target
+    return arn.resource if arn.type else f"{arn.service}/{arn.resource}"
