@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +27,7 @@ from harness.aws_account import REGION
 from harness.aws_cluster import STORAGE, aws_cluster
 from harness.powervs import UID, StoredObject
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
+from lab.aws_at_rest import AtRest
 from lab.aws_neighbours import existing
 
 SETTINGS = Settings(delays=QUICK, quotas=ROOMY, limits={})
@@ -90,30 +89,14 @@ def _nodes(harness: QuickHarness) -> Counter[str]:
     return Counter(record["tags"].get(NODE, "") for record in _ours(harness) if NODE in record["tags"])
 
 
-def _states(harness: QuickHarness) -> dict[str, str]:
-    """Each node with its settings, parts and tags, as they are in the world; what is made of is told by node."""
-    ours = [record for record in _ours(harness) if NODE in record["tags"]]
-    nodes = {name: record["tags"][NODE] for record in ours for name in (record["arn"], record["id"])}
-    return {record["tags"][NODE]: _plain(record, nodes) for record in ours}
+def _states(harness: QuickHarness) -> dict[str, frozenset[str]]:
+    """Each node with its settings, parts and tags, as they are in the world."""
+    ours = {record["tags"][NODE]: record for record in _ours(harness) if NODE in record["tags"]}
+    rules = [record for record in harness.cloud.world.everything() if record["kind"] == "security-group-rule"]
+    there = AtRest(ours, rules)
+    return {node: there.facts(node) for node in ours}
 
 
-def _plain(record: Mapping[str, Any], nodes: Mapping[str, str]) -> str:
-    shown = {name: record.get(name) for name in ("view", "rules", "documents", "attributes", "targets")}
-    tags = {key: value for key, value in record["tags"].items() if key not in (BIRTH, SEAL)}
-    text = json.dumps(_ordered({**shown, "tags": tags}, nodes), sort_keys=True)
-    return re.sub(r"\b[0-9a-f]{16,17}\b", "*", text)
-
-
-def _ordered(value: Any, nodes: Mapping[str, str]) -> Any:
-    """Without times and addresses, and with lists in one order, so that two worlds can be compared."""
-    if isinstance(value, Mapping):
-        return {str(key): _ordered(each, nodes) for key, each in value.items() if not VARYING.search(str(key))}
-    if isinstance(value, list | tuple | set | frozenset):
-        return sorted((_ordered(each, nodes) for each in value), key=lambda each: json.dumps(each, sort_keys=True))
-    return nodes.get(value, value) if isinstance(value, str) else value
-
-
-VARYING = re.compile(r"(Time|Date|Timestamp|PublicIp|PrivateIp|DNSName|HostedZoneName)$")
 NETWORK = {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "scheme": "internal"}}
 EVERYTHING: dict[str, Any] = {
     "network": {
@@ -143,7 +126,7 @@ class Undisturbed:
 
     created: Counter[str]
     nodes: Counter[str]
-    states: Mapping[str, str]
+    states: Mapping[str, frozenset[str]]
 
 
 @cache
