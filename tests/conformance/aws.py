@@ -230,7 +230,9 @@ class AwsBench(AwsAccount):
                 row = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
                 return {**placed, "listeners": [row], "health_check": health, "idle_timeout": 600, "cross_zone": True}
             case "network-load-balancer":
-                return {**placed, "attributes": {"load_balancing.cross_zone.enabled": "true"}}
+                return {
+                    **placed, "ip_address_type": "ipv4", "attributes": {"load_balancing.cross_zone.enabled": "true"},
+                }  # fmt: skip
             case "target-group":
                 check = {"HealthCheckProtocol": "TCP", "HealthCheckPort": "6443", "HealthCheckIntervalSeconds": 20,
                          "HealthCheckTimeoutSeconds": 5, "HealthyThresholdCount": 5,

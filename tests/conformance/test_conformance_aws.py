@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -17,13 +16,6 @@ from freehold.lifecycle.resources import Ref
 from freehold.lifecycle.tag_text import text
 
 NONCE = "fabcdefg"
-OURS = {
-    "connection_settings": "idle_timeout",
-    "cross_zone_load_balancing": "cross_zone",
-    "load_balancer_attributes": "attributes",
-    "default_actions": "target_groups",
-}
-"""What a wish calls an attribute that the API wraps up."""
 EVERY_KIND = each(lambda cloud, kind: cloud is CLOUDS["aws"])
 
 
@@ -41,10 +33,8 @@ def test_the_table_says_how_a_kind_is_made(cloud: str, kind: str) -> None:
 
 
 @EVERY_KIND
-def test_the_table_says_what_can_be_changed(cloud: str, kind: str) -> None:
+def test_the_table_has_the_parts_of_a_kind(cloud: str, kind: str) -> None:
     entry, facts = _entry(kind), FACTS[kind]
-    named = {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in facts.mutable}
-    assert entry.mutable == {OURS.get(name, name) for name in named}
     sorts = entry.exclusive_parts | entry.essential_parts | entry.holding_parts
     assert sorts <= {part.name for part in facts.parts}
     assert (entry.parts is not None) is bool(facts.parts)

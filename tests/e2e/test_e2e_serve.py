@@ -105,10 +105,15 @@ def test_the_proposals_manifests_on_a_laptop(served: Served) -> None:
     assert "1 (100 %)" in served.freehold("tags", "report")
 
 
-def test_kubectl_makes_and_deletes_a_cluster_on_each_cloud(served: Served) -> None:
+def test_kubectl_makes_and_deletes_a_cluster_on_each_cloud_and_the_commands_do_the_same(served: Served) -> None:
     """Of one name: neither concerns the other."""
     aws = str(EXAMPLES / "aws-cluster.yaml")
-    assert served.planned("create", "-f", aws) == [25]
+    _with_kubectl(served, aws)
+    _with_the_commands(served, aws)
+
+
+def _with_kubectl(served: Served, aws: str) -> None:
+    assert served.planned("create", "-f", aws, "--simulate") == [25]
     for file in (aws, str(EXAMPLES / "powervs-minimal.yaml")):
         served.kubectl("apply", "-f", file)
     kinds = ("awscluster", "ibmpowervscluster")
@@ -119,4 +124,14 @@ def test_kubectl_makes_and_deletes_a_cluster_on_each_cloud(served: Served) -> No
     assert 25 in served.planned("delete", "--down", NAME)
     for kind in kinds:
         served.kubectl("delete", kind, NAME, PATIENTLY)
+
+
+def _with_the_commands(served: Served, aws: str) -> None:
+    """Of the README, with the manifest as it is, and as they are written there."""
+    assert f"AWSCluster default/{NAME} is Ready: 25 resources" in served.freehold("up", "-f", aws, "--simulate")
+    assert served.planned("keep", "-f", aws, "--simulate") == [25]
+    tree = json.loads(served.freehold("tree", NAME, "-o", "json"))
+    assert len(tree["resources"]) == 25
+    gone = served.freehold("down", "-f", aws, "--simulate", "--yes")
+    assert f"AWSCluster default/{NAME} is gone, and everything that it owned" in gone
     assert "none" in served.freehold("orphans")

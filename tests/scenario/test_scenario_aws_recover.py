@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
+from freehold.clouds.aws.kind_facts import FACTS
 from freehold.kube.merge_patch import merge_patch
 from freehold.lifecycle.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID
 from freehold.lifecycle.keys import KeyRing
@@ -20,9 +24,10 @@ from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, 
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
-from harness.aws_cluster import aws_cluster
+from harness.aws_cluster import STORAGE, aws_cluster
 from harness.powervs import UID, StoredObject
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
+from lab.aws_at_rest import AtRest
 from lab.aws_neighbours import existing
 
 SETTINGS = Settings(delays=QUICK, quotas=ROOMY, limits={})
@@ -31,7 +36,7 @@ NAME = "default/demo"
 
 
 def _harness(settings: Settings = SETTINGS, **spec: Any) -> QuickHarness:
-    return QuickHarness(aws_cluster(**ONE_ZONE, **spec), settings)
+    return QuickHarness(aws_cluster(**{**ONE_ZONE, **spec}), settings, gates=STORAGE)
 
 
 def _ours(harness: QuickHarness) -> list[dict[str, Any]]:
@@ -40,7 +45,7 @@ def _ours(harness: QuickHarness) -> list[dict[str, Any]]:
 
 def _created(harness: QuickHarness) -> Counter[str]:
     """How often each sort of resource was created."""
-    begin = ("ec2.Create", "ec2.Allocate", "ec2.Run", "elb.Create", "elbv2.Create")
+    begin = ("ec2.Create", "ec2.Allocate", "ec2.Run", "elb.Create", "elbv2.Create", "s3.Create")
     made = [call.operation for call in harness.calls(mutating=True) if call.operation.startswith(begin)]
     return Counter(operation for operation in made if not operation.endswith(("CreateTags", "CreateRoute")))
 
@@ -84,18 +89,74 @@ def _nodes(harness: QuickHarness) -> Counter[str]:
     return Counter(record["tags"].get(NODE, "") for record in _ours(harness) if NODE in record["tags"])
 
 
-BALANCERS: dict[str, dict[str, Any]] = {
-    "classic": {},
-    "network": {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "scheme": "internal"}},
-}
+def _states(harness: QuickHarness) -> dict[str, frozenset[str]]:
+    """Each node with its settings, parts and tags, as they are in the world."""
+    ours = {record["tags"][NODE]: record for record in _ours(harness) if NODE in record["tags"]}
+    rules = [record for record in harness.cloud.world.everything() if record["kind"] == "security-group-rule"]
+    there = AtRest(ours, rules)
+    return {node: there.facts(node) for node in ours}
 
 
-@pytest.mark.parametrize("kind", BALANCERS)
-@pytest.mark.parametrize("passes", [*range(1, 12), 16, 24, 40])
+NETWORK = {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "scheme": "internal"}}
+EVERYTHING: dict[str, Any] = {
+    "network": {
+        "vpc": {
+            "availabilityZoneUsageLimit": 1, "ipv6": {}, "secondaryCidrBlocks": [{"ipv4CidrBlock": "10.1.0.0/16"}],
+        }
+    },
+    "controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "additionalListeners": [{"port": 22623}]},
+    "secondaryControlPlaneLoadBalancer": {"name": "inner", "loadBalancerType": "nlb", "scheme": "internal"},
+    "bastion": {"enabled": True},
+    "sshKeyName": "",
+    "s3Bucket": {"name": "boot-demo", "presignedURLDuration": "24h"},
+    "additionalTags": {"team": "red"},
+}  # fmt: skip
+SPECS: dict[str, dict[str, Any]] = {"classic": {}, "network": NETWORK, "everything": EVERYTHING}
+
+
+def _moments(every: list[int], some: list[int]) -> Any:
+    """Each of ``every`` for the small clusters; ``some`` of them for the one with everything."""
+    moments = {"classic": every, "network": every, "everything": some}
+    return pytest.mark.parametrize(("kind", "passes"), [(kind, each) for kind in SPECS for each in moments[kind]])
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a cluster comes to when nothing is lost."""
+
+    created: Counter[str]
+    nodes: Counter[str]
+    states: Mapping[str, frozenset[str]]
+
+
+@cache
+def _undisturbed(kind: str) -> Undisturbed:
+    harness = _harness(**SPECS[kind])
+    harness.up()
+    harness.settle()
+    return Undisturbed(_created(harness), _nodes(harness), _states(harness))
+
+
+def _assert_as_undisturbed(harness: QuickHarness, kind: str) -> None:
+    """Nothing was created twice, and each resource has the settings, parts and tags that it would have; then
+    everything can be deleted."""
+    expected = _undisturbed(kind)
+    assert _created(harness) == expected.created
+    assert _nodes(harness) == expected.nodes
+    assert _states(harness) == expected.states
+    harness.down()
+    assert _ours(harness) == []
+
+
+def test_the_cluster_with_everything_has_every_kind_that_one_cluster_can_have() -> None:
+    kinds = {node.partition("/")[0] for node in _undisturbed("everything").nodes}
+    assert kinds == FACTS.keys() - {"classic-load-balancer"}
+
+
+@_moments([*range(1, 12), 16, 24, 40], [2, 5, 16])
 def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(passes: int, kind: str) -> None:
     """At any moment of a creation: no create is sent twice, and in the end everything can be deleted."""
-    undisturbed, harness = _harness(**BALANCERS[kind]), _harness(**BALANCERS[kind])
-    undisturbed.up()
+    harness = _harness(**SPECS[kind])
     manifest = copy.deepcopy(harness.object.history[0])
     harness.settle(passes)
     harness.clock.advance(60.0)
@@ -105,50 +166,42 @@ def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(p
     assert len(harness.calls(mutating=True)) == written, "nothing is written to the cloud while it is paused"
     _apply(harness, manifest)
     harness.up()
-    assert _created(harness) == _created(undisturbed)
-    assert _nodes(harness) == _nodes(undisturbed)
-    harness.down()
-    assert _ours(harness) == []
+    _assert_as_undisturbed(harness, kind)
 
 
-@pytest.mark.parametrize("kind", BALANCERS)
-@pytest.mark.parametrize("passes", [*range(1, 9), 16, 40])
+@_moments([*range(1, 9), 16, 40], [4])
 def test_an_object_that_is_restored_from_before_its_first_pass_finds_what_it_has(passes: int, kind: str) -> None:
     """With its UID, as a restore of etcd leaves it: that the process writes its identity does not make it new."""
-    undisturbed, harness = _harness(**BALANCERS[kind]), _harness(**BALANCERS[kind])
-    undisturbed.up()
+    harness = _harness(**SPECS[kind])
     harness.settle(passes)
     harness.clock.advance(60.0)
     harness.object = StoredObject(harness.object.history[0], harness.clock.now)
     harness.start_process()
     harness.up()
     harness.settle()
-    assert _created(harness) == _created(undisturbed)
-    assert _nodes(harness) == _nodes(undisturbed)
-    harness.down()
-    assert _ours(harness) == []
+    _assert_as_undisturbed(harness, kind)
+
+
+OF_A_NETWORK = (
+    "ec2.CreateVpc", "ec2.CreateSubnet", "ec2.CreateInternetGateway", "ec2.AllocateAddress", "ec2.CreateNatGateway",
+    "ec2.CreateRouteTable", "ec2.CreateSecurityGroup", "elbv2.CreateLoadBalancer", "elbv2.CreateTargetGroup",
+    "elbv2.CreateListener",
+)  # fmt: skip
+OF_EVERYTHING = (
+    "ec2.CreateEgressOnlyInternetGateway", "ec2.CreateVpcEndpoint", "ec2.RunInstances", "s3.CreateBucket",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "operation",
+    ("kind", "operation"),
     [
-        "ec2.CreateVpc",
-        "ec2.CreateSubnet",
-        "ec2.CreateInternetGateway",
-        "ec2.AllocateAddress",
-        "ec2.CreateNatGateway",
-        "ec2.CreateRouteTable",
-        "ec2.CreateSecurityGroup",
-        "elbv2.CreateLoadBalancer",
-        "elbv2.CreateTargetGroup",
-        "elbv2.CreateListener",
+        *(("everything", operation) for operation in OF_EVERYTHING),
+        *(("network", operation) for operation in OF_A_NETWORK),
     ],
 )
-def test_what_was_created_by_a_call_whose_reply_was_lost_with_the_store_is_found(operation: str) -> None:
+def test_what_was_created_by_a_call_whose_reply_was_lost_with_the_store_is_found(kind: str, operation: str) -> None:
     """Its id was on no record, and it has no seal: only the birth mark tells that it is the object's own."""
-    spec = BALANCERS["network"]
-    undisturbed, harness = _harness(**spec), _harness(**spec)
-    undisturbed.up()
+    harness = _harness(**SPECS[kind])
     manifest = copy.deepcopy(harness.object.history[0])
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
     harness.run(lambda: any(rule["hits"] for rule in harness.cloud.faults.rules()))
@@ -156,15 +209,12 @@ def test_what_was_created_by_a_call_whose_reply_was_lost_with_the_store_is_found
     assert _recover(harness)
     _apply(harness, manifest)
     harness.up()
-    assert _created(harness) == _created(undisturbed)
-    assert _nodes(harness) == _nodes(undisturbed)
-    harness.down()
-    assert _ours(harness) == []
+    _assert_as_undisturbed(harness, kind)
 
 
 @pytest.fixture(name="lost")
 def _lost() -> QuickHarness:
-    harness = _harness(**BALANCERS["network"])
+    harness = _harness(**NETWORK)
     harness.up()
     harness.settle()
     harness.clock.advance(60.0)

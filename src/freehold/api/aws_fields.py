@@ -94,3 +94,37 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _ignored("spec.imageLookupOrg", _MACHINES),
 )
 """In the order of the docs: what everything needs, the network, load balancers, the rest."""
+
+_NETWORK_STATUS = "status.networkStatus"
+_FRONT, _SECOND = f"{_NETWORK_STATUS}.apiServerElb", f"{_NETWORK_STATUS}.secondaryAPIServerELB"
+_TAGS = "tags are in the cloud, where others add theirs; a copy would be behind them"
+_OF_MACHINES = (
+    "assignPrimaryIPv6", "capacityReservationId", "capacityReservationPreference", "cpuOptions",
+    "dynamicHostAllocation", "ebsOptimized", "enaSupport", "hostAffinity", "hostID", "iamProfile",
+    "instanceMetadataOptions", "ipv6Address", "marketType", "networkInterfaceType", "networkInterfaces",
+    "nonRootVolumes", "placementGroupName", "placementGroupPartition", "privateDnsName", "publicIPOnLaunch",
+    "rootVolume", "spotMarketOptions", "tenancy", "userData", "volumeIDs",
+)  # fmt: skip
+
+AWS_CLUSTER_STATUS_LEFT_OUT: Final[tuple[ServedField, ...]] = (
+    _ignored(
+        f"{_NETWORK_STATUS}.securityGroups.*.ingressRule",
+        "rules are in the spec, and in EC2 as the spec has them; who reads groups here needs their ids, and a copy of "
+        "all rules would be stored with each status",
+    ),
+    _ignored(f"{_NETWORK_STATUS}.securityGroups.*.tags", _TAGS),
+    _ignored(f"{_FRONT}.tags", _TAGS),
+    _ignored(f"{_SECOND}.tags", _TAGS),
+    *(
+        _ignored(f"{_SECOND}.{field}", "of a classic load balancer, which the second one never is")
+        for field in ("attributes", "healthChecks", "listeners")
+    ),
+    _ignored("status.bastion.tags", _TAGS),
+    *(
+        _ignored(f"status.bastion.{field}", "details of machines; EC2 tells those of a bastion")
+        for field in _OF_MACHINES
+    ),
+    _ignored("status.failureDomains.*.attributes", "upstream writes none for AWSCluster"),
+    _ignored("status.conditions[*].severity", "conditions are those of Cluster API's newer contract, which has none"),
+)
+"""Fields of upstream's status that are never written, with the reason."""

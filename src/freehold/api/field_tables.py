@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from freehold.api.served import AWS_CLUSTER, ServedName
+from freehold.api.served_fields import ServedField
 
 TABLES: dict[str, ServedName] = {"awscluster-fields.md": AWS_CLUSTER}
 """File name -> the kind that it is about."""
@@ -20,6 +23,14 @@ one that is *refused* nothing is created, since something else would come to be 
 |---|---|---|
 """
 
+_STATUS = """
+## Status
+Fields of upstream's status are written as upstream writes them, but for these, which are accepted and left empty:
+
+| field | why |
+|---|---|
+"""
+
 
 def rendered() -> dict[str, str]:
     """File name -> content; deterministic."""
@@ -28,4 +39,12 @@ def rendered() -> dict[str, str]:
 
 def _page(served: ServedName) -> str:
     rows = (f"| `{field.path}` | {field.serving.value} | {field.sentence} |\n" for field in served.fields)
-    return _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows)
+    return _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows) + _status(served.left_out)
+
+
+def _status(left_out: Sequence[ServedField]) -> str:
+    """One row for each reason."""
+    fields: dict[str, list[str]] = {}
+    for field in left_out:
+        fields.setdefault(field.sentence, []).append(f"`{field.path}`")
+    return _STATUS + "".join(f"| {', '.join(paths)} | {why} |\n" for why, paths in fields.items())

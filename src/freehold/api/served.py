@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from freehold.api import names
-from freehold.api.aws_fields import AWS_CLUSTER_FIELDS
+from freehold.api.aws_fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
 from freehold.api.served_fields import ServedField
 
 
@@ -34,8 +34,9 @@ class MachineName:
 class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
-    ``fields`` says which are acted on; without a list, the kind's own code does. ``once_in_account``: an account can
-    have one cluster of a name, because what two create would count as one cluster's.
+    ``fields`` says which are acted on; without a list, the kind's own code does. ``left_out``: fields of upstream's
+    status that are never written. ``once_in_account``: an account can have one cluster of a name, because what two
+    create would count as one cluster's.
     """
 
     group: str
@@ -48,6 +49,7 @@ class ServedName:
     namespaced: bool = True
     fields: tuple[ServedField, ...] = ()
     once_in_account: bool = False
+    left_out: tuple[ServedField, ...] = ()
 
     @property
     def crd(self) -> str:
@@ -73,6 +75,7 @@ AWS_CLUSTER = ServedName(
     machines=MachineName(names.AWS_MACHINE_KIND, names.AWS_MACHINE_PLURAL),
     fields=AWS_CLUSTER_FIELDS,
     once_in_account=True,
+    left_out=AWS_CLUSTER_STATUS_LEFT_OUT,
 )
 
 CLOUD_METADATA = ServedName(

@@ -1,12 +1,15 @@
 """CAPA's own way on AWS: names and tags find, one status at the end of a pass, relations decide what is deleted.
 
 As docs/reference/aws.md has it: a VPC is found by its ``Name``, a gateway by its attachment, a route table by its
-association, a load balancer by its name; what has the tag with the cluster's name is the cluster's.
+association, a load balancer by its name, a target group by the load balancer that leads to it, for its name is random;
+what has the tag with the cluster's name is the cluster's. Of load balancers:
+https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/elb/loadbalancer.go
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from uuid import uuid4
 
 from freehold.lifecycle.decisions import Decision
@@ -23,7 +26,10 @@ from lab.baselines import FIXED, Held, Naive
 VPC = NodeKey("vpc", "main")
 OWNED = "sigs.k8s.io/cluster-api-provider-aws/cluster/demo=owned"
 HOLDING = ("attachment", "route-table-association", "ingress-rule")
+FRONT, TARGET_GROUP, LISTENER = "network-load-balancer", "target-group", "listener"
+BY_NAME = ("classic-load-balancer", FRONT)
 ORDER = (
+    FRONT,
     "classic-load-balancer",
     "security-group",
     "route-table",
@@ -46,11 +52,14 @@ class Capa(Naive):
         # Which node it is tells the oracle; the uuid, our own reconciler, which would refuse what has our name else.
         marks = frozenset(node.tags) | deps.codec.label(node.key) | deps.codec.owner(journal.owner)
         birth = Birth(str(uuid4()), FIXED, marks)  # the SDK's own token, another one for each call
-        return await deps.registry[node.key.kind].driver.create(dict(node.request(known)), birth), True
+        request = dict(node.request(known))
+        if node.key.kind == TARGET_GROUP:
+            request["name"] = f"apiserver-target-{uuid4().hex[:5]}"
+        return await deps.registry[node.key.kind].driver.create(request, birth), True
 
     async def _found(self, deps: EngineDeps, node: Node, known: ReadyNodes) -> Observed | None:
         key, request = node.key, node.request(known)
-        if key.kind == "classic-load-balancer":
+        if key.kind in (*BY_NAME, LISTENER):
             return await self._by_name_alone(deps, node, known)
         if key == VPC and VPC in self.status:
             ident = self.status[VPC].id
@@ -69,6 +78,9 @@ class Capa(Naive):
             case "route-table":
                 wanted = [part.natural_key for part in node.parts(known) if part.kind == "route-table-association"]
                 found = [seen for seen in there if any(_names(seen, subnet) for subnet in wanted)]
+            case "target-group":
+                front = known[_front_of(key)].id
+                found = [s for s in there if _leads_to(front, s) and s.attributes["port"] == request["port"]]
             case "security-group":
                 found = [seen for seen in there if seen.attributes["vpc_id"] == vpc and seen.name == node.name]
             case _:
@@ -94,10 +106,7 @@ class Capa(Naive):
         outcomes: dict[NodeKey, Outcome] = {}
         for key in sorted(graph.order, key=_tables_last):
             node = graph.nodes[key]
-            routes = (
-                node.parts_require if key.kind == "route-table" else frozenset()
-            )  # it makes a table with its routes
-            if not node.requires | routes <= known.keys():
+            if not node.requires | _before(node) <= known.keys():
                 outcomes[key] = Waiting(Reason.REQUIREMENT, 15.0)
                 continue
             try:
@@ -116,7 +125,7 @@ class Capa(Naive):
     async def _fill(self, deps: EngineDeps, node: Node, observed: Observed, known: ReadyNodes) -> None:
         """Attachment, routes, association, rules."""
         driver = deps.registry[node.key.kind].parts
-        if driver is None or node.key.kind == "classic-load-balancer" or not node.parts_require <= known.keys():
+        if driver is None or node.key.kind in BY_NAME or not node.parts_require <= known.keys():
             return
         for part in sorted(node.parts(known) - (observed.parts or frozenset()), key=_routes_first):
             await driver.add_part(Ref(observed.id, observed.target), part)
@@ -144,7 +153,8 @@ class Capa(Naive):
         for kind in ORDER:
             for seen in await self._doomed(deps, graph, kind, vpc):
                 left[NodeKey(kind, seen.id)] = Waiting(Reason.DELETING, 15.0)
-                await self._remove(deps, kind, seen)
+                if kind != FRONT or await self._empty(deps, graph, seen):
+                    await self._remove(deps, kind, seen)
         if vpc and (seen_vpc := (await deps.registry["vpc"].driver.observe([Ref(vpc)])).get(vpc)):
             left[VPC] = Waiting(Reason.DELETING, 15.0)
             if len(left) == 1:
@@ -153,7 +163,7 @@ class Capa(Naive):
 
     async def _doomed(self, deps: EngineDeps, graph: Graph, kind: str, vpc: str) -> Sequence[Observed]:
         """Subnets are all of the VPC, gateways what is attached to it, addresses what has the cluster's name."""
-        if kind == "classic-load-balancer":
+        if kind in BY_NAME:
             nodes = [node for node in graph.nodes.values() if node.key.kind == kind]
             wants = [Want(node.key, node.name, {}, frozenset()) for node in nodes]
             found = await deps.registry[kind].driver.find(wants)
@@ -165,6 +175,20 @@ class Capa(Naive):
             return [seen for seen in there if vpc and _names(seen, vpc)]
         inside = [seen for seen in there if vpc and seen.attributes["vpc_id"] == vpc]
         return inside if kind in ("subnet", "nat-gateway") else [seen for seen in inside if OWNED in (seen.tags or ())]
+
+    async def _empty(self, deps: EngineDeps, graph: Graph, front: Observed) -> bool:
+        """Delete the listeners of a load balancer, and then the groups that it led to; whether all that was taken."""
+        groups = [seen for seen in await _listed(deps, TARGET_GROUP) if _leads_to(front.id, seen)]
+        listeners, ports = deps.registry[LISTENER].driver, [key for key in graph.nodes if key.kind == LISTENER]
+        wants = [Want(key, "", {"balancer": front.id, "port": _port_of(key)}, frozenset()) for key in ports]
+        try:
+            for seen in chain.from_iterable((await listeners.find(wants)).values()):
+                await listeners.delete(Ref(seen.id, seen.target))
+            for seen in groups:
+                await deps.registry[TARGET_GROUP].driver.delete(Ref(seen.id, seen.target))
+        except CloudError:
+            return False
+        return True
 
     async def _remove(self, deps: EngineDeps, kind: str, seen: Observed) -> None:
         """A refusal is tried again in the next pass."""
@@ -194,5 +218,25 @@ def _routes_first(part: Part) -> tuple[bool, str]:
 
 
 def _tables_last(key: NodeKey) -> int:
-    """CAPA makes route tables after the NAT gateways."""
-    return {"route-table": 1, "vpc-endpoint": 2}.get(key.kind, 0)
+    """CAPA makes route tables after the NAT gateways, and target groups when the load balancer is there."""
+    return {"route-table": 1, "vpc-endpoint": 2, TARGET_GROUP: 3, LISTENER: 4}.get(key.kind, 0)
+
+
+def _before(node: Node) -> frozenset[NodeKey]:
+    """What it waits for beside what the node needs: it makes a route table with its routes."""
+    if node.key.kind == TARGET_GROUP:
+        return frozenset({_front_of(node.key)})
+    return node.parts_require if node.key.kind == "route-table" else frozenset()
+
+
+def _front_of(group: NodeKey) -> NodeKey:
+    """The load balancer of a target group."""
+    return NodeKey(FRONT, group.logical.partition(":")[0])
+
+
+def _port_of(listener: NodeKey) -> int:
+    return int(listener.logical.partition(":")[2])
+
+
+def _leads_to(front: str, group: Observed) -> bool:
+    return front in group.attributes["balancers"]

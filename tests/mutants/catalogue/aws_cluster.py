@@ -27,7 +27,61 @@ _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
 _given_nodes = partial(Mutant, "reconcilers/aws_cluster/nodes/given.py")
 
+_identities = partial(Mutant, "reconcilers/aws_cluster/identities.py")
+
+IDENTITIES = (
+    _identities(
+        "may_use",
+        "if allowed is not None and (_is_open(allowed)",
+        "if allowed is None or (_is_open(allowed)",
+        "an identity that allows nobody hands its account to every namespace",
+    ),
+    _identities(
+        "_is_open",
+        "allowed.names is None and ",
+        "",
+        "an identity that names its namespaces is open to all of them",
+    ),
+    _identities(
+        "_is_open",
+        " and allowed.selector is None",
+        "",
+        "an identity that selects its namespaces is open to all of them",
+    ),
+    _identities(
+        "_names",
+        "namespace in (allowed.names or ())",
+        "any(namespace.startswith(name) for name in allowed.names or ())",
+        "a namespace whose name begins like an allowed one uses the identity",
+    ),
+    _identities(
+        "_selects",
+        " or not (selector.match_labels or selector.match_expressions)",
+        "",
+        "an empty selector, which upstream takes for none, selects every namespace",
+    ),
+    _identities(
+        "_selects",
+        "equal = all(",
+        "equal = any(",
+        "a namespace with one of the labels uses an identity that asks for all of them",
+    ),
+    _identities(
+        "_selects",
+        "return equal and all(",
+        "return equal or all(",
+        "of labels and expressions one is enough",
+    ),
+    _identities(
+        "_holds",
+        "return False",
+        "return True",
+        "an operator that nobody knows selects every namespace",
+    ),
+)
+
 MUTANTS = (
+    *IDENTITIES,
     _reconciler(
         "Reconciler._ensure",
         "known.state.minted = False",

@@ -14,8 +14,188 @@ _bucket = partial(Mutant, "clouds/aws/kinds/s3_bucket.py")
 _instance = partial(Mutant, "clouds/aws/kinds/instance.py")
 _seldom = partial(Mutant, "clouds/aws/seldom.py")
 _calls = partial(Mutant, "clouds/aws/calls.py")
+_network = partial(Mutant, "clouds/aws/kinds/network_load_balancer.py")
+_egress = partial(Mutant, "clouds/aws/kinds/egress_only_gateway.py")
+_traits = partial(Mutant, "clouds/aws/traits.py")
+_arn = partial(Mutant, "clouds/aws/arn.py")
+
+ANSWERING = ("network_load_balancer", "target_group", "listener", "s3_bucket")
+AT_ONCE = (
+    "vpc", "subnet", "internet_gateway", "elastic_ip", "route_table", "security_group", "classic_load_balancer",
+    "network_load_balancer", "target_group", "listener", "s3_bucket",
+)  # fmt: skip
+
+FLAGS = (
+    *(
+        Mutant(
+            f"clouds/aws/kinds/{file}.py",
+            "kind",
+            "answers_existing=True",
+            "answers_existing=False",
+            "the reply about a stranger's resource of the same name is recorded as ours",
+        )
+        for file in ANSWERING
+    ),
+    *(
+        Mutant(
+            f"clouds/aws/kinds/{file}.py",
+            "kind",
+            "id_returns=True",
+            "id_returns=False",
+            "what a stranger makes under a name that was ours is taken for ours, and deleted",
+        )
+        for file in ("classic_load_balancer", "s3_bucket")
+    ),
+    *(
+        Mutant(
+            f"clouds/aws/kinds/{file}.py",
+            "kind",
+            "gone_at_once=True",
+            "gone_at_once=False",
+            "a delete that is done is waited for, and what it was in stands a round longer",
+        )
+        for file in AT_ONCE
+    ),
+    *(
+        Mutant(
+            f"clouds/aws/kinds/{file}.py",
+            "kind",
+            "listing=driver",
+            "listing=driver, gone_at_once=True",
+            "what is still being deleted counts as gone, and its object is let go",
+        )
+        for file in ("nat_gateway", "instance")
+    ),
+    _traits(
+        "_dedupe",
+        "if facts.token_in:",
+        "if False:",
+        "a create that may have had its effect is not repeated under its token",
+    ),
+    _traits(
+        "_dedupe",
+        "return Dedupe.KEY if facts.natural_key else Dedupe.NONCE",
+        "return Dedupe.NONCE",
+        "of a kind whose name is taken once only, a second create is expected to make a second one",
+    ),
+    _traits(
+        "_dedupe",
+        "return Dedupe.KEY if facts.natural_key else Dedupe.NONCE",
+        "return Dedupe.KEY",
+        "a VPC that a lost create made is looked for by a name that proves nothing",
+    ),
+    _traits(
+        "aws_kind",
+        "tagging=Tagging.ON_CREATE",
+        "tagging=Tagging.AFTER",
+        "a resource without marks is expected after a create, though none can come of one",
+    ),
+    _traits(
+        "aws_kind",
+        "settle=SETTLE",
+        "settle=SETTLE / 4",
+        "a create that may yet take effect is sent a second time",
+    ),
+    _traits(
+        "aws_kind",
+        "token_life=TOKEN_LIFE",
+        "token_life=24 * TOKEN_LIFE",
+        "a token is trusted for longer than AWS is known to remember it",
+    ),
+)
+
+REST = (
+    _network(
+        "decode",
+        "_STATES.get(word, State.PENDING)",
+        "_STATES.get(word, State.READY)",
+        "a load balancer in a state that nobody knows counts as ready, and its address as the endpoint",
+    ),
+    _network(
+        "NetworkLoadBalancerDriver.create",
+        "Tags=birth_tags.as_list(birth)",
+        "Tags=[]",
+        "a create that was cut off leaves a load balancer without marks",
+    ),
+    *(
+        Mutant(
+            f"clouds/aws/kinds/{file}.py",
+            f"{driver}.create",
+            "await place_of(self._client)",
+            "pass",
+            "a read that fails after the write makes a create that had its effect look like a refused one",
+        )
+        for file, driver in (
+            ("network_load_balancer", "NetworkLoadBalancerDriver"),
+            ("target_group", "TargetGroupDriver"),
+            ("listener", "ListenerDriver"),
+        )
+    ),
+    _network(
+        "NetworkLoadBalancerDriver.create",
+        ", birth, AT_BIRTH)",
+        ', birth, {"attributes": {"load_balancing.cross_zone.enabled": "true"}})',
+        "what AWS gives to a new one is not what is compared, and is never brought to the spec",
+    ),
+    _network(
+        "NetworkLoadBalancerDriver.identify",
+        '"loadbalancer/net"',
+        '"loadbalancer"',
+        "with the journal lost an application load balancer is taken for the cluster's own",
+    ),
+    _network(
+        "NetworkLoadBalancerDriver.users",
+        "return sorted(",
+        "return sorted(()) if ref else sorted(",
+        "a load balancer with machines behind it is pruned, and nobody is told",
+    ),
+    _network(
+        "NetworkLoadBalancerDriver.remains",
+        'return await holders.interfaces_of_balancer(self._client, ref.id.partition("loadbalancer/")[2])',
+        "return ()",
+        "what its interfaces still hold is tried again and again for minutes",
+    ),
+    _egress(
+        "decode",
+        "State.READY if attached else State.DELETING",
+        "State.READY",
+        "a gateway that is being detached counts as one that routes can lead to",
+    ),
+    _egress(
+        "decode",
+        '("detaching", "detached")',
+        "()",
+        "a gateway that is being detached counts as attached",
+    ),
+    _egress(
+        "EgressOnlyGatewayDriver.users",
+        'return await self._routes_to(ref, "route.egress-only-internet-gateway-id")',
+        "return ()",
+        "a gateway that somebody's route leads to is pruned, and the route is a black hole",
+    ),
+    _arn(
+        "Arn.parse",
+        "_ARN.fullmatch(text)",
+        "_ARN.search(text)",
+        "text that a person wrote before an ARN passes for part of it",
+    ),
+    _arn(
+        "_ARN",
+        r"(\d{12}|)",
+        r"(\d*)",
+        "an account that is none passes for one",
+    ),
+    _arn(
+        "Arn.type",
+        'return head if slash else ""',
+        "return head",
+        "a bucket named like a type of resource passes for one of that type",
+    ),
+)
 
 MUTANTS = (
+    *FLAGS,
+    *REST,
     _classic(
         "ClassicLoadBalancerDriver._enter",
         'await self._change(ref, "detach_load_balancer_from_subnets", Subnets=[old])',

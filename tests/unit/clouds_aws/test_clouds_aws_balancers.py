@@ -365,6 +365,16 @@ async def test_a_listener_is_led_to_another_group(front: Front) -> None:
     assert (await front.listeners.there(made.id)).attributes["target_groups"] == [other.id]
 
 
+async def test_a_listener_that_was_moved_gets_its_port_and_protocol_back(front: Front) -> None:
+    wanted = await front.listener_request()
+    made = await front.listeners.create(wanted)
+    front.account.elbv2.modify_listener(ListenerArn=made.id, Port=7443, Protocol="TCP_UDP")
+    changes = differing(front.listeners, wanted, (await front.listeners.there(made.id)).attributes)
+    assert changes == {"port": 6443, "protocol": "TCP"}
+    await front.listeners.driver.update(Ref(made.id), changes)
+    assert differing(front.listeners, wanted, (await front.listeners.there(made.id)).attributes) == {}
+
+
 async def test_a_load_balancer_that_has_gone_is_no_empty_one(front: Front) -> None:
     """The last look before an object is let go: what cannot be looked into may hold a listener."""
     wanted = await front.listener_request()

@@ -15,8 +15,9 @@ from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.outcomes import Ready, Reason
 from freehold.lifecycle.port import Effect
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.reconcilers.adapter import Desired, Refused
@@ -36,6 +37,11 @@ SPECS: dict[str, dict[str, Any]] = {
     },
     "bastion": {"bastion": {"enabled": True}, "sshKeyName": ""},
 }
+NO_ATTRIBUTES = {
+    "subnet": ("ipv6_cidr",), "vpc-endpoint": ("route_table_ids",), "classic-load-balancer": ("listeners", "subnets"),
+    "listener": ("name",),
+}  # fmt: skip
+"""What it is born with is compared part by part."""
 
 
 class Cluster:
@@ -69,8 +75,42 @@ async def test_a_cluster_comes_to_be_rests_without_a_write_and_leaves_nothing(sp
     life.journal = looked.journal
     assert [str(key) for key, one in looked.outcomes.items() if not isinstance(one, Ready) or one.reason] == []
     assert [call.operation for call in account.port.calls[sent:] if call.effect is Effect.WRITE] == []
+    assert _not_shown(life, looked) == set()
     await life.down()
     assert life.standing() == {}
+
+
+def _not_shown(life: Life, looked: PassResult) -> set[str]:
+    """Attributes that are asked for, and that no look shows and no record keeps: nobody would notice a difference."""
+    known = {key: one.observed for key, one in looked.outcomes.items() if isinstance(one, Ready)}
+    return {
+        f"{key.kind} {name}"
+        for key, node in life.graph.nodes.items()
+        for name in node.request(known).keys() - known[key].attributes.keys()
+        if name not in {*life.deps.registry[key.kind].create_only, *NO_ATTRIBUTES.get(key.kind, ())}
+        and not (name == "name" and life.deps.registry[key.kind].nameless)
+    }
+
+
+async def test_of_a_network_load_balancer_the_port_is_restored_and_the_address_family_told() -> None:
+    """A listener's port can be changed at any time. The family hangs on the VPC's and the target groups', which stay
+    (docs/reference/aws.md#kinds)."""
+    cluster = Cluster(controlPlaneLoadBalancer={"loadBalancerType": "nlb"}, network={"vpc": {"ipv6": {}}})
+    life, elbv2 = cluster.life, cluster.account.elbv2
+    await cluster.up()
+    (balancer,) = elbv2.describe_load_balancers()["LoadBalancers"]
+    arn = balancer["LoadBalancerArn"]
+    (listener,) = elbv2.describe_listeners(LoadBalancerArn=arn)["Listeners"]
+    elbv2.modify_listener(ListenerArn=listener["ListenerArn"], Port=7443)
+    elbv2.set_ip_address_type(LoadBalancerArn=arn, IpAddressType="ipv4")
+    life.later(600)
+    looked = await ensure(life.deps, life.graph, life.journal, life.store, life.state)
+    assert elbv2.describe_listeners(LoadBalancerArn=arn)["Listeners"] == [listener]
+    (told,) = [one for one in looked.outcomes.values() if not isinstance(one, Ready) or one.reason]
+    assert isinstance(told, Ready) and told.reason is Reason.DRIFTED
+    assert told.note.startswith(
+        "ip_address_type is 'ipv4', the spec says 'dualstack': it is not changed in place; change it in the cloud;"
+    )
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())

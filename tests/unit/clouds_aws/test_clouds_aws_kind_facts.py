@@ -32,12 +32,13 @@ def _model(service: str) -> Any:
 
 
 def _members(kind: KindFacts) -> dict[str, Any]:
-    """The members of the create request, those of its one nested configuration included."""
+    """The members of the create request, those of its nested configurations included."""
     shape = _model(kind.service).operation_model(kind.create).input_shape
     members = dict(shape.members)
-    for name in ("CreateBucketConfiguration",):
+    for name in ("CreateBucketConfiguration", "NetworkInterfaces"):
         if name in members:
-            members |= {f"{name}.{inner}": each for inner, each in members[name].members.items()}
+            inner = getattr(members[name], "member", members[name])
+            members |= {f"{name}.{each}": shape for each, shape in inner.members.items()}
     return members
 
 
@@ -78,13 +79,25 @@ def test_a_client_token_takes_thirty_two_letters(kind: KindFacts) -> None:
 def test_attributes_and_operations_exist(kind: KindFacts) -> None:
     known = set(_model(kind.service).operation_names)
     assert kind.read_operations | kind.write_operations <= known
-    assert not set(kind.mutable) & set(kind.immutable)
+    assert set(kind.by_person.values()) <= known
+    assert len({*kind.mutable, *kind.by_person, *kind.immutable}) == (
+        len(kind.mutable) + len(kind.by_person) + len(kind.immutable)
+    )
 
 
 @_kinds
-def test_what_is_immutable_is_a_field_of_the_create(kind: KindFacts) -> None:
+def test_what_is_not_changed_in_place_is_a_field_of_the_create(kind: KindFacts) -> None:
     fields = {name.rpartition(".")[2] for name in _members(kind)}
-    assert set(kind.immutable) <= fields
+    assert {*kind.by_person, *kind.immutable} <= fields
+
+
+@_kinds
+def test_what_an_operation_changes_is_not_called_immutable(kind: KindFacts) -> None:
+    """What a call must have says which resource it is about. A call that adds a part changes no attribute."""
+    add = {part.add for part in kind.parts}
+    for operation in {*kind.mutable.values(), *kind.by_person.values()} - add:
+        shape = _model(kind.service).operation_model(operation).input_shape
+        assert not set(shape.members) - set(shape.required_members) & set(kind.immutable), operation
 
 
 @pytest.mark.parametrize("service", sorted({*SERVED} | {*TAG_OPERATIONS} | {*SESSION_OPERATIONS}))

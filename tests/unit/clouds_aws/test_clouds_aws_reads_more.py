@@ -132,6 +132,16 @@ async def test_a_network_load_balancer_becomes_active(balancers: Balancers) -> N
     assert found[balancers.network].attributes["scheme"] == "internal"
 
 
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [("active_impaired", State.READY), ("failed", State.FAILED), ("of_the_future", State.PENDING)],
+)
+def test_a_network_load_balancer_in_a_state_that_nobody_knows_is_not_ready(code: str, state: State) -> None:
+    """Its address becomes the endpoint of the cluster, for life."""
+    body = {"LoadBalancerArn": MISSING["network"], "LoadBalancerName": "gone", "State": {"Code": code}}
+    assert network_load_balancer.decode(body, PLACE).state is state
+
+
 async def test_a_target_group_without_listener_shows_that(balancers: Balancers) -> None:
     """One of those that CAPA loses."""
     alone = balancers.account.target_group(balancers.vpc, "alone")
@@ -172,6 +182,18 @@ async def test_an_egress_only_gateway_is_found_although_it_has_no_filter(account
     assert set(found) == {ident}
     assert found[ident].tags == {"team": "a"}
     assert found[ident].attributes == {"vpc_id": network}
+
+
+@pytest.mark.parametrize("state", ["detaching", "detached", None])
+def test_an_egress_only_gateway_that_is_being_detached_is_on_its_way_out(state: str | None) -> None:
+    """A route to it would be a black hole.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InternetGatewayAttachment.html
+    """
+    attached = [{"VpcId": "vpc-1", "State": state}] if state else []
+    body = {"EgressOnlyInternetGatewayId": "eigw-1", "Attachments": attached}
+    seen = egress_only_gateway.decode(body, PLACE)
+    assert (seen.state, seen.attributes) == (State.DELETING, {"vpc_id": ""})
 
 
 async def test_an_endpoint_shows_its_route_tables(account: AwsAccount) -> None:

@@ -135,6 +135,25 @@ def test_subnets_of_a_load_balancer_can_be_changed(sim: Any) -> None:
     sim.ec2.delete_subnet(SubnetId=subnets[0])
 
 
+def test_the_address_type_of_a_load_balancer_can_be_changed(sim: Any) -> None:
+    """To both families only in subnets that have both."""
+    vpc = sim.vpc(AmazonProvidedIpv6CidrBlock=True)
+    sim.gateway(vpc)
+    block = sim.ec2.describe_vpcs(VpcIds=[vpc])["Vpcs"][0]["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"]
+    both = sim.subnet(vpc, 1, "a", Ipv6CidrBlock=block.replace("/56", "/64"))
+    balancer = sim.balancer([both, sim.subnet(vpc, 2, "b")])
+
+    def address_type() -> str:
+        return str(sim.elbv2.describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"][0]["IpAddressType"])
+
+    with refused("InvalidSubnet"):
+        sim.elbv2.set_ip_address_type(LoadBalancerArn=balancer, IpAddressType="dualstack")
+    assert address_type() == "ipv4"
+    sim.elbv2.set_subnets(LoadBalancerArn=balancer, Subnets=[both])
+    sim.elbv2.set_ip_address_type(LoadBalancerArn=balancer, IpAddressType="dualstack")
+    assert address_type() == "dualstack"
+
+
 def test_an_elastic_address_of_a_network_load_balancer(sim: Any) -> None:
     _, subnets = sim.network()
     address = sim.ec2.allocate_address()["AllocationId"]

@@ -198,12 +198,13 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     assert health is not None and health.ready
 
 
-async def test_an_operator_does_not_start_while_another_provider_is_installed() -> None:
-    """Two controllers would both serve every object."""
+@pytest.mark.parametrize("provider", sorted(names.UPSTREAM_PROVIDERS))
+async def test_an_operator_does_not_start_while_another_provider_is_installed(provider: str) -> None:
+    """Two controllers would both serve every object. What the command says: tests/unit/cli/test_cli_operating.py."""
     store = Store.open(":memory:")
     crds = [{**each, "metadata": {**each["metadata"]}} for each in custom_resource_definitions()]
     for each in crds:
-        each["metadata"]["labels"] = {names.PROVIDER_LABEL: "infrastructure-ibmcloud"}
+        each["metadata"]["labels"] = {names.PROVIDER_LABEL: provider}
     server = ApiServer(store, crds)
     try:
         url = await server.start()

@@ -33,6 +33,7 @@ USES: dict[str, tuple[dict[str, Any], bool]] = {
     "empty list": ({"allowedNamespaces": {"list": []}}, False),
     "in the list": ({"allowedNamespaces": {"list": ["other", "team-a"]}}, True),
     "not in the list": ({"allowedNamespaces": {"list": ["team-ab"]}}, False),
+    "only begins like one in the list": ({"allowedNamespaces": {"list": ["team"]}}, False),
     "empty selector": ({"allowedNamespaces": {"selector": {}}}, False),
     "empty selector beside a list": ({"allowedNamespaces": {"list": ["other"], "selector": {}}}, False),
     "label": ({"allowedNamespaces": {"selector": {"matchLabels": {"team": "a"}}}}, True),

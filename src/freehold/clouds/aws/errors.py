@@ -234,8 +234,8 @@ RULES: tuple[Rule, ...] = (
         "Correct the manifest",
         "Invalid* *Invalid Missing* Malformed* Validation* Unknown* Unsupported* *.Malformed *NotSupported "
         "*NotSupportedException *UnsupportedException SerializationException PackedPolicyTooLarge "
-        "PolicyNotAttachable RegionDisabled* *Mismatch MethodNotAllowed ClientException IncompatibleProtocols "
-        "ResourcesNotAssociated* PublicPolicyException DecryptionFailure EncryptionFailure",
+        "PolicyNotAttachable RegionDisabled* *Mismatch MethodNotAllowed ClientException BadRequestException "
+        "IncompatibleProtocols ResourcesNotAssociated* PublicPolicyException DecryptionFailure EncryptionFailure",
     ),
 )  # fmt: skip
 

@@ -43,9 +43,10 @@ class KindFacts:
     ``service`` is botocore's name. ``arn_type`` is the resource type in its ARN, ``indexed_as`` that in the tag API's
     filters, empty where GetResources never lists it. ``tags_in`` and ``token_in`` are members of the create request;
     ``tag_type`` is the type in TagSpecifications. ``natural_key``: what makes a second create of the same fail, or
-    answer with the first. ``mutable`` maps attributes to the operation that changes them. ``reads`` are the other
-    reads. ``create_time`` and ``delete_time``: usual seconds until it is ready, and until it has gone
-    with all that it leaves behind.
+    answer with the first. ``mutable`` maps attributes of the create to the operation by which we change them,
+    ``by_person`` to one that we do not use: a person can change them. ``immutable`` are those that nobody can change.
+    ``reads`` are the other reads. ``create_time`` and ``delete_time``: usual seconds until it is ready, and until it
+    has gone with all that it leaves behind.
     """
 
     name: str
@@ -60,6 +61,7 @@ class KindFacts:
     token_in: str = ""
     natural_key: str = ""
     mutable: Mapping[str, str] = field(default_factory=dict)
+    by_person: Mapping[str, str] = field(default_factory=dict)
     immutable: tuple[str, ...] = ()
     parts: tuple[PartFacts, ...] = ()
     reads: tuple[str, ...] = ()
@@ -120,7 +122,8 @@ KINDS: tuple[KindFacts, ...] = (
         indexed_as="ec2:vpc",
         tag_type="vpc",
         mutable={"EnableDnsSupport": "ModifyVpcAttribute", "EnableDnsHostnames": "ModifyVpcAttribute"},
-        immutable=("CidrBlock", "InstanceTenancy", "AmazonProvidedIpv6CidrBlock"),
+        by_person={"AmazonProvidedIpv6CidrBlock": "AssociateVpcCidrBlock", "InstanceTenancy": "ModifyVpcTenancy"},
+        immutable=("CidrBlock",),
         parts=(PartFacts("vpc-cidr", "block", "AssociateVpcCidrBlock", "DisassociateVpcCidrBlock"),),
         reads=("DescribeVpcAttribute", "DescribeAvailabilityZones"),
         create_time=2.0,
@@ -287,6 +290,7 @@ KINDS: tuple[KindFacts, ...] = (
             "SecurityGroups": "SetSecurityGroups",
             "Subnets": "SetSubnets",
         },
+        by_person={"IpAddressType": "SetIpAddressType"},
         immutable=("Name", "Scheme", "Type"),
         reads=("DescribeLoadBalancerAttributes",),
         create_time=120.0,
@@ -304,7 +308,7 @@ KINDS: tuple[KindFacts, ...] = (
         natural_key="name in the region: the same settings answer with the one that is there, "
         "others DuplicateTargetGroupName",
         mutable={"HealthCheck": "ModifyTargetGroup", "Attributes": "ModifyTargetGroupAttributes"},
-        immutable=("Name", "Protocol", "Port", "VpcId", "TargetType"),
+        immutable=("Name", "Protocol", "Port", "VpcId", "TargetType", "IpAddressType"),
         parts=(PartFacts("target", "id and port", "RegisterTargets", "DeregisterTargets"),),
         reads=("DescribeTargetGroupAttributes", "DescribeTargetHealth"),
     ),
@@ -319,8 +323,8 @@ KINDS: tuple[KindFacts, ...] = (
         tags_in="Tags",
         natural_key="port of the load balancer: the same settings answer with the one that is there, "
         "others DuplicateListener",
-        mutable={"DefaultActions": "ModifyListener"},
-        immutable=("LoadBalancerArn", "Port", "Protocol"),
+        mutable={"Port": "ModifyListener", "Protocol": "ModifyListener", "DefaultActions": "ModifyListener"},
+        immutable=("LoadBalancerArn",),
     ),
     KindFacts(
         name="s3-bucket",
@@ -358,7 +362,12 @@ KINDS: tuple[KindFacts, ...] = (
         tag_type="instance",
         token_in="ClientToken",  # noqa: S106
         mutable={"SecurityGroups": "ModifyInstanceAttribute"},
-        immutable=("ImageId", "InstanceType", "SubnetId", "KeyName", "UserData"),
+        by_person={
+            "InstanceType": "ModifyInstanceAttribute",
+            "UserData": "ModifyInstanceAttribute",
+            "AssociatePublicIpAddress": "ModifyNetworkInterfaceAttribute",
+        },
+        immutable=("ImageId", "SubnetId", "KeyName"),
         create_time=20.0,
         delete_time=40.0,
     ),

@@ -89,7 +89,7 @@ class _Fields:
         return {name: value for name, value in found.items() if value}
 
     def _groups(self) -> Status:
-        """By role. Rules are in the spec and in the cloud; upstream repeats them here and nobody reads them."""
+        """By role. What upstream has here beside, and why it is left out: docs/reference/awscluster-fields.md."""
         return {
             group.role.value: {"id": ident, "name": group.name or group.given}
             for group in self.wish.groups

@@ -24,8 +24,7 @@ def create_balancer(call: Call) -> dict[str, Any]:
     kind = params.get("Type", "application")
     if kind not in _SHORT:
         raise not_served(f"load balancers of type {kind}")
-    if params.get("IpAddressType", "ipv4") not in {"ipv4", "dualstack"}:
-        raise not_served(f"load balancers of address type {params['IpAddressType']}")
+    _check_served(params.get("IpAddressType", "ipv4"))
     if (held := _held(call, name, kind, tags)) is not None:
         return {"LoadBalancers": [held["view"]]}
     full(call, len(call.all(BALANCER)), call.settings.quotas.balancers, "load balancers")
@@ -47,6 +46,11 @@ def create_balancer(call: Call) -> dict[str, Any]:
     state = {"State.Code": "failed"} if call.fails else {"State.Code": "active"}
     call.world.schedule(call.takes(call.settings.delays.create_balancer), balancer, state)
     return {"LoadBalancers": [balancer["view"]]}
+
+
+def _check_served(address_type: str) -> None:
+    if address_type not in {"ipv4", "dualstack"}:
+        raise not_served(f"load balancers of address type {address_type}")
 
 
 def _check_address_type(wanted: str, subnets: list[Record]) -> None:
@@ -197,12 +201,21 @@ def set_subnets(call: Call) -> dict[str, Any]:
     return {"AvailabilityZones": view["AvailabilityZones"]}
 
 
+def set_address_type(call: Call) -> dict[str, Any]:
+    balancer, wanted = find(call, BALANCER, call.params["LoadBalancerArn"]), call.params["IpAddressType"]
+    _check_served(wanted)
+    _check_address_type(wanted, balancing.subnets_of(call, list(balancer["interfaces"])))
+    balancer["view"]["IpAddressType"] = wanted
+    return {"IpAddressType": wanted}
+
+
 OPERATIONS: tuple[Operation, ...] = (
     writes("CreateLoadBalancer", create_balancer,
            "Name Subnets SubnetMappings.SubnetId SubnetMappings.AllocationId SecurityGroups Scheme Type "
            "IpAddressType Tags"),
     reads("DescribeLoadBalancers", describe_balancers, "LoadBalancerArns Names Marker PageSize"),
     writes("DeleteLoadBalancer", delete_balancer, "LoadBalancerArn"),
+    writes("SetIpAddressType", set_address_type, "LoadBalancerArn IpAddressType"),
     writes("SetSecurityGroups", set_groups, "LoadBalancerArn SecurityGroups"),
     writes("SetSubnets", set_subnets, "LoadBalancerArn Subnets SubnetMappings.SubnetId"),
 )  # fmt: skip

@@ -124,7 +124,7 @@ def kind(client: ApiClient) -> Kind:
         driver,
         requires=("subnet", "security-group", "internet-gateway"),
         mutable=frozenset({"security_groups"}),
-        changeable=frozenset({"instance_type", "user_data"}),
+        changeable=frozenset({"instance_type", "user_data", "associate_public_ip_address"}),
         create_only=frozenset({"user_data", "associate_public_ip_address"}),
         once=True,
         nameless=True,

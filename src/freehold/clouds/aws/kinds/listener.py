@@ -93,8 +93,10 @@ class ListenerDriver(BalancingDriver):
             raise NotFound(message, code=missing.code, request_id=missing.request_id) from missing
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        actions = _forward(changes["target_groups"])
-        await self._client.write("elbv2", "modify_listener", ref.id, ListenerArn=ref.id, DefaultActions=actions)
+        changed = {member: changes[name] for name, member in _MEMBERS.items() if name in changes}
+        if "target_groups" in changes:
+            changed["DefaultActions"] = _forward(changes["target_groups"])
+        await self._client.write("elbv2", "modify_listener", ref.id, ListenerArn=ref.id, **changed)
 
     async def delete(self, ref: Ref) -> None:
         await self._client.write("elbv2", "delete_listener", ref.id, ListenerArn=ref.id)
@@ -108,6 +110,9 @@ class ListenerDriver(BalancingDriver):
         groups = seen.attributes["target_groups"] if seen else ()
         inside = [await balancing.targets_of(self._client, group) for group in groups]
         return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for rows in inside for row in rows)
+
+
+_MEMBERS = {"port": "Port", "protocol": "Protocol"}
 
 
 def _forward(groups: Sequence[str]) -> list[Json]:
@@ -129,7 +134,7 @@ def kind(client: ApiClient) -> Kind:
         "listener",
         driver,
         requires=(BALANCER_KIND, "target-group"),
-        mutable=frozenset({"target_groups"}),
+        mutable=frozenset({"port", "protocol", "target_groups"}),
         answers_existing=True,
         usage=driver,
         home=BALANCER_KIND,

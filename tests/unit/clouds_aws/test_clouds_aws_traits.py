@@ -1,0 +1,35 @@
+"""What the engine is told of every kind on AWS: how its creates are told apart, and for how long one is in doubt."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.kind_facts import KINDS, KindFacts
+from freehold.clouds.aws.registry import aws_kinds
+from freehold.clouds.aws.session import AwsSession
+from freehold.lifecycle.kinds import Dedupe, Registry, Tagging
+from freehold.lifecycle.port import InlinePort
+from harness.aws_account import KEYS, REGION
+
+TOLD_BY_THEIR_BIRTH_MARK = {"vpc", "internet-gateway", "elastic-ip"}
+"""A second create makes a second one: neither a client token nor a natural key keeps it (aws.md#kinds)."""
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return aws_kinds(ApiClient(AwsSession(KEYS, REGION), InlinePort()))
+
+
+@pytest.mark.parametrize("facts", KINDS, ids=[kind.name for kind in KINDS])
+def test_a_create_is_repeated_under_its_token_or_told_by_key_or_mark(registry: Registry, facts: KindFacts) -> None:
+    expected = Dedupe.KEY if facts.name not in TOLD_BY_THEIR_BIRTH_MARK else Dedupe.NONCE
+    kind = registry[facts.name]
+    assert kind.dedupe is (Dedupe.TOKEN if facts.token_in else expected)
+    assert kind.tagging is Tagging.ON_CREATE, "no mark is added by a second call, which could fail"
+
+
+def test_a_create_is_in_doubt_for_two_minutes_and_a_token_protects_for_an_hour(registry: Registry) -> None:
+    """Shorter doubt makes duplicates; a token is not known to be remembered for longer (aws.md#times)."""
+    assert min(kind.settle for kind in registry.values()) >= 120.0
+    assert max(kind.token_life for kind in registry.values()) <= 3600.0
