@@ -150,9 +150,9 @@ class _LookReader:
         picture.looks = {}
 
     async def refresh(self) -> None:
-        """While a status is no news yet. A server that does not answer is noticed by the watches."""
+        """Until all was looked at. A server that does not answer is noticed by the watches."""
         picture = self._picture
-        if all(map(picture.is_news, picture.wanted)):
+        if all(map(picture.is_looked_at, picture.wanted)):
             return
         with suppress(KubeError):
             picture.looks = await looks_of_server(self._session.client, picture.wanted, again=self._again)

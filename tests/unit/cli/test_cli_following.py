@@ -224,14 +224,14 @@ class Server:
     """Answers with ``looks``, or refuses with a code."""
 
     def __init__(self, *looks: Json | None, code: int = 0) -> None:
-        self._looks, self._code = looks, code
+        self.looks, self._code = looks, code
         self.asked: list[bool] = []
 
     async def request(self, method: str, path: str, *, body: Json) -> Json:
         self.asked.append(body["again"])
         if self._code:
             raise KubeError("refused", code=self._code)
-        return {"looks": list(self._looks)}
+        return {"looks": list(self.looks)}
 
 
 @dataclass
@@ -251,6 +251,19 @@ async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_o
         await reader.refresh()
     assert server.asked == [running is None, False]
     assert not picture.is_news((OURS[0], KEY))
+
+
+async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for() -> None:
+    """The first pass may get no answer from the cloud; the one that does must end the wait."""
+    server, picture = Server({"seen": "told", "version": "5"}), _picture("True")
+    reader = _LookReader(Connected(server), picture)  # type: ignore[arg-type]  # a stand-in
+    await reader.refresh()
+    assert picture.is_news((OURS[0], KEY)) and not UntilReady()(picture, 0.0)
+    server.looks = ({"seen": "looked", "version": "5"},)
+    await reader.refresh()
+    assert UntilReady()(picture, 0.0)
+    await reader.refresh()
+    assert server.asked == [True, False], "then nothing more is asked"
 
 
 async def test_the_request_to_look_again_is_repeated_until_it_was_heard() -> None:
