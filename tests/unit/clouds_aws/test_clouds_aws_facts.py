@@ -75,7 +75,8 @@ async def test_a_subnet_is_public_if_its_own_or_the_main_route_table_leads_to_an
 async def test_of_a_subnet_it_is_known_what_its_zone_is_and_whether_it_has_ipv6() -> None:
     """A given VPC may have subnets in zones that are not served, and none for a dual-stack load balancer."""
     places = ("us-east-1a", "us-east-1-nyc-1a", "us-east-1-wl1-bos-wlz-1")
-    account = AwsAccount(Settings(regions={"us-east-1": places}))
+    impaired = "us-east-1b"
+    account = AwsAccount(Settings(regions={"us-east-1": (*places, impaired)}, impaired=frozenset({impaired})))
     vpc = account.ec2.create_vpc(CidrBlock="10.0.0.0/16", AmazonProvidedIpv6CidrBlock=True)["Vpc"]
     account.clock.advance(60)
     (row,) = account.ec2.describe_vpcs(VpcIds=[vpc["VpcId"]])["Vpcs"]

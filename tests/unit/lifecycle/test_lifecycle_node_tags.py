@@ -330,6 +330,20 @@ def test_what_is_put_into_a_shared_resource_is_put_in_once() -> None:
     assert life.released and not life.world.living()
 
 
+def test_what_a_newer_version_wants_in_a_shared_resource_is_put_in_by_an_object_at_rest() -> None:
+    """Nothing of the object changes with the version, so a look at lists is all that it gets."""
+    life = _life(KEYED, node("net/A"), node(WALL, "net/A", shared=True))
+    life.create()
+    life.watch()
+    life.start(minted=False)
+    life.create()
+    wall = next(r for r in life.world.cloud.living() if r.kind == "wall")
+    first = frozenset({Part("allow", "80")})
+    life.world.nodes = [replace(n, first_parts=lambda known: first) if n.shared else n for n in life.world.nodes]
+    life.watch()
+    assert set(wall.parts) == {("allow", "80")}
+
+
 def test_what_is_put_in_once_is_put_in_again_by_a_process_that_does_not_know() -> None:
     """The one before it died between the write to the cloud and that of the record."""
     life = _life(KEYED, node("net/A"), node(WALL, "net/A", shared=True))
