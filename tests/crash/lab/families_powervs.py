@@ -164,5 +164,5 @@ NAMED: Mapping[str, Named] = {
     "journal rolled back, object deleted": Named(0, 4),
     "journal rolled back, a read fails": Named(0, 34),
     "journal rolled back, a read fails, carrier given": Named(0, 1),
-    "restored from before an edit": Named(0, 21),
+    "restored from before an edit": Named(1, 21),
 }

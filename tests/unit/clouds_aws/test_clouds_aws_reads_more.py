@@ -19,7 +19,7 @@ from freehold.clouds.aws.kinds import (
     vpc_endpoint,
 )
 from freehold.clouds.aws.seen import Place
-from freehold.clouds.aws.zones import all_zones
+from freehold.clouds.aws.zones import Zone, all_zones
 from freehold.lifecycle import errors
 from freehold.lifecycle.resources import State
 from freehold_sim.faults import Effect, Fault
@@ -234,7 +234,8 @@ async def test_an_instance_from_launch_to_the_end(account: AwsAccount) -> None:
 
 
 async def test_the_zones_of_a_region(account: AwsAccount) -> None:
-    assert [zone.name for zone in await all_zones(account.api)] == [f"us-east-1{letter}" for letter in "abcdef"]
+    found = [Zone(f"us-east-1{letter}", "availability-zone", usable=True) for letter in "abcdef"]
+    assert await all_zones(account.api) == tuple(found)
 
 
 # -- S3 ---------------------------------------------------------------------------------------------------------
