@@ -45,11 +45,13 @@ class NameClaims:
         What has records goes first, then what this process has let begin, then the older one. Raises KubeError.
         """
         name, places = self._name(raw), dict[Key, str]()
-        while unplaced := [each for each in self._others(raw, name) if key_of(each) not in places]:
+        others = self._others(raw, name)
+        while unplaced := [each for each in others if key_of(each) not in places]:
             for each in unplaced:
                 places[key_of(each)] = await self._account_of(each)
+            others = self._others(raw, name)
         # Nothing is awaited from here on: of two that ask at a time the second one sees the first.
-        rivals = [each for each in self._others(raw, name) if places[key_of(each)] == account]
+        rivals = [each for each in others if places[key_of(each)] == account]
         begun = self._begun.get((account, name), "")
         first = min(
             [*rivals, raw], key=lambda each: (not _has_records(each), each["metadata"]["uid"] != begun, *_age(each))

@@ -59,8 +59,8 @@ MUTANTS = (
     ),
     _claims(
         "NameClaims.holder",
-        "while unplaced := [each for each in self._others(raw, name) if key_of(each) not in places]:",
-        "if unplaced := [each for each in self._others(raw, name) if key_of(each) not in places]:",
+        "while unplaced := [each for each in others if key_of(each) not in places]:",
+        "if unplaced := [each for each in others if key_of(each) not in places]:",
         "an object that appears while accounts are asked for is a defect",
     ),
     _claims(
