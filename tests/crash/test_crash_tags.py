@@ -22,6 +22,7 @@ FAULTS = (
     Effect.DENIED, Effect.EXPIRED, Effect.SLOW,
 )  # fmt: skip
 """Each once; QUOTA and FAILED are of creates, PARTIAL has a test of its own."""
+SAMPLED_FAULTS = (Effect.THROTTLE, Effect.ERROR_AFTER, Effect.REPLY_LOST, Effect.LATE, Effect.DENIED)
 SAMPLE = pytest.param(9, id="sampled")
 WHOLE = pytest.param(1, id="whole", marks=pytest.mark.slow)
 STEPS = pytest.mark.parametrize("step", [SAMPLE, WHOLE])
@@ -69,7 +70,9 @@ async def test_killed_at_a_write_of_an_object(after: bool, step: int) -> None:
         await story.check()
 
 
-@pytest.mark.parametrize("effect", FAULTS)
+@pytest.mark.parametrize(
+    "effect", [pytest.param(each, marks=() if each in SAMPLED_FAULTS else pytest.mark.slow) for each in FAULTS]
+)
 async def test_a_call_that_fails(effect: Effect) -> None:
     """A read that fails proves nothing: no tag is removed or taken over by it."""
     story, *_ = await _told()

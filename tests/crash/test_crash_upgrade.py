@@ -11,7 +11,7 @@ from lab import upgrade
 from lab.faults import Fault, Script
 from lab.upgrade import Renewal
 
-STEP = int(os.environ.get("CRASH_UPGRADE_STEP", "25"))
+STEP = int(os.environ.get("CRASH_UPGRADE_STEP", "50"))
 """Every n-th case; 1 takes all of them (13 minutes)."""
 FIXTURES = pytest.mark.parametrize("fixture", ["plain/ready", "all/ready"])
 
