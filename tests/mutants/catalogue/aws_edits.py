@@ -103,12 +103,6 @@ MUTANTS = (
         "the VPC of each cluster with IPv6 is asked for at each pass, beside the look at it",
     ),
     _discover(
-        "_family",
-        " or is_planned(recorded.vpc)",
-        "",
-        "a plan asks AWS for a VPC that it has made up",
-    ),
-    _discover(
         "discover",
         "None if deleting else await _family(reader, spec, recorded)",
         "await _family(reader, spec, recorded)",

@@ -167,13 +167,8 @@ MUTANTS = (
         "(free - unknown - held.keys())",
         "(free - unknown)",
         "each delete of a group that another one names is refused, and a person is told to mend it",
-        killed_by="tests/unit/lifecycle/test_lifecycle_named_parts.py::test_a_group_that_another_one_names_goes_with_it",
-    ),
-    _delete(
-        "observe_owned",
-        "return present & next_wave(ctx)",
-        "return present",
-        "a process that knows nothing of the other group has the first delete refused",
+        killed_by="tests/unit/lifecycle/test_lifecycle_named_parts.py"
+        "::test_what_is_named_waits_as_long_as_what_frees_the_other_cannot_go",
     ),
     _delete(
         "observe_owned",

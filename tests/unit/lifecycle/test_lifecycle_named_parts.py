@@ -72,6 +72,15 @@ def test_a_rule_in_what_stays_is_told_by_the_clouds_refusal() -> None:
     assert isinstance(other, Waiting) and other.reason is Reason.IN_USE
 
 
+def test_what_would_wait_for_what_waits_for_it_is_tried() -> None:
+    """Each would wait for the other for ever, and nobody would be told why."""
+    nodes = [replace(each, requires=each.requires | {FRONT}) if each.key == BACK else each for each in network()]
+    life = Life(NetworkWorld(nodes=nodes))
+    life.create()
+    outcome = life.delete()[str(BACK)]
+    assert isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE
+
+
 def test_what_is_named_waits_as_long_as_what_frees_the_other_cannot_go() -> None:
     """The delete of the NAT gateway is refused for a while: no rule is taken out, and nothing else is refused."""
     world, life = _living()

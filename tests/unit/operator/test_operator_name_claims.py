@@ -203,6 +203,18 @@ def test_a_cluster_that_is_there_is_not_stopped_by_an_older_object_without_recor
     assert older.condition(names.SPEC_VALID)["reason"] == Reason.NAME_TAKEN.value
 
 
+def test_of_two_that_an_earlier_version_let_begin_both_go_on() -> None:
+    """Nothing stops the healing of a living cluster, whoever is older."""
+    younger, older = pair()
+    older.object.gone = True
+    younger.up()
+    older.object.raw = recorded(older.object.raw, "111122223333/us-east-1")
+    older.object.gone = False
+    younger.start_process()
+    younger.for_a_while(900)
+    assert younger.ready()
+
+
 def test_an_object_that_was_restored_beside_its_own_resources_is_not_stopped() -> None:
     """From before its first record, by an older one, which its resources stop: neither could go on."""
     younger, older = pair()

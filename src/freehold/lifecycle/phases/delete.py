@@ -64,7 +64,7 @@ async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
     while now := next_wave(ctx) - observed:
         observed |= now
         present |= await observe_present(ctx, now, named_parts.unseen(ctx, now))
-    return present & next_wave(ctx)
+    return present
 
 
 async def observe_present(
