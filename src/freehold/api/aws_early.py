@@ -256,8 +256,8 @@ def _has_ipv6(cluster: str) -> str:
 
 _STATUS = "oldSelf.status"
 FAMILY_STAYS: Final = Rule(
-    # Once it has been ready. What stands against a blocked one is the spec, so it must be possible to take an edit
-    # back that was stored before this rule was; the reconciler says what fits (aws_cluster/family_input.py).
+    # Once it has been ready, unless it is blocked: an edit that was stored before this rule existed must be possible to
+    # take back; the reconciler says what fits (aws_cluster/family_input.py).
     f"!has({_STATUS}) || !has({_STATUS}.ready) || !{_STATUS}.ready || "
     f"(has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked') || {_has_ipv6('self')} == {_has_ipv6('oldSelf')}",
     "IPv6 cannot be added to the VPC of a living cluster or taken away: its load balancer and target groups keep the "
