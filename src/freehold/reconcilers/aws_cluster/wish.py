@@ -67,7 +67,7 @@ class Rule:
 class Group:
     """A security group. ``given`` is its id where the spec overrides it: no rules are put into it then.
 
-    Those of ``lb`` are what network load balancers need on control-plane machines, in the group of ours that can have them.
+    Those of ``lb`` are what network load balancers need on control-plane machines, in the group that can have it.
     """
 
     role: Role
