@@ -28,7 +28,7 @@ _YOUNGEST = "~"
 class NameClaims:
     """The names of one kind's clusters in this process.
 
-    ``objects`` are those that are stored, as a watch shows them: whoever sees an object there sees all that are older.
+    ``objects`` are those that are stored, as a watch shows them: where an object is seen, all older ones are.
     Their records may be behind, so what this process has let begin is remembered.
     """
 

@@ -53,7 +53,7 @@ class Account:
         self._account = account
 
     async def account(self) -> str:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # no wait: others get their turn
         if self._account is None:
             raise Unavailable("no answer")
         return self._account
@@ -67,7 +67,7 @@ class Accounts:
 
     async def binding(self, raw: Json) -> Any:
         found = self.of.get(raw["metadata"]["namespace"], HERE)
-        return found if isinstance(found, NoCredentials) else Binding(Account(found), None)  # type: ignore[arg-type]
+        return found if isinstance(found, NoCredentials) else Binding(Account(found), None)  # type: ignore[arg-type]  # no adapter is asked
 
 
 def holder(raw: Json, *others: Json, **of: Any) -> str | None:

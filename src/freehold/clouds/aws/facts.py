@@ -28,7 +28,7 @@ _SLOW, _NETWORK = 3 * 3600.0, 300.0
 
 class TagSearch(Protocol):
     async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
-        """Everything of this region with this tag, with one of ``values`` where any are given, whoever's it is."""
+        """Everything of this region with this tag, with one of ``values`` where any are given, of every owner."""
         ...
 
 

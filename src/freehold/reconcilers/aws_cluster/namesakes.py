@@ -76,7 +76,7 @@ def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | No
 
     Guides tell them to put the cloud controller's tag on it, with ``owned`` or ``shared``
     (https://docs.mirantis.com/mke/3.8/install/install-aws/aws-prerequisites.html). CAPA's own tag nobody puts there:
-    to CAPA what has it is the cluster's, whoever gives its id.
+    to CAPA what has it is the cluster's, also where the spec gives its id.
     """
     arn = Arn.parse(each.arn)
     if arn is None or arn.service != "ec2" or not each.by_cloud_provider:
