@@ -97,8 +97,10 @@ class KeyedCodec:
         return text(key, value)
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
-        found: set[str] = set()
+        found = {tag for tag in tags if not tag.startswith(PREFIX)}  # nearly all: no mark, so no seals in it
         for tag in tags:
+            if tag in found:
+                continue
             (key, said), words = _sealed(*key_and_value(tag))
             found |= {text(key, f"{said} {word}".strip() if words else said) for word in words or ("",)}
         return frozenset(found)

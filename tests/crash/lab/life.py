@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from freehold.lifecycle import decisions, engine
@@ -27,6 +28,8 @@ Ensure = Callable[..., Coroutine[Any, Any, PassResult]]
 Release = Callable[..., Coroutine[Any, Any, PassResult]]
 
 OWNER = Owner("0f1e2d3c-aaaa-4bbb-8ccc-1234567890ab", "TestCluster", "prod", "c1")
+_loaded = lru_cache(maxsize=4)(journals.loads)
+"""A record is read after each call, and most calls do not change it."""
 MOST_PASSES = 500
 QUIET = 700.0
 """Seconds of domain time without a write that count as rest: more than the interval of deep passes."""
@@ -165,7 +168,7 @@ class Course(ABC):
 
     @property
     def journal(self) -> Journal:
-        return journals.loads(self.record) if self.record else Journal(OWNER)
+        return _loaded(self.record) if self.record else Journal(OWNER)
 
     def restart(self) -> None:
         """The process restarts: only what is stored in the object is left."""

@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     _detach(
         "_no_longer",
-        " and not ctx.deps.codec.is_mark(tag)",
+        " and not codec.is_mark(tag)",
         "",
         "a mark of others that somebody wrote among the user's tags of the journal is taken off",
     ),

@@ -48,8 +48,9 @@ async def dropped(ctx: PassContext) -> None:
 
 def _no_longer(ctx: PassContext, tags: Collection[str], wanted: frozenset[str]) -> frozenset[str]:
     """Those of ``tags`` that are not wanted, and no marks: who may edit the object can write any into its record."""
-    fold = ctx.deps.codec.fold
-    return frozenset(tag for tag in tags if not fold([tag]) & fold(wanted) and not ctx.deps.codec.is_mark(tag))
+    codec = ctx.deps.codec
+    kept = codec.fold(wanted)
+    return frozenset(tag for tag in tags if kept.isdisjoint(codec.fold([tag])) and not codec.is_mark(tag))
 
 
 def _superseded_by_nodes(ctx: PassContext, of_user: frozenset[str]) -> frozenset[str]:

@@ -26,7 +26,7 @@ def conflicts(codec: Codec, wanted: Collection[str], have: Collection[str], ours
     if not codec.keyed:
         return ()
     there, known = {codec.key(tag): tag for tag in have}, codec.fold(ours)
-    pairs = [(tag, there[codec.key(tag)]) for tag in sorted(wanted) if codec.key(tag) in there]
+    pairs = [(tag, there[codec.key(tag)]) for tag in sorted(set(wanted).difference(have)) if codec.key(tag) in there]
     return tuple(
         (tag, present)
         for tag, present in pairs
