@@ -342,9 +342,15 @@ MUTANTS = (
     ),
     _facts(
         "AwsFacts._named",
-        "self._tags.with_tag(cloud_provider_key(cluster), [Lifecycle.OWNED.value]),",
+        "self._tags.with_tag(keys[1], [Lifecycle.OWNED.value]),",
         "",
         "beside a cluster of another tool resources are created, and each cloud controller takes what the other has",
+    ),
+    _facts(
+        "AwsFacts._named",
+        'NativeTags(self._client).of_ec2(f"of cluster {cluster}", [{"Name": "key", "Values": keys}]),',
+        "",
+        "an object that is restored within seconds of its first pass makes everything twice",
     ),
     _facts(
         "AwsFacts._named",

@@ -100,19 +100,22 @@ class AwsFacts:
         return {arn: tags for arn, tags in there.items() if _is_named(tags, cluster)}
 
     async def _named(self, cluster: str) -> TagsByArn:
-        """What the index shows under either tag: it has no question for "this key or that one".
+        """What has either tag. The index has no question for "this key or that one", and shows a new resource late; EC2
+        itself shows its own at once.
 
         https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
         """
+        keys = [cluster_key(cluster), cloud_provider_key(cluster)]
         asked = (
-            self._tags.with_tag(cluster_key(cluster)),
-            self._tags.with_tag(cloud_provider_key(cluster), [Lifecycle.OWNED.value]),
+            self._tags.with_tag(keys[0]),
+            self._tags.with_tag(keys[1], [Lifecycle.OWNED.value]),
+            NativeTags(self._client).of_ec2(f"of cluster {cluster}", [{"Name": "key", "Values": keys}]),
         )
         found: TagsByArn = {}
         for answer in await self._client.all(asked):
             if isinstance(answer, Exception):
                 raise answer
-            found |= answer
+            found |= {arn: tags for arn, tags in answer.items() if _is_named(tags, cluster)}
         return found
 
     async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
