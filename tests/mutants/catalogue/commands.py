@@ -13,6 +13,7 @@ _reconciler = partial(Mutant, "operator/reconciler.py")
 _app = partial(Mutant, "operator/app.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
+_last_refusals = partial(Mutant, "operator/last_refusals.py")
 
 MUTANTS = (
     _following(
@@ -29,7 +30,7 @@ MUTANTS = (
     ),
     _following(
         "ViewSnapshot.is_news",
-        " and _is_at_least(obj, look.version)",
+        " and _is_at_least(_version(obj), look.version)",
         "",
         "the Ready from before the pass counts until the watch shows what the pass found",
     ),
@@ -38,6 +39,36 @@ MUTANTS = (
         "session.running is None",
         "False",
         "beside a running server up ends with what that has seen minutes ago",
+    ),
+    _following(
+        "ViewSnapshot.look",
+        'look if look is not None and _is_at_least(look.version, self.applied.get(followed, "0")) else None',
+        "look",
+        "up fails because of an annotation that it has just taken away",
+    ),
+    _following(
+        "ViewSnapshot.silent",
+        "self.is_news(each) and ",
+        "",
+        "up waits two hours for an operator that cannot finish a reconcile of the object",
+    ),
+    _following(
+        "_SilenceDetector.seconds",
+        "picture.queued < self._least_queued or ",
+        "",
+        "up gives up while an operator that has just started takes its objects in turn",
+    ),
+    _following(
+        "_SilenceDetector.seconds",
+        "silent, picture.connections",
+        "silent, 0",
+        "up gives up on a server that has just taken the place of a killed one",
+    ),
+    _last_refusals(
+        "with_last_refusals",
+        "is not _is_of_delete(status)",
+        "is None",
+        "a plan of a delete says that it was refused last time, and an update was",
     ),
     _view(
         "view",

@@ -25,7 +25,7 @@ GOING = {"deletionTimestamp": "2026-11-21T11:00:00Z"}
 
 
 def told(*rows: PlanRow, metadata: Json | None = None, of: str = "NotReady", **row: Any) -> list[str]:
-    """``metadata`` of the object that is planned; ``of``: the reason of its Ready condition, ``row`` of its resource."""
+    """``metadata`` of the object that is planned; ``of``: the reason of its Ready condition, ``row``: its resource."""
     ready = {"type": "Ready", "status": "False", "reason": of}
     status = {"observedGeneration": 1, "conditions": [ready], "resources": [DENIED | row]}
     raw = {"metadata": {"generation": 1, **(metadata or {})}, "status": status}
