@@ -288,6 +288,9 @@ class _DryAccount:
     async def account(self) -> str:
         return await self._inner.account()
 
+    def look_anew(self) -> None:
+        """Nobody asks a plan to look."""
+
     def left(self, subject: str, resource: str, why: str) -> None:
         """Nothing is left by a plan."""
 

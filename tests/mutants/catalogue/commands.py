@@ -13,6 +13,8 @@ _reconciler = partial(Mutant, "operator/reconciler.py")
 _app = partial(Mutant, "operator/app.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
+_balancing = partial(Mutant, "clouds/aws/balancing_driver.py")
+_vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
 _last_refusals = partial(Mutant, "operator/last_refusals.py")
 
 MUTANTS = (
@@ -100,6 +102,30 @@ MUTANTS = (
         "if name in TAG_FIELDS:",
         "what an object names by id, name or ARN is deleted with the surplus of another one",
     ),
+    _reconciler(
+        "Reconciler._begin",
+        "self._asked.add(uid)",
+        "pass",
+        "up says Ready, and an attribute that is read once an hour has been changed meanwhile",
+    ),
+    _reconciler(
+        "Reconciler._forget_readings",
+        "current.binding.cloud.look_anew()",
+        "pass",
+        "up says Ready, and a subnet that was given has gone meanwhile",
+    ),
+    _balancing(
+        "BalancingDriver.forget",
+        "self._client.session.seldom.forget(ident)",
+        "pass",
+        "up says Ready, and somebody has changed an attribute of the load balancer",
+    ),
+    _vpc(
+        "VpcDriver.forget",
+        "self._dns.forget(ident)",
+        "pass",
+        "up says Ready, and somebody has switched host names off in the VPC",
+    ),
     _looks(
         "Looks.note",
         "if key in self._asked:",
@@ -107,7 +133,7 @@ MUTANTS = (
         "a pass that had begun before the question counts as its answer",
     ),
     _reconciler(
-        "Reconciler.reconcile",
+        "Reconciler._begin",
         "known.state.invalidate()",
         "pass",
         "who asks for a look gets what the process remembers",
