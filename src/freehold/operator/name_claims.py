@@ -6,7 +6,7 @@ lag of its index see nothing of each other. Where both are in this API server, i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -47,13 +47,21 @@ class NameClaims:
     """The names of one kind's clusters in this process.
 
     ``objects`` are those that are stored, as a watch shows them: where an object is seen, all older ones are.
-    Their records may be behind, so what this process has let begin is remembered.
+    Their records may be behind, so what this process has let begin is remembered. ``read`` is awaited before they are
+    asked for, where no watch shows them.
     """
 
-    def __init__(self, served: ServedName, accounts: Accounts, objects: Callable[[], Iterable[Json]]) -> None:
+    def __init__(
+        self,
+        served: ServedName,
+        accounts: Accounts,
+        objects: Callable[[], Iterable[Json]],
+        read: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._served = served
         self._accounts = accounts
         self._objects = objects
+        self._read = read
         self._begun: dict[tuple[str, str], str] = {}
         """UIDs by account and name."""
 
@@ -62,6 +70,8 @@ class NameClaims:
 
         What has records goes first, then what this process has let begin, then the older one. Raises KubeError.
         """
+        if self._read is not None:
+            await self._read()
         name, places = self._name(raw), dict[Key, str]()
         others = self._others(raw, name)
         while unplaced := [each for each in others if key_of(each) not in places]:
