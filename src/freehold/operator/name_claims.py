@@ -1,7 +1,7 @@
 """Which of several stored objects may begin, where an account can have one cluster of a name: the first one.
 
-The cloud tells of what is there (``aws_cluster/namesakes.py``), and tells it late: two objects that begin within the
-lag of its index see nothing of each other. Where both are in this API server, it shows them.
+The cloud tells of what is there (``aws_cluster/namesakes.py``): two objects that ask before either has made anything
+see nothing of each other. Where both are in this API server, it shows them.
 """
 
 from __future__ import annotations
