@@ -39,6 +39,11 @@ class Phase(Enum):
         """On record as ours, or being created. That says nothing about proof: anybody may edit an annotation."""
         return self in (Phase.INTENDED, Phase.RECORDED, Phase.OWNED)
 
+    @property
+    def counts(self) -> bool:
+        """The object uses something, or is about to: ours, or somebody else's that it was given."""
+        return self.ours or self in (Phase.GIVEN, Phase.REUSED)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -131,6 +136,11 @@ class Journal:
     def ours(self) -> dict[NodeKey, Entry]:
         """What is on record as ours (:attr:`Phase.ours`)."""
         return {k: e for k, e in self.entries.items() if e.phase.ours}
+
+    @property
+    def begun(self) -> bool:
+        """Whether a pass has found or requested anything, so that the object does more than wait to begin."""
+        return any(entry.phase.counts for entry in self.entries.values())
 
     @property
     def keys(self) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.resources import Observed, Part, Request, State
+from freehold.lifecycle.texts import texts_in
 
 T = TypeVar("T")
 PLANNED = "planned-"
@@ -123,7 +124,7 @@ class Overlay:
 
     def is_unfinished(self, request: Request) -> bool:
         """Whether it names a resource that the cloud still creates."""
-        return any(text in self.unfinished for text in _texts(request))
+        return any(text in self.unfinished for text in texts_in(request))
 
 
 def unknown_outputs(kind: Kind) -> dict[str, Any]:
@@ -133,17 +134,7 @@ def unknown_outputs(kind: Kind) -> dict[str, Any]:
 
 def mentions_planned(request: Request) -> bool:
     """Whether it names a resource that does not exist yet: nothing can be inside that."""
-    return any(is_planned(text) for text in _texts(request))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _texts(list(value.values()))
-    elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from _texts(each)
+    return any(is_planned(text) for text in texts_in(request))
 
 
 def is_planned(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
 
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
@@ -12,6 +12,7 @@ from freehold.lifecycle.errors import Unavailable
 from freehold.lifecycle.journal import AttachedTags, CorruptJournal, Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.texts import texts_in
 from freehold.reconcilers import identity
 
 TAG_FIELDS = frozenset({"tags", "additionalTags"})
@@ -100,22 +101,10 @@ def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tup
         journal = _journal(raw)
         own = journal is not None and journal.owner.uuid == owner.uuid
         ids = {entry.id for entry in journal.entries.values()} if journal and not own else set()
-        said = {*_texts(raw.get("spec") or {}), *ids, *(id_.rpartition("/")[2] for id_ in ids)}
+        said = {*texts_in(raw.get("spec"), without=TAG_FIELDS), *ids, *(id_.rpartition("/")[2] for id_ in ids)}
         if not wanted.isdisjoint(said):
             found.append(str(key_of(raw)))
     return tuple(sorted(found))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, each in value.items():
-            if name not in TAG_FIELDS:
-                yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
 
 
 def _journal(raw: Json) -> Journal | None:

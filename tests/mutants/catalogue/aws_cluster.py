@@ -202,9 +202,10 @@ MUTANTS = (
         "",
         "a restored object refuses its own cluster because of its machines, and recovers nothing",
     ),
-    _adapter(
-        "AWSClusterAdapter.desired",
-        "recorded_in(journal.entries).cluster or ",
+    Mutant(
+        "reconcilers/aws_cluster/recorded.py",
+        "name_of",
+        "recorded_in(record).cluster or ",
         "",
         "a label gives a live cluster the tags of another one, whose collector then deletes it",
     ),
@@ -282,7 +283,7 @@ MUTANTS = (
     ),
     _adapter(
         "AWSClusterAdapter.desired",
-        "cluster_name(raw, AWS_CLUSTER.link)",
+        "name_of(raw, journal.entries)",
         "proceed.cluster",
         "a delete looks for strays under another name than the create gave them",
     ),
@@ -355,9 +356,16 @@ MUTANTS = (
         "a new cluster of which everything is given does not hear of another one of its name",
     ),
     Mutant(
+        "operator/name_claims.py",
+        "NameClaims._name",
+        "journal.entries if journal else {}",
+        "{}",
+        "a cluster that a label names otherwise now keeps that name from another one",
+    ),
+    Mutant(
         "operator/reconciler.py",
         "Reconciler._unless_taken",
-        "if journal.entries and plan.makes_nothing:",
+        "if journal.begun and plan.makes_nothing:",
         "if False:",
         "a living cluster of which everything is given is stopped by an older object of its name",
     ),

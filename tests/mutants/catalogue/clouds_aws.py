@@ -66,12 +66,6 @@ REQUESTS = (
         "text after the region gets into the name of the host",
     ),
     _session(
-        "_partition",
-        "if wanted and wanted != found:",
-        "if False:",
-        "a cluster is made in another partition than its spec says",
-    ),
-    _session(
         "AwsSession.scrub",
         'text = text.replace(secret, "***") if secret else text',
         "pass",

@@ -6,7 +6,6 @@ from mutants.rows import Mutant
 
 _following = partial(Mutant, "cli/following.py")
 _deciding = partial(Mutant, "cli/deciding.py")
-_others = partial(Mutant, "operator/other_objects.py")
 _view = partial(Mutant, "cli/view.py")
 _looks = partial(Mutant, "operator/looks.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
@@ -96,10 +95,11 @@ MUTANTS = (
         "False",
         "what was agreed to of one resource is stored for the next one of that node",
     ),
-    _others(
-        "_texts",
-        "if name not in TAG_FIELDS:",
-        "if name in TAG_FIELDS:",
+    Mutant(
+        "lifecycle/texts.py",
+        "texts_in",
+        "if name not in without:",
+        "if name in without:",
         "what an object names by id, name or ARN is deleted with the surplus of another one",
     ),
     _reconciler(

@@ -209,11 +209,6 @@ def test_what_is_no_region_is_refused(region: str) -> None:
         AwsSession(KEYS, region)
 
 
-def test_a_region_of_another_partition_is_refused() -> None:
-    with pytest.raises(ValueError, match="is in the partition 'aws-cn', not in 'aws'"):
-        AwsSession(KEYS, "cn-north-1", "aws")
-
-
 def test_a_simulated_cloud_on_this_machine_is_reached_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     session = AwsSession(KEYS, REGION, endpoint="http://127.0.0.1:8080")

@@ -48,15 +48,14 @@ class Renewal(NamedTuple):
 class AwsSession:
     """The clients of one identity in one region. Clients may be used from several threads.
 
-    ``partition`` is checked against the region where it is given. ``endpoint`` is the base URL of a simulated cloud,
-    empty for the real one. Raises ValueError for a region that AWS cannot have, or of another partition.
+    ``endpoint`` is the base URL of a simulated cloud, empty for the real one. Raises ValueError for a region that AWS
+    cannot have.
     """
 
     def __init__(
         self,
         identity: Identity,
         region: str,
-        partition: str = "",
         *,
         endpoint: str = "",
         mount: Mount | None = None,
@@ -64,7 +63,7 @@ class AwsSession:
     ) -> None:
         self.identity = identity
         self.region = region
-        self.partition = _partition(region, partition)
+        self.partition = _partition(region)
         self.caller: Mapping[str, str] = {}
         """``Account`` and ``Arn`` of the identity; empty before it was asked for."""
         self.seldom = Seldom(wall)
@@ -78,7 +77,7 @@ class AwsSession:
         self._clients: dict[str, Any] = {}
         self._source: AwsSession | None = None
         if isinstance(identity, AssumedRole):
-            self._source = AwsSession(identity.source, region, partition, endpoint=endpoint, mount=mount, wall=wall)
+            self._source = AwsSession(identity.source, region, endpoint=endpoint, mount=mount, wall=wall)
         self._credentials = self._credentials_of(identity, wall)
 
     def for_deletes(self, uuid: str) -> AwsSession | None:
@@ -94,7 +93,7 @@ class AwsSession:
             self.not_bound = bound
             return None
         return AwsSession(
-            replace(identity, policy=bound.policy), self.region, self.partition,
+            replace(identity, policy=bound.policy), self.region,
             endpoint=self._endpoint, mount=self._mount, wall=self._wall,
         )  # fmt: skip
 
@@ -256,19 +255,16 @@ def _find_own() -> Any:
     return _sending_session().get_credentials()
 
 
-def _partition(region: str, wanted: str) -> str:
+def _partition(region: str) -> str:
     """The partition of a region. Regions come from manifests and name the host that is sent our requests."""
     if not _REGION.fullmatch(region):
         raise ValueError(f"{region!r} is no region of AWS")
     from botocore.exceptions import UnknownRegionError
 
     try:
-        found = str(_without_identity().get_partition_for_region(region))
+        return str(_without_identity().get_partition_for_region(region))
     except UnknownRegionError:
         raise ValueError(f"{region!r} is no region of AWS") from None
-    if wanted and wanted != found:
-        raise ValueError(f"the region {region} is in the partition {found!r}, not in {wanted!r}")
-    return found
 
 
 def _is_local(url: str) -> bool:

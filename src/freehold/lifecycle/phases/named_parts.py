@@ -7,12 +7,12 @@ Pure, but for what was seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import requirements
 from freehold.lifecycle.resources import NodeKey, Part
+from freehold.lifecycle.texts import texts_in
 
 
 def held_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, NodeKey]:
@@ -57,15 +57,4 @@ def _names(ctx: PassContext, other: NodeKey, key: NodeKey) -> bool:
 
 
 def _words(part: Part) -> set[str]:
-    return {*part.natural_key.split(), part.behavior, *_texts(part.request)}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+    return {*part.natural_key.split(), part.behavior, *texts_in(part.request)}

@@ -7,7 +7,7 @@ The tag with the name proves nothing about whose a resource is, so it is never a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from freehold.api.conditions import MESSAGE_LIMIT
@@ -15,6 +15,7 @@ from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.capa_tags import Lifecycle, cloud_provider_key
 from freehold.lifecycle.ownership import UUID
 from freehold.lifecycle.reasons import Reason
+from freehold.lifecycle.texts import texts_in
 from freehold.reconcilers.adapter import Refused
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake
@@ -48,7 +49,7 @@ def refusal(
     """
     if facts.namesakes is None or isinstance(facts.namesakes, NoAnswer):
         return facts.namesakes
-    region, given = wish.region, frozenset(_texts(spec))
+    region, given = wish.region, frozenset(texts_in(spec))
     network = facts.network.value if wish.vpc.given and isinstance(facts.network, Answer) else None
     found = [each for each in facts.namesakes.value if not _is_users(each, given, network)]
     if not found or facts.known_before:
@@ -82,19 +83,6 @@ def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | No
     if arn is None or arn.service != "ec2" or not each.by_cloud_provider:
         return False
     return arn.id in given or (network is not None and (arn.type in _OF_A_NETWORK or arn.id in network.subnets))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text of a spec: ids among them, wherever they are."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
-        case list() | tuple():
-            for each in value:
-                yield from _texts(each)
 
 
 def _retag(cluster: str, found: Sequence[Namesake]) -> str:

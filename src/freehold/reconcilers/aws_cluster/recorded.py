@@ -37,7 +37,7 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
         },
         cluster=_cluster_of(own.values()),
         ipv6=EGRESS_GATEWAY in own,  # it is made in the VPCs that have IPv6, and nowhere else
-        anything=bool(record),
+        anything=any(entry.phase.counts for entry in record.values()),
         given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
     )
 

@@ -1,0 +1,20 @@
+"""Every text in a value, however deep: ids among them, wherever a spec, a request or a part has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+
+def texts_in(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
+    """Those of mappings (their values), lists and sets. ``without``: names under which nothing is looked for."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for name, each in value.items():
+                if name not in without:
+                    yield from texts_in(each, without=without)
+        case list() | tuple() | set() | frozenset():
+            for each in value:
+                yield from texts_in(each, without=without)
