@@ -82,6 +82,14 @@ def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, 
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("command", ["up", "plan", "serve", "operator"])
+def test_help_names_every_field_that_a_feature_gate_turns_on(command: str) -> None:
+    """On both clouds."""
+    said = " ".join(_freehold(command, "--help").stdout.split())
+    assert "BootstrapFormatIgnition (acts on spec.cosInstance of an IBMPowerVSCluster" in said
+    assert "spec.s3Bucket of an AWSCluster" in said
+
+
 def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_objects_miss_them() -> None:
     """The objects of one cloud are no reason to leave those of another one alone."""
     done = _freehold("operator", "--kubeconfig", KUBECONFIG, HOME="/none")
