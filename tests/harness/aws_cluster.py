@@ -7,14 +7,12 @@ from typing import Any
 
 from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.facts import AwsFacts
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.port import InlinePort, Port
 from freehold.operator.accounts import Accounts, Binding, OneAccount
 from freehold.operator.audit import Audit
 from freehold.operator.aws import AwsAccount
-from freehold.operator.aws_facts import AwsFactsReader
 from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
 from freehold.reconcilers.gate import ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
@@ -66,5 +64,4 @@ class AwsHarness(ReconcilerHarness[SimulatedAWS]):
 
     def new_accounts(self) -> Accounts:
         self.account = AwsAccount(self.new_session(), self._port(), self.wall, self._audit, self._intervals)
-        facts = AwsFacts(self.account.client, self.account.tags, self.wall)
-        return OneAccount(Binding(self.account, AWSClusterAdapter(AwsFactsReader(facts), self.gates)))
+        return OneAccount(Binding(self.account, AWSClusterAdapter(self.account.facts, self.gates)))

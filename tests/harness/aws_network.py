@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api.served import AWS_CLUSTER
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import Resource
 from freehold.lifecycle.keyed_codec import UUID
+from freehold.operator.kinds import resource_of
+from freehold.operator.listed_once import ListedOnce
 from freehold.operator.plan import Plan, PlanRow
 from freehold.operator.planning import plan_with
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 
+AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 LISTENER = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
 MACHINE = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
 
@@ -64,10 +69,20 @@ def planned(harness: AwsHarness, *, deleting: bool = False) -> Plan:
     raw = {**harness.object.raw, "metadata": dict(harness.object.raw["metadata"])}
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
-    ring, stored = harness.rings.ring, [each.object.raw for each in harness.together if not each.object.gone]
+    ring, stored = harness.rings.ring, ListedOnce(_Together(harness), AWS_CLUSTERS)
     return asyncio.run(
         plan_with(AWS_CLUSTER, harness.new_accounts(), harness.wall, raw, ring, harness.around, stored=stored)
     )
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Lists the objects of a harness and of those beside it."""
+
+    harness: AwsHarness
+
+    async def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+        return ObjectList([each.object.raw for each in self.harness.together if not each.object.gone], "1")
 
 
 def changes(plan: Plan) -> list[PlanRow]:

@@ -116,6 +116,11 @@ class StoredObject:
         self.raw["metadata"] = {**self.raw["metadata"], "annotations": annotations, "generation": generation}
         self._bump()
 
+    def begin_anew(self) -> None:
+        """As a restore of the API server's store from before the first pass leaves it: with its UID, and no more."""
+        self.raw = self.history[0]
+        self._bump()
+
     def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
         """A merge patch by compare-and-set."""
         wanted = (patch.get("metadata") or {}).get("resourceVersion")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from freehold.api import names
 from freehold_sim.aws.settings import Settings
+from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own, planned
@@ -147,6 +149,75 @@ def test_a_network_load_balancer_reaches_machines_whose_group_is_given_through_a
     assert given.sources("demo-lb", 31000) == {"0.0.0.0/0"}, "the cloud controller's"
     given.harness.down()
     assert given.ours() == set() and given.rules(theirs) == before
+
+
+def _all_given() -> Given:
+    """A cluster of which everything is somebody else's."""
+    given = Given(
+        controlPlaneLoadBalancer={"loadBalancerType": "disabled"},
+        controlPlaneEndpoint={"host": "api.example.com", "port": 6443},
+    )
+    theirs = given.made("CreateSecurityGroup", GroupName="theirs", Description="d", VpcId=given.vpc)["id"]
+    roles = ("bastion", "controlplane", "apiserver-lb", "node", "lb")
+    network = {**given.harness.object.raw["spec"]["network"], "securityGroupOverrides": dict.fromkeys(roles, theirs)}
+    given.harness.object.patch({"spec": {"network": network}})
+    return given
+
+
+def _make_service(given: Given) -> None:
+    """As the cloud controller of a cluster of the name does."""
+    service = {
+        "LoadBalancerName": "of-a-service",
+        "Listeners": [{"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 30080}],
+        "Subnets": [given.subnets[0]],
+        "Tags": [{"Key": "kubernetes.io/cluster/demo", "Value": "owned"}],
+    }
+    given.harness.cloud.strangers.create("elb", "CreateLoadBalancer", service)
+    given.harness.clock.advance(60.0)
+
+
+def test_a_cluster_that_makes_nothing_is_not_stopped_by_what_its_own_cloud_controller_makes() -> None:
+    """Nothing of ours ever comes on record, so the tags alone would look like those of another cluster of its name."""
+    given = _all_given()
+    given.harness.up()
+    assert given.ours() == set()
+    _make_service(given)
+    given.harness.for_a_while(7200.0)
+    assert given.harness.ready(), given.harness.conditions()
+    given.harness.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.GetResources", count=None))
+    given.harness.for_a_while(3600.0)
+    assert given.harness.ready(), given.harness.conditions()
+
+
+def test_a_new_cluster_that_makes_nothing_hears_of_another_one_of_its_name() -> None:
+    """Each cloud controller would take what the other has."""
+    given = _all_given()
+    _make_service(given)
+    given.harness.for_a_while(900.0)
+    assert given.harness.condition(names.SPEC_VALID)["reason"] == "NameTaken"
+
+
+def test_a_cluster_that_makes_nothing_goes_on_although_an_older_object_has_its_name() -> None:
+    given = _all_given()
+    given.harness.object.raw["metadata"]["creationTimestamp"] = "2026-01-01T10:00:01Z"
+    given.harness.up()
+    twin = copy.deepcopy(given.harness.object.history[0])
+    twin["metadata"] |= {"namespace": "team-b", "creationTimestamp": "2026-01-01T10:00:00Z"}
+    older = QuickHarness(twin, SETTINGS, beside=given.harness)
+    older.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}})
+    given.harness.for_a_while(900.0)
+    assert given.harness.ready(), given.harness.conditions()
+
+
+@pytest.mark.parametrize("restarted", (False, True))
+def test_a_delete_in_a_given_vpc_needs_no_list_of_zones(restarted: bool) -> None:
+    given = Given()
+    given.harness.up()
+    given.harness.cloud.faults.add(Fault(Effect.DENIED, "ec2.DescribeAvailabilityZones", count=None))
+    if restarted:
+        given.harness.start_process()
+    given.harness.down()
+    assert given.ours() == set()
 
 
 @pytest.mark.parametrize("taken", ["vpc", "subnet"])

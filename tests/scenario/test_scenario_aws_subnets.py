@@ -84,6 +84,26 @@ def test_a_range_with_a_subnet_of_ours_in_it_waits_for_a_prune() -> None:
     assert cluster.ready()
 
 
+def test_of_two_ranges_the_one_that_nothing_is_in_goes_and_is_not_ours_any_more() -> None:
+    subnets = [LISTED[0], {**LISTED[1], "cidrBlock": "10.1.1.0/24"}]
+    held, free = "10.1.0.0/16", "10.2.0.0/16"
+    more = [{"ipv4CidrBlock": each} for each in (held, free)]
+    cluster = harness(network={"vpc": {"secondaryCidrBlocks": more}, "subnets": subnets})
+    cluster.object.patch({"spec": {"network": {"vpc": {"secondaryCidrBlocks": None}, "subnets": subnets[:1]}}})
+    cluster.for_a_while(600.0)
+    (vpc,) = [row["id"] for row in cluster.resources() if row["kind"] == "vpc"]
+    assert _ranges(cluster, vpc) == {"10.0.0.0/16", held}
+    cluster.cloud.strangers.call("ec2", "AssociateVpcCidrBlock", {"VpcId": vpc, "CidrBlock": free})
+    cluster.for_a_while(1500.0)
+    assert _ranges(cluster, vpc) == {"10.0.0.0/16", held, free}
+
+
+def _ranges(cluster: AwsHarness, vpc: str) -> set[str]:
+    (found,) = cluster.cloud.strangers.call("ec2", "DescribeVpcs", {"VpcIds": [vpc]})["Vpcs"]
+    there = (each for each in found["CidrBlockAssociationSet"] if each["CidrBlockState"]["State"] == "associated")
+    return {each["CidrBlock"] for each in there}
+
+
 @pytest.mark.parametrize("block", (LISTED[3]["cidrBlock"], "10.0.3.128/25"))
 def test_a_range_that_surplus_holds_is_freed_by_a_prune(block: str) -> None:
     """EC2 would refuse the new subnet. Plan and condition say by which of the object's own, and what frees it."""

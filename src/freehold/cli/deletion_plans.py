@@ -15,7 +15,7 @@ from freehold.cli.planning import as_deleted, print_plan
 from freehold.cli.session import Session
 from freehold.cli.terminal import columns, say, warn
 from freehold.cli.view import view
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import KubeError, NotFound
 from freehold.kube.resources import Json
 
 
@@ -26,8 +26,9 @@ async def show_deletion(session: Session, target: Access, wanted: Sequence[Follo
         return []
     try:
         await _show_plans(session, target, objects)
-    except CliError as problem:
-        warn(f"what exactly would be deleted is not known here ({problem.sentence}); by their status they own:")
+    except (CliError, KubeError) as problem:
+        why = problem.sentence if isinstance(problem, CliError) else problem.message
+        warn(f"what exactly would be deleted is not known here ({why}); by their status they own:")
         for each in objects:
             _show_owned(each)
     return [view(each).title for each in objects]

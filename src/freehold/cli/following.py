@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
-from freehold.cli.look_service import looks_of_server
+from freehold.cli.look_service import Told, looks_of_server
 from freehold.cli.progress import DONE, Display
 from freehold.cli.session import Session
 from freehold.cli.view import View, ViewPhase, view
@@ -26,11 +27,17 @@ _GRACE_WALL_SECONDS = 3.0
 _HELD_DOMAIN_SECONDS = 300.0
 """What holds a delete up leaves by itself within minutes, or never."""
 
-_NO_STATUS_SECONDS = 60.0
+_NO_NEWS_SECONDS = 60.0
 _NO_STATUS = (
     "no operator has looked at the object: is one running, and does the annotation cluster.x-k8s.io/managed-by, "
     "a paused Cluster or a watch filter keep it away?"
 )
+
+_NO_NEWS = (
+    "the operator has not finished a reconcile of {} for a minute: it fails, or hangs. Its log says why; run the same "
+    "command again to go on waiting"
+)
+_NOTHING_SERVED = "the operator serves nothing, {} neither: {}"
 
 Followed = tuple[Resource, Key]
 
@@ -40,7 +47,9 @@ class ViewSnapshot:
     """What is known of the followed objects. ``last`` keeps the final state of those that have gone.
 
     ``looks``: what the operator has seen of them since it was asked; None where every status counts as news, because
-    nobody asked, or because nobody can tell.
+    nobody asked, or because nobody can tell. ``problem``: why the operator serves nothing, ``queued``: how many objects
+    wait for their turn there, where it can be asked. ``applied``: the resourceVersions of what this command has
+    changed; what was seen of an earlier one counts for nothing. ``connections``: how many there have been.
     """
 
     wanted: tuple[Followed, ...]
@@ -48,6 +57,10 @@ class ViewSnapshot:
     last: dict[Followed, Json] = field(default_factory=dict)
     synced: set[Resource] = field(default_factory=set)
     looks: Mapping[Followed, Look] | None = None
+    problem: str = ""
+    queued: int = 0
+    applied: Mapping[Followed, str] = field(default_factory=dict)
+    connections: int = 0
 
     @property
     def complete(self) -> bool:
@@ -61,8 +74,22 @@ class ViewSnapshot:
         """Whether the status is one that the operator now running has written, or confirmed, since it was asked."""
         if self.looks is None:
             return True
-        look, obj = self.looks.get(followed), self.present.get(followed)
-        return look is not None and obj is not None and _is_at_least(obj, look.version)
+        look, obj = self.look(followed), self.present.get(followed)
+        return look is not None and obj is not None and _is_at_least(_version(obj), look.version)
+
+    def look(self, followed: Followed) -> Look | None:
+        """What the operator has seen of the object as this command has applied it, or of a later version."""
+        look = (self.looks or {}).get(followed)
+        return look if look is not None and _is_at_least(look.version, self.applied.get(followed, "0")) else None
+
+    @property
+    def silent(self) -> frozenset[Followed]:
+        """Those that no operator has told anything of."""
+        return frozenset(
+            each
+            for each, obj in self.present.items()
+            if not (self.is_news(each) and (obj.get("status") or {}).get("conditions"))
+        )
 
     def is_looked_at(self, followed: Followed) -> bool:
         """Whether that pass has looked at everything in the cloud."""
@@ -85,9 +112,13 @@ class ViewSnapshot:
                 self.last[key] = change.old
 
 
-def _is_at_least(obj: Json, version: str) -> bool:
-    """Whether a watch has shown the object as of ``version``; those of a server that tells looks are numbers."""
-    return int(obj["metadata"]["resourceVersion"]) >= int(version)
+def _version(obj: Json) -> str:
+    return str(obj["metadata"]["resourceVersion"])
+
+
+def _is_at_least(version: str, wanted: str) -> bool:
+    """Whether the first is ``wanted`` or a later one: those of a server that tells looks are numbers."""
+    return int(version) >= int(wanted)
 
 
 Verdict = Callable[[ViewSnapshot, float], bool]
@@ -102,16 +133,18 @@ async def follow(
     *,
     patience: float,
     news_only: bool = False,
+    applied: Mapping[Followed, str] | None = None,
 ) -> ViewSnapshot:
     """Look until the verdict is in. ``patience`` is seconds of wall time. Raises CliError.
 
-    ``news_only``: a status counts once the operator has confirmed it, where one can be asked.
+    ``news_only``: a status counts once the operator has confirmed it, where one can be asked; of what this command has
+    changed, with ``applied`` or a later resourceVersion.
     """
-    picture = ViewSnapshot(tuple(followed))
+    picture = ViewSnapshot(tuple(followed), applied=applied or {})
     deadline = time.monotonic() + patience
     while True:
         async with _Following(session, picture) as following:
-            asking = _LookReader(session, picture) if news_only else None
+            asking = _LookReader(session, picture, show) if news_only else None
             while not following.lost:
                 if asking is not None:
                     await asking.refresh()
@@ -143,9 +176,10 @@ class _LookReader:
     command: all that it sees is news.
     """
 
-    def __init__(self, session: Session, picture: ViewSnapshot) -> None:
+    def __init__(self, session: Session, picture: ViewSnapshot, show: Display) -> None:
         self._session = session
         self._picture = picture
+        self._show = show
         self._again = session.running is None
         picture.looks = {}
 
@@ -155,8 +189,17 @@ class _LookReader:
         if all(map(picture.is_looked_at, picture.wanted)):
             return
         with suppress(KubeError):
-            picture.looks = await looks_of_server(self._session.client, picture.wanted, again=self._again)
+            told = await looks_of_server(self._session.client, picture.wanted, again=self._again)
             self._again = False
+            self._take(told)
+
+    def _take(self, told: Told | None) -> None:
+        picture = self._picture
+        picture.looks = told.looks if told else None
+        problem, picture.queued = (told.problem, told.queued) if told else ("", 0)
+        if problem and problem != picture.problem:
+            self._show.line(f"the operator serves nothing for now: {problem}")
+        picture.problem = problem
 
 
 class _Following:
@@ -170,6 +213,7 @@ class _Following:
         self.lost = False
 
     async def __aenter__(self) -> _Following:
+        self._picture.connections += 1
         for resource in dict.fromkeys(resource for resource, _ in self._picture.wanted):
             self._tasks.append(asyncio.create_task(self._watch(resource), name=f"watch of {resource}"))
         return self
@@ -221,10 +265,9 @@ class UntilReady:
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, *, log: Path | None = None) -> None:
-        self._monotonic = monotonic
         self._log = log
         self._standstill = _StallDetector(monotonic)
-        self._begun = monotonic()
+        self._silence = _SilenceDetector(monotonic)
 
     def __call__(self, picture: ViewSnapshot, now: float) -> bool:
         views = picture.views
@@ -233,15 +276,44 @@ class UntilReady:
             raise CliError(f"deleted meanwhile: {', '.join(gone)}")
         if all(each.phase is ViewPhase.READY for each in views) and all(map(picture.is_looked_at, picture.wanted)):
             return True
-        if picture.looks and any(look.seen is Seen.LEFT for look in picture.looks.values()):
+        looks = filter(None, map(picture.look, picture.wanted))
+        if any(each.seen is Seen.LEFT for each in looks):
             raise CliError(_NO_STATUS, self._where_it_says_why())
-        if not any(each.has_status for each in views) and self._monotonic() - self._begun > _NO_STATUS_SECONDS:
-            raise CliError(_NO_STATUS, self._where_it_says_why())
+        if self._silence.seconds(picture) > _NO_NEWS_SECONDS:
+            raise CliError(_why_silent(picture), self._where_it_says_why())
         self._standstill.refuse(views, now)
         return False
 
     def _where_it_says_why(self) -> list[str]:
         return [f"the operator's log: {self._log}"] if self._log else []
+
+
+def _why_silent(picture: ViewSnapshot) -> str:
+    if picture.looks is None:
+        return _NO_STATUS
+    names = ", ".join(f"{resource.kind} {key}" for resource, key in picture.wanted if (resource, key) in picture.silent)
+    return _NOTHING_SERVED.format(names, picture.problem) if picture.problem else _NO_NEWS.format(names)
+
+
+class _SilenceDetector:
+    """There are objects that no operator has told anything of, and nothing else gets on either."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._still: tuple[frozenset[Followed], int] | None = None
+        self._least_queued = inf
+        self._since = monotonic()
+
+    def seconds(self, picture: ViewSnapshot) -> float:
+        """For how long, since the last connection."""
+        silent, now = picture.silent, self._monotonic()
+        still = silent, picture.connections
+        others = [view(obj) for each, obj in picture.present.items() if each not in silent]
+        # All objects are queued when a process starts: as long as the queue becomes shorter than ever, it gets on.
+        if self._still != still or picture.queued < self._least_queued or any(each.moving for each in others):
+            self._since, self._least_queued = now, min(self._least_queued, picture.queued)
+        self._still = still
+        return now - self._since if silent else 0.0
 
 
 class _StallDetector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from freehold.operator.accounts import CloudAccount
     from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings
+    from freehold.operator.listed_once import ListedOnce
     from freehold.operator.plan import Plan
 
 
@@ -59,21 +60,34 @@ async def plans_with(
 ) -> list[Plan]:
     """The same, with the settings of an operator."""
     from freehold.api.served import served_of
-    from freehold.operator.kinds import SERVED_RESOURCES, resource_of
+    from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.owner_cluster import OwnerClusterReader
     from freehold.operator.planning import AsIfStored, plan
     from freehold.reconcilers.gate import Mode
 
-    others, reader = StoredObjects(client, SERVED_RESOURCES), AsIfStored(client, beside)
+    others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
+    reader, stored = AsIfStored(client, beside), _once_in_account(client, objects, settings)
     plans = []
     for obj in objects:
         served = served_of(str(obj["kind"]))
         owners = OwnerClusterReader(client, Mode(settings.cluster_api), served)
-        beside_it = [each for each in objects if each["kind"] == served.kind]
-        stored = [*beside_it, *(await client.list(resource_of(served))).items] if served.once_in_account else []
-        plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others, stored))
+        of_kind = stored.get(served.kind)
+        plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others, of_kind))
     return plans
+
+
+def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListedOnce]:
+    """By kind: all objects of those kinds of which an account can have one of a name, with ``objects`` among them."""
+    from freehold.api.served import SERVED
+    from freehold.operator.kinds import resource_of
+    from freehold.operator.listed_once import ListedOnce
+
+    found = {}
+    for served in (each for each in SERVED if each.once_in_account):
+        beside = [each for each in objects if each["kind"] == served.kind]
+        found[served.kind] = ListedOnce(client, resource_of(served), settings.namespace or "", beside)
+    return found
 
 
 async def ring_at(keys: Path) -> KeyRing:

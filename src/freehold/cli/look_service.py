@@ -6,6 +6,7 @@ The status alone cannot say it: the pass of an unchanged object writes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from freehold.kube.errors import KubeError
@@ -31,22 +32,36 @@ class LookService:
     async def answer(self, body: Json) -> Json:
         """Of each of ``objects`` (``kind``, ``namespace``, ``name``), in that order; null where nothing was seen.
 
-        With ``again`` everything of them is looked at now, and what was seen before counts no more.
+        With ``again`` everything of them is looked at now, and what was seen before counts no more. Beside them
+        ``problem``, why nothing is served (empty where it is), and ``queued``, how many objects wait for their turn.
         """
         asked = [(str(each["kind"]), Key(str(each["namespace"]), str(each["name"]))) for each in body["objects"]]
         if body.get("again"):
             for kind, key in asked:
                 self._operator.look_anew(kind, key)
-        return {"looks": [_told(self._operator.look(kind, key)) for kind, key in asked]}
+        looks = [_told(self._operator.look(kind, key)) for kind, key in asked]
+        health = self._operator.health()
+        return {
+            "looks": looks,
+            "problem": health.problem if health else "",
+            "queued": health.queued if health else 0,
+        }
 
 
 def _told(look: Look | None) -> Json | None:
     return {"seen": look.seen.value, "version": look.version} if look else None
 
 
-async def looks_of_server(
-    client: ObjectClient, objects: Sequence[tuple[Resource, Key]], *, again: bool
-) -> Mapping[tuple[Resource, Key], Look] | None:
+@dataclass(frozen=True)
+class Told:
+    """What an operator says: which objects it has looked at; why it serves nothing; how many wait for their turn."""
+
+    looks: Mapping[tuple[Resource, Key], Look]
+    problem: str
+    queued: int
+
+
+async def looks_of_server(client: ObjectClient, objects: Sequence[tuple[Resource, Key]], *, again: bool) -> Told | None:
     """What its operator has seen of ``objects``; None where nobody can tell. Raises KubeError."""
     named = [{"kind": resource.kind, "namespace": key.namespace, "name": key.name} for resource, key in objects]
     try:
@@ -56,4 +71,5 @@ async def looks_of_server(
             return None
         raise
     found = zip(objects, answer["looks"], strict=True)
-    return {each: Look(Seen(look["seen"]), str(look["version"])) for each, look in found if look}
+    looks = {each: Look(Seen(look["seen"]), str(look["version"])) for each, look in found if look}
+    return Told(looks, str(answer.get("problem") or ""), int(answer.get("queued") or 0))

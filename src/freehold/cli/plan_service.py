@@ -62,7 +62,10 @@ class PlanService:
 
 
 async def plans_of_server(client: ObjectClient, wished: Wished, gates: FeatureGates) -> list[Plan] | None:
-    """What serving each of its objects would do; None where the server makes no plans. Raises CliError."""
+    """What serving each of its objects would do; None where the server makes no plans that this version can read.
+
+    Raises CliError.
+    """
     body = {"objects": list(wished.objects), "beside": list(wished.beside), "gates": sorted(gates)}
     try:
         answer = await client.request("POST", PLANS, body=body)
@@ -72,4 +75,7 @@ async def plans_of_server(client: ObjectClient, wished: Wished, gates: FeatureGa
         raise
     if "problem" in answer:
         raise CliError(str(answer["problem"]))
-    return [loaded(each) for each in answer["plans"]]
+    try:
+        return [loaded(each) for each in answer["plans"]]
+    except (KeyError, TypeError, ValueError):  # plans of another version: it lacks a field, or has one more
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from freehold.api.feature_gates import FeatureGates
@@ -11,7 +11,7 @@ from freehold.cli.access import Access, access
 from freehold.cli.applying import Applied, Target, Verb, apply, targets
 from freehold.cli.collector import uncollected
 from freehold.cli.counting import Counting
-from freehold.cli.following import UntilReady, ViewSnapshot, follow
+from freehold.cli.following import Followed, UntilReady, ViewSnapshot, follow
 from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
@@ -54,9 +54,18 @@ async def _up(
                 say("nothing in this manifest is served by Freehold; it is kept as it is")
             return
         with display() as show:
-            verdict = UntilReady(log=session.log)
-            picture = await follow(session, followed, show, verdict, patience=patience, news_only=True)
+            verdict, changed = UntilReady(log=session.log), _versions(applied)
+            picture = await follow(session, followed, show, verdict, patience=patience, news_only=True, applied=changed)
         _conclude(picture, [each.target for each in applied if each.verb is Verb.UNCHANGED])
+
+
+def _versions(applied: Sequence[Applied]) -> Mapping[Followed, str]:
+    """Of what has changed: the operator is told of each change, so that it looks at this version, or a later one."""
+    return {
+        (each.target.resource, each.target.key): str(each.obj["metadata"]["resourceVersion"])
+        for each in applied
+        if each.verb is not Verb.UNCHANGED
+    }
 
 
 def _print_applied(applied: Sequence[Applied]) -> None:

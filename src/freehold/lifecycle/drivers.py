@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -118,6 +118,14 @@ class Listing(Protocol):
 
     async def listed(self, name: str) -> Sequence[Listed]:
         """All pages of a list. Raises CloudError."""
+        ...
+
+
+class RememberingDriver(Protocol):
+    """Of kinds of which a look does not read everything: what seldom changes, and costs a call for each resource."""
+
+    def forget(self, idents: Collection[str]) -> None:
+        """The next look at these resources reads everything. No I/O."""
         ...
 
 

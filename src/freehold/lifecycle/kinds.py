@@ -16,6 +16,7 @@ from freehold.lifecycle.drivers import (
     PartChanger,
     PartsDriver,
     RemainsDriver,
+    RememberingDriver,
     UsageDriver,
 )
 from freehold.lifecycle.resources import Observed, Part, Request
@@ -173,6 +174,8 @@ class Kind:
     """The tag index lists it."""
     listing: Listing | None = None
     """One list that shows many."""
+    remembering: RememberingDriver | None = None
+    """Forgets what it knows of a resource without asking."""
 
     @property
     def markable(self) -> bool:

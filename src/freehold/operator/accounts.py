@@ -32,6 +32,10 @@ class CloudAccount(Protocol):
         """The id of the account that the credentials are of. Raises CloudError."""
         ...
 
+    def look_anew(self) -> None:
+        """Somebody has asked for a look at everything: what was asked of the account before counts no more."""
+        ...
+
     def left(self, subject: str, resource: str, why: str) -> None:
         """The object goes, and this resource stays."""
         ...

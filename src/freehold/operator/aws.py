@@ -69,7 +69,7 @@ class AwsAccount(ServedAccount):
         self.client = ApiClient(session, port)
         """For questions that are of no object's pass."""
         self.tags = self._tagger(self.client, registry.carried)
-        self.facts = AwsFactsReader(AwsFacts(self.client, self.tags, clock))
+        self.facts = AwsFactsReader(self._new_facts())
         """What manifests depend on; answers are shared and cached."""
 
     @property
@@ -93,6 +93,12 @@ class AwsAccount(ServedAccount):
     @property
     def region(self) -> str:
         return self._session.region
+
+    def look_anew(self) -> None:
+        self.facts.renew(self._new_facts())
+
+    def _new_facts(self) -> AwsFacts:
+        return AwsFacts(self.client, self.tags, self._clock)
 
     def tagger_for(self, subject: str) -> AwsTagger:
         """What changes tags for one object; what it sends is audited under ``subject``."""

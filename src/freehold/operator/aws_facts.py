@@ -17,6 +17,10 @@ class AwsFactsReader:
     def __init__(self, facts: AwsFacts) -> None:
         self._facts = facts
 
+    def renew(self, facts: AwsFacts) -> None:
+        """What was answered so far counts no more: ``facts`` have been asked nothing yet."""
+        self._facts = facts
+
     @property
     def not_bound(self) -> str:
         return self._facts.not_bound

@@ -115,6 +115,9 @@ class IbmAccount(ServedAccount):
         """What changes tags for one object; what it sends is audited under ``subject``."""
         return IbmTagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
+    def look_anew(self) -> None:
+        """What is kept, zones and the id of a resource group, does not change under an object."""
+
     def facts_reader(self) -> IbmFactsReader:
         """What manifests depend on; answers are shared and cached."""
         return self._facts_reader

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from freehold.api import names
+from freehold.api.conditions import find
 from freehold.api.vendor_ids import vendor_id
 from freehold.lifecycle.reasons import Reason
 from freehold.operator.plan import PlanRow
@@ -18,8 +20,15 @@ _FOUND_OUT_BY_TRYING = frozenset({Reason.DENIED.value, Reason.QUOTA.value})
 
 
 def with_last_refusals(rows: Iterable[PlanRow], raw: Mapping[str, Any]) -> Iterator[PlanRow]:
-    """``rows``, each resource's first change with what the status of ``raw``, as it is stored, says of the last try."""
+    """``rows``, each resource's first change with what the status of ``raw`` says of the last try.
+
+    A create or an update that was refused says nothing of a delete, nor the other way round. ``raw`` is the object that
+    is planned: with a ``deletionTimestamp`` where the plan is one of its delete, and with its stored status.
+    """
     status = raw.get("status") or {}
+    if ("deletionTimestamp" in (raw.get("metadata") or {})) is not _is_of_delete(status):
+        yield from rows
+        return
     earlier = status.get("observedGeneration") != (raw.get("metadata") or {}).get("generation")
     said = {
         _place(row.get("kind"), row.get("name"), row.get("id")): _sentence(row, earlier_spec=earlier)
@@ -32,6 +41,11 @@ def with_last_refusals(rows: Iterable[PlanRow], raw: Mapping[str, Any]) -> Itera
             yield replace(row, reason=f"{row.reason}; {said.pop(place)}")
         else:
             yield row
+
+
+def _is_of_delete(status: Mapping[str, Any]) -> bool:
+    """Whether the pass that wrote it was one of a delete."""
+    return (find(status.get("conditions") or (), names.READY) or {}).get("reason") == names.REASON_DELETING
 
 
 def _place(kind: object, name: object, ident: object) -> tuple[str, str, str]:

@@ -15,7 +15,11 @@ class Seen(StrEnum):
     """What the passes of this process did for an object."""
 
     LOOKED = "looked"
-    """A deep pass has looked at everything in the cloud, and the status says what was found."""
+    """A deep pass has looked at everything of the object in the cloud, and the status says what was found.
+
+    One that somebody asked for reads also what others read from time to time only. What IBM Cloud offers (zones, the id
+    of a resource group) may be three hours old in both.
+    """
     TOLD = "told"
     """The status is of this process, and of no whole look: paused, no credentials, a spec that is not valid."""
     LEFT = "left"

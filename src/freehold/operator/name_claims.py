@@ -1,12 +1,14 @@
 """Which of several stored objects may begin, where an account can have one cluster of a name: the first one.
 
-The cloud tells of what is there (``aws_cluster/namesakes.py``), and tells it late: two objects that begin within the
-lag of its index see nothing of each other. Where both are in this API server, it shows them.
+The cloud tells of what is there (``aws_cluster/namesakes.py``): two objects that ask before either has made anything
+see nothing of each other. Where both are in this API server, it shows them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from freehold.api import names
@@ -18,32 +20,58 @@ from freehold.lifecycle.reasons import Reason
 from freehold.operator.accounts import Accounts, NoCredentials
 from freehold.reconcilers import identity
 from freehold.reconcilers.adapter import Refused, Wanted
+from freehold.reconcilers.aws_cluster.recorded import name_of
 from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.gate import cluster_name
 
 _YOUNGEST = "~"
 """Sorts behind every time: the age of an object that is not stored yet."""
+
+
+class First(Enum):
+    """Why an object goes before another one."""
+
+    HAS_BEGUN = "it has records, or this process has let it begin"
+    IS_OLDER = "it is older"
+    GOES = "it is being deleted, and still has records"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who has a name, and why."""
+
+    object: Key
+    why: First
 
 
 class NameClaims:
     """The names of one kind's clusters in this process.
 
     ``objects`` are those that are stored, as a watch shows them: where an object is seen, all older ones are.
-    Their records may be behind, so what this process has let begin is remembered.
+    Their records may be behind, so what this process has let begin is remembered. ``read`` is awaited before they are
+    asked for, where no watch shows them.
     """
 
-    def __init__(self, served: ServedName, accounts: Accounts, objects: Callable[[], Iterable[Json]]) -> None:
+    def __init__(
+        self,
+        served: ServedName,
+        accounts: Accounts,
+        objects: Callable[[], Iterable[Json]],
+        read: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._served = served
         self._accounts = accounts
         self._objects = objects
+        self._read = read
         self._begun: dict[tuple[str, str], str] = {}
         """UIDs by account and name."""
 
-    async def holder(self, raw: Json, account: str) -> Key | None:
+    async def holder(self, raw: Json, account: str) -> Holder | None:
         """The object that goes before ``raw``, which has nothing on record; None: it may begin, and has the name now.
 
         What has records goes first, then what this process has let begin, then the older one. Raises KubeError.
         """
+        if self._read is not None:
+            await self._read()
         name, places = self._name(raw), dict[Key, str]()
         others = self._others(raw, name)
         while unplaced := [each for each in others if key_of(each) not in places]:
@@ -57,21 +85,30 @@ class NameClaims:
             [*rivals, raw], key=lambda each: (not _has_records(each), each["metadata"]["uid"] != begun, *_age(each))
         )
         if first is not raw:
-            return key_of(first)
+            return Holder(key_of(first), _why(first, begun))
         self._begun[account, name] = raw["metadata"]["uid"]
         return None
 
-    def refused(self, raw: Json, account: str, holder: Key, plan: Wanted) -> Refused:
-        """What a person is told."""
-        message = (
-            f"{self._name(raw)!r} is the name of another cluster in {account}: {self._served.kind} {holder}, which has "
-            f"begun or is older; nothing is created. Choose another name, or delete that one first: freehold down "
-            f"{holder.name} -n {holder.namespace}"
-        )
+    def refused(self, raw: Json, account: str, holder: Holder, plan: Wanted) -> Refused:
+        """What a person is told. A command is offered only for what has nothing that it would delete."""
+        key = holder.object
+        match holder.why:
+            case First.GOES:
+                help_ = "which is being deleted; nothing is created until it has gone, and nobody needs to act"
+            case First.HAS_BEGUN:
+                help_ = "which has resources or is about to; nothing is created. Choose another name"
+            case First.IS_OLDER:
+                help_ = (
+                    "which is older and has made nothing so far; nothing is created. Choose another name, or, if "
+                    f"nobody needs that one, delete it: freehold down {key.name} -n {key.namespace}"
+                )
+        message = f"{self._name(raw)!r} is the name of another cluster in {account}: {self._served.kind} {key}, {help_}"
         return Refused((Problem("metadata.name", message),), plan.notes, Reason.NAME_TAKEN.value)
 
     def _name(self, raw: Json) -> str:
-        return cluster_name(raw, self._served.link)
+        """As its resources are named, which a label can no longer change."""
+        journal = _journal(raw)
+        return name_of(raw, journal.entries if journal else {})
 
     def _others(self, raw: Json, name: str) -> list[Json]:
         """Those of the name that have begun or will."""
@@ -88,6 +125,12 @@ class NameClaims:
             return "" if isinstance(binding, NoCredentials) else await binding.cloud.account()
         except CloudError:
             return ""
+
+
+def _why(raw: Json, begun: str) -> First:
+    if "deletionTimestamp" in raw["metadata"]:
+        return First.GOES
+    return First.HAS_BEGUN if _has_records(raw) or raw["metadata"]["uid"] == begun else First.IS_OLDER
 
 
 def _counts(raw: Json) -> bool:

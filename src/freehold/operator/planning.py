@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +32,7 @@ from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
 from freehold.operator.last_refusals import with_last_refusals
+from freehold.operator.listed_once import ListedOnce
 from freehold.operator.name_claims import NameClaims
 from freehold.operator.plan import Plan as Plan
 from freehold.operator.plan import PlanRow as PlanRow
@@ -56,9 +57,12 @@ async def plan(
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
-    stored: Sequence[Json] = (),
+    stored: ListedOnce | None = None,
 ) -> Plan:
-    """What serving ``raw``, as it would be stored, would do. ``stored`` are the objects of its kind. Writes nothing."""
+    """What serving ``raw``, as it would be stored, would do. ``stored`` are the objects of its kind. Writes nothing.
+
+    Raises KubeError.
+    """
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
         accounts = ADAPTERS[served.kind](clouds_of(settings, client, stack, NoAudit()))
@@ -73,14 +77,16 @@ async def plan_with(
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
-    stored: Sequence[Json] = (),
+    stored: ListedOnce | None = None,
 ) -> Plan:
     """The same with kind and accounts passed in."""
     copied = _ObjectCopy(raw, served)
     binding = await accounts.binding(copied.raw)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,))
-    claims = NameClaims(served, accounts, lambda: stored) if served.once_in_account else None
+    claims = None
+    if served.once_in_account and stored is not None:
+        claims = NameClaims(served, accounts, stored.objects, stored.read)
     return await _DryRun(binding, clock, copied, ring, cluster, others, claims).plan()
 
 
@@ -281,6 +287,9 @@ class _DryAccount:
 
     async def account(self) -> str:
         return await self._inner.account()
+
+    def look_anew(self) -> None:
+        """Nobody asks a plan to look."""
 
     def left(self, subject: str, resource: str, why: str) -> None:
         """Nothing is left by a plan."""

@@ -124,6 +124,8 @@ class Reconciler:
         self.looks = Looks()
         self._claims = claims
         self._known: dict[str, _Served] = {}
+        self._asked: set[str] = set()
+        """UIDs of which somebody asked for a look at everything, and what saves calls in looks is not forgotten yet."""
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
         """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError.
@@ -131,8 +133,7 @@ class Reconciler:
         A defect is told in the status first: an object without any news looks as if it were being worked on.
         """
         before = document.raw.get("status") or {}
-        if self.looks.begin(key_of(document.raw)) and (known := self._known.get(document.raw["metadata"]["uid"])):
-            known.state.invalidate()
+        self._begin(document.raw)
         try:
             result, notes = await self._decide(document, cluster)
         except StaleObject:
@@ -147,6 +148,14 @@ class Reconciler:
         for event in event_specs(before, after, notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
         return result
+
+    def _begin(self, raw: Json) -> None:
+        uid = raw["metadata"]["uid"]
+        if not self.looks.begin(key_of(raw)):
+            return
+        self._asked.add(uid)
+        if known := self._known.get(uid):
+            known.state.invalidate()
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         raw = document.raw
@@ -209,6 +218,9 @@ class Reconciler:
         if journal.account != account:
             return await self._elsewhere(document, binding.cloud.name, journal.account, account)
         current = _ObjectPass(document, binding, journal, known, ring)
+        if uid in self._asked:
+            self._forget_readings(current)
+            self._asked.discard(uid)
         return await (self._release(current) if proceed is None else self._ensure(current, proceed))
 
     async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
@@ -270,10 +282,21 @@ class Reconciler:
         await self._answer(document, current.binding.cloud, done.decided)
         return RequeueAfter(done.after, done.at_rest), done.notes
 
+    def _forget_readings(self, current: _ObjectPass) -> None:
+        """What other looks do not read each time; of this object only, where it is of one object."""
+        current.binding.cloud.look_anew()
+        registry = self._deps(current).registry
+        for key, entry in current.journal.entries.items():
+            kind = registry.get(key.kind)
+            if kind is not None and kind.remembering is not None:
+                kind.remembering.forget([entry.id])
+
     async def _unless_taken(self, current: _ObjectPass, plan: Desired) -> Desired:
         """What has begun, by its record or by what the cloud has of it, keeps its name."""
         raw, journal = current.document.raw, current.journal
         if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours:
+            return plan
+        if journal.entries and plan.makes_nothing:
             return plan
         holder = await self._claims.holder(raw, journal.account)
         return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)

@@ -53,6 +53,10 @@ class ServedAccount(ABC):
         """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
         return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock), lists=None)
 
+    @abstractmethod
+    def look_anew(self) -> None:
+        """What was asked of the account before counts no more."""
+
     def left(self, subject: str, resource: str, why: str) -> None:
         """The object goes, and this resource stays."""
         self._audit.kept(subject, resource, why)

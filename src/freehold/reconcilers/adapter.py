@@ -49,6 +49,11 @@ class Wanted:
     notes: tuple[SpecWarning, ...] = ()
     known_before: bool = field(default=False, kw_only=True)
 
+    @property
+    def makes_nothing(self) -> bool:
+        """All of it is given. What has such a cluster's name is what its own cloud controller has made."""
+        return all(node.given is not None for node in self.graph.nodes.values())
+
 
 @dataclass(frozen=True)
 class Refused:

@@ -159,6 +159,20 @@ def _forget(life: Course) -> None:
     life.roll_back(1000)
 
 
+def begun_anew(on: Ground) -> Iterator[Case]:
+    """While everything is being created the object is put back to before its first pass, while the process is down.
+
+    Later its finalizer would be gone too: a delete then reaches no operator.
+    """
+    kinds = (faults.BEFORE, faults.AFTER)
+    yield from at_each_call(on.world, kinds, calls=range(on.stands), on_crash=_begin_anew)
+
+
+def _begin_anew(life: Course) -> None:
+    assert isinstance(life, AwsLife)
+    life.begin_anew()
+
+
 def retagged(on: Ground) -> Iterator[Case]:
     """Another value under the key of our seal: nothing of that resource is changed or deleted before a person looks."""
     for crash in catalogue.NO_CRASH_TOO:
@@ -267,6 +281,8 @@ FAMILIES: Families = {
     "parts taken out": partial(parts_undone, AWS),
     "routes of others": partial(routes_of_others, AWS),
     "all records lost after a crash": partial(records_lost, AWS),
+    "restored from before its first pass": partial(begun_anew, AWS),
+    "restored from before its first pass, every other kind": partial(begun_anew, SECOND_GROUND),
     "another's value under the key of our seal": partial(retagged, AWS),
     "another cluster of our name": partial(homonyms, AWS),
     "restored from before an edit": partial(catalogue_restores.before_an_edit, AwsWorld, _wants_more, 30),

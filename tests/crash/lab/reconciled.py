@@ -151,6 +151,11 @@ class ReconciledLife(Course):
 
         return restore
 
+    def begin_anew(self) -> None:
+        """Restored from before its first pass."""
+        self.restored = True
+        self.harness.object.begin_anew()
+
     def _annotate(self, text: str) -> None:
         self.harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
 

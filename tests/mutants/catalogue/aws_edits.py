@@ -64,6 +64,12 @@ MUTANTS = (
         "an object that appears while accounts are asked for is a defect",
     ),
     _claims(
+        "NameClaims.holder",
+        "await self._read()",
+        "pass",
+        "a plan says that a cluster can begin whose name another object has",
+    ),
+    _claims(
         "_counts",
         'return not metadata.get("deletionTimestamp") or _has_records(raw)',
         "return True",

@@ -13,6 +13,9 @@ _reconciler = partial(Mutant, "operator/reconciler.py")
 _app = partial(Mutant, "operator/app.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
+_balancing = partial(Mutant, "clouds/aws/balancing_driver.py")
+_vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
+_last_refusals = partial(Mutant, "operator/last_refusals.py")
 
 MUTANTS = (
     _following(
@@ -29,7 +32,7 @@ MUTANTS = (
     ),
     _following(
         "ViewSnapshot.is_news",
-        " and _is_at_least(obj, look.version)",
+        " and _is_at_least(_version(obj), look.version)",
         "",
         "the Ready from before the pass counts until the watch shows what the pass found",
     ),
@@ -38,6 +41,36 @@ MUTANTS = (
         "session.running is None",
         "False",
         "beside a running server up ends with what that has seen minutes ago",
+    ),
+    _following(
+        "ViewSnapshot.look",
+        'look if look is not None and _is_at_least(look.version, self.applied.get(followed, "0")) else None',
+        "look",
+        "up fails because of an annotation that it has just taken away",
+    ),
+    _following(
+        "ViewSnapshot.silent",
+        "self.is_news(each) and ",
+        "",
+        "up waits two hours for an operator that cannot finish a reconcile of the object",
+    ),
+    _following(
+        "_SilenceDetector.seconds",
+        "picture.queued < self._least_queued or ",
+        "",
+        "up gives up while an operator that has just started takes its objects in turn",
+    ),
+    _following(
+        "_SilenceDetector.seconds",
+        "silent, picture.connections",
+        "silent, 0",
+        "up gives up on a server that has just taken the place of a killed one",
+    ),
+    _last_refusals(
+        "with_last_refusals",
+        "is not _is_of_delete(status)",
+        "is None",
+        "a plan of a delete says that it was refused last time, and an update was",
     ),
     _view(
         "view",
@@ -69,6 +102,30 @@ MUTANTS = (
         "if name in TAG_FIELDS:",
         "what an object names by id, name or ARN is deleted with the surplus of another one",
     ),
+    _reconciler(
+        "Reconciler._begin",
+        "self._asked.add(uid)",
+        "pass",
+        "up says Ready, and an attribute that is read once an hour has been changed meanwhile",
+    ),
+    _reconciler(
+        "Reconciler._forget_readings",
+        "current.binding.cloud.look_anew()",
+        "pass",
+        "up says Ready, and a subnet that was given has gone meanwhile",
+    ),
+    _balancing(
+        "BalancingDriver.forget",
+        "self._client.session.seldom.forget(ident)",
+        "pass",
+        "up says Ready, and somebody has changed an attribute of the load balancer",
+    ),
+    _vpc(
+        "VpcDriver.forget",
+        "self._dns.forget(ident)",
+        "pass",
+        "up says Ready, and somebody has switched host names off in the VPC",
+    ),
     _looks(
         "Looks.note",
         "if key in self._asked:",
@@ -76,7 +133,7 @@ MUTANTS = (
         "a pass that had begun before the question counts as its answer",
     ),
     _reconciler(
-        "Reconciler.reconcile",
+        "Reconciler._begin",
         "known.state.invalidate()",
         "pass",
         "who asks for a look gets what the process remembers",

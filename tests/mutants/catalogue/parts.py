@@ -43,8 +43,8 @@ MUTANTS = (
     ),
     _drift(
         "_sync",
-        "if no_part:\n        raise no_part",
-        "",
+        "raise no_part",
+        "pass",
         "a part that the cloud refused counts as added, and the object is Ready",
     ),
     _drift(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from freehold.cli import deletion_plans
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.deletion_plans import show_deletion
 from freehold.cli.down import absent
@@ -15,6 +16,7 @@ from freehold.cli.kinds import OURS
 from freehold.cli.live import kubeconfig
 from freehold.cli.session import Session, opened
 from freehold.kube.client import KubeClient
+from freehold.kube.errors import Forbidden
 from freehold.kube.resources import Key
 from harness.terminals import freehold_on_terminal
 
@@ -103,3 +105,22 @@ async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
     shown = capsys.readouterr()
     assert "there is no key ring that this command can read" in shown.err
     assert "r006-1" in shown.out and "r006-2" not in shown.out
+
+
+async def test_what_a_person_may_not_read_keeps_nobody_from_deleting(
+    client: KubeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plan reads more than the delete, such as the identities that an object names."""
+
+    async def forbidden(*_: object) -> None:
+        raise Forbidden("identities are forbidden", code=403)
+
+    monkeypatch.setattr(deletion_plans, "_show_plans", forbidden)
+    await client.create(OURS[0], yaml.safe_load(MINIMAL))
+    config = tmp_path / "kubeconfig"
+    config.write_text(kubeconfig(client.connection.server))
+    access = Access(None, ServeOptions(), str(config))
+    async with opened(access) as session:
+        shown = await show_deletion(session, access, [(OURS[0], Key("default", "minimal"))])
+    assert shown == ["IBMPowerVSCluster default/minimal"]
+    assert "is not known here (identities are forbidden)" in capsys.readouterr().err

@@ -1,13 +1,13 @@
 """When to stop following: Ready, gone, or no progress and somebody must act."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from freehold.cli import up
-from freehold.cli.applying import Target
+from freehold.cli.applying import Applied, Target, Verb
 from freehold.cli.errors import CliError
 from freehold.cli.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
 from freehold.cli.kinds import OURS
@@ -196,7 +196,7 @@ def test_an_earlier_processs_blockers_are_not_told() -> None:
     picture.looks = {}
     (shown,) = picture.views
     assert shown.blocked == () and shown.outdated and shown.moving
-    for now in (0.0, 1000.0):
+    for now in (0.0, 50.0):
         wall.now = now
         assert not verdict(picture, now)
     (shown,) = _seen(picture, Seen.TOLD).views
@@ -220,18 +220,28 @@ def test_an_object_that_is_left_to_somebody_else_is_not_waited_for() -> None:
         UntilReady()(_seen(_picture("True"), Seen.LEFT), 0.0)
 
 
-class Server:
-    """Answers with ``looks``, or refuses with a code."""
+class Shown:
+    """A display that keeps its lines."""
 
-    def __init__(self, *looks: Json | None, code: int = 0) -> None:
-        self.looks, self._code = looks, code
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+
+class Server:
+    """Answers with ``looks``, or refuses with a code. ``beside``: what a server of today tells beside them."""
+
+    def __init__(self, *looks: Json | None, code: int = 0, **beside: Any) -> None:
+        self.looks, self._code, self._beside = looks, code, beside
         self.asked: list[bool] = []
 
     async def request(self, method: str, path: str, *, body: Json) -> Json:
         self.asked.append(body["again"])
         if self._code:
             raise KubeError("refused", code=self._code)
-        return {"looks": list(self.looks)}
+        return {"looks": list(self.looks), **self._beside}
 
 
 @dataclass
@@ -246,7 +256,7 @@ class Connected:
 async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_once(running: object | None) -> None:
     """This command's own operator has begun with it; the first pass of a process looks at everything."""
     server, picture = Server(None), _picture("True")
-    reader = _LookReader(Connected(server, running), picture)  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(Connected(server, running), picture, Shown())  # type: ignore[arg-type]  # a stand-in
     for _ in range(2):
         await reader.refresh()
     assert server.asked == [running is None, False]
@@ -256,7 +266,7 @@ async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_o
 async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for() -> None:
     """The first pass may get no answer from the cloud; the one that does must end the wait."""
     server, picture = Server({"seen": "told", "version": "5"}), _picture("True")
-    reader = _LookReader(Connected(server), picture)  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(Connected(server), picture, Shown())  # type: ignore[arg-type]  # a stand-in
     await reader.refresh()
     assert picture.is_news((OURS[0], KEY)) and not UntilReady()(picture, 0.0)
     server.looks = ({"seen": "looked", "version": "5"},)
@@ -268,7 +278,7 @@ async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for(
 
 async def test_the_request_to_look_again_is_repeated_until_it_was_heard() -> None:
     server, picture = Server(code=500), _picture("True")
-    reader = _LookReader(Connected(server), picture)  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(Connected(server), picture, Shown())  # type: ignore[arg-type]  # a stand-in
     for _ in range(2):
         await reader.refresh()
     assert server.asked == [True, True] and picture.looks == {}
@@ -280,8 +290,112 @@ async def test_where_nobody_can_tell_the_last_status_counts_and_up_says_so(
 ) -> None:
     """An API server of a cluster, whose operator is elsewhere, or a server of an earlier version."""
     picture = _picture("True")
-    await _LookReader(Connected(Server(code=code)), picture).refresh()  # type: ignore[arg-type]  # a stand-in
+    await _LookReader(Connected(Server(code=code)), picture, Shown()).refresh()  # type: ignore[arg-type]  # a stand-in
     assert UntilReady()(picture, 0.0)
     document = ManifestDocument({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}}, "a.yaml")
     up._conclude(picture, [Target(document, OURS[0], KEY)])
     assert f"note: {OURS[0].kind} n/a: this is its last status" in capsys.readouterr().out
+
+
+# --- an operator that does not come to an object ----------------------------------------------------------------
+
+
+def _silent(**known: Any) -> ViewSnapshot:
+    """A status of an earlier process, and an operator that can be asked and has not come to the object."""
+    picture = replace(_picture("True"), **known)
+    picture.looks = {}
+    return picture
+
+
+def test_a_running_operator_that_does_not_come_to_the_object_is_not_waited_for_for_hours() -> None:
+    """Its pass fails each time at the API server, say, and nothing of that is in the status."""
+    wall = Wall()
+    verdict, picture = UntilReady(wall, log=Path("freehold.log")), _silent()
+    assert not verdict(picture, 0.0)
+    wall.now = 61.0
+    with pytest.raises(CliError) as said:
+        verdict(picture, 61.0)
+    assert f"has not finished a reconcile of {OURS[0].kind} n/a" in said.value.sentence
+    assert said.value.more == ("the operator's log: freehold.log",)
+
+
+def test_why_an_operator_serves_nothing_is_told_at_the_end() -> None:
+    wall = Wall()
+    verdict = UntilReady(wall)
+    assert not verdict(_silent(), 0.0)
+    wall.now = 61.0
+    with pytest.raises(CliError, match=f"serves nothing, {OURS[0].kind} n/a neither: the key ring is missing"):
+        verdict(_silent(problem="the key ring is missing"), 61.0)
+
+
+async def test_why_an_operator_serves_nothing_is_told_once_and_at_once() -> None:
+    picture, shown = _picture("True"), Shown()
+    server = Server(None, problem="the key ring is missing", queued=3)
+    reader = _LookReader(Connected(server), picture, shown)  # type: ignore[arg-type]  # a stand-in
+    for _ in range(2):
+        await reader.refresh()
+    assert shown.lines == ["the operator serves nothing for now: the key ring is missing"]
+    assert (picture.problem, picture.queued) == ("the key ring is missing", 3)
+
+
+def test_an_operator_that_starts_with_many_objects_is_given_the_time_for_all_of_them() -> None:
+    """They take turns; only a queue that does not become shorter is no progress."""
+    wall = Wall()
+    verdict = UntilReady(wall)
+    for now, queued in ((0.0, 900), (50.0, 500), (100.0, 100), (150.0, 101)):
+        wall.now = now
+        assert not verdict(_silent(queued=queued), now)
+    wall.now = 161.0
+    with pytest.raises(CliError):
+        verdict(_silent(queued=99 + 2), 161.0)
+
+
+def test_a_new_connection_begins_the_minute_anew() -> None:
+    """The server that was silent may have been killed meanwhile: the next one has only just begun."""
+    wall = Wall()
+    verdict = UntilReady(wall)
+    assert not verdict(_silent(connections=1), 0.0)
+    wall.now = 61.0
+    assert not verdict(_silent(connections=2), 61.0)
+
+
+def test_while_another_object_gets_on_the_silent_one_is_waited_for() -> None:
+    wall = Wall()
+    verdict, other = UntilReady(wall), Key("n", "b")
+    for now, row in ((0.0, MOVING), (61.0, MOVING), (120.0, BLOCKED)):
+        wall.now = now
+        picture = _both(row, other)
+        assert not verdict(picture, now)
+    wall.now = 122.0
+    with pytest.raises(CliError, match="n/a"):
+        verdict(_both(BLOCKED, other), 122.0)
+
+
+def _both(row: dict[str, Any], other: Key) -> ViewSnapshot:
+    """``n/a`` is silent, ``other`` has a resource in this state."""
+    picture = _silent()
+    obj = _picture("False", row).present[OURS[0], KEY]
+    obj["metadata"]["name"] = other.name
+    both = replace(picture, wanted=((OURS[0], KEY), (OURS[0], other)))
+    both.present[OURS[0], other] = obj
+    both.looks = {(OURS[0], other): Look(Seen.LOOKED, "5")}
+    return both
+
+
+@pytest.mark.parametrize("seen", [Seen.LEFT, Seen.LOOKED])
+def test_what_was_seen_before_the_manifest_was_applied_counts_for_nothing(seen: Seen) -> None:
+    """The manifest takes away ``managed-by``, and the pass that was asked for still gets the object from before."""
+    picture = _picture("True")
+    picture.applied = {(OURS[0], KEY): "5"}
+    picture.present[OURS[0], KEY]["metadata"]["resourceVersion"] = "6"
+    assert not UntilReady()(_seen(picture, seen, "4"), 0.0)
+    assert not picture.is_news((OURS[0], KEY))
+    assert UntilReady()(_seen(picture, Seen.LOOKED, "5"), 0.0)
+
+
+def test_only_what_was_changed_has_a_version_that_must_be_seen() -> None:
+    """No pass follows where applying changed nothing."""
+    target = Target(ManifestDocument({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}}, "f"), OURS[0], KEY)
+    obj = {"metadata": {"resourceVersion": "5"}}
+    assert up._versions([Applied(target, Verb.CONFIGURED, obj)]) == {(OURS[0], KEY): "5"}
+    assert up._versions([Applied(target, Verb.UNCHANGED, obj)]) == {}

@@ -43,27 +43,37 @@ class _Picky(MemoryDriver):
 
 
 class _PickyWorld(NetworkWorld):
+    independent = True
+
     def kinds(self, port: Port) -> tuple[Kind, ...]:
         picky = _Picky(self.cloud, port, "group", actor=self.actor)
         return tuple(
-            replace(kind, part_batches=picky, independent_parts=True) if kind.name == "group" else kind
+            replace(kind, part_batches=picky, independent_parts=self.independent) if kind.name == "group" else kind
             for kind in super().kinds(port)
         )
 
 
-def _front(*more: str) -> Life:
-    world = _PickyWorld()
-    life = Life(world)
+class _DependentWorld(_PickyWorld):
+    independent = False
+
+
+def _front(*more: str, world: type[_PickyWorld] = _PickyWorld) -> Life:
+    life = Life(world())
     life.create()
+    _edit(life, *more)
+    return life
+
+
+def _edit(life: Life, *more: str) -> None:
+    """Want these beside what is wanted inside anyway."""
     plain = next(each for each in network() if each.key == FRONT)
     parts = frozenset(Part(ALLOW, each) for each in more)
     wider = replace(
         plain, parts=lambda known: plain.parts(known) | parts, part_field=lambda part: f"spec.rules[{part.natural_key}]"
     )
-    world.nodes = [wider if each.key == FRONT else each for each in network()]
+    life.world.nodes = [wider if each.key == FRONT else each for each in network()]
     life.state.invalidate()
     life.once()
-    return life
 
 
 def _allowed(life: Life) -> set[str]:
@@ -86,3 +96,48 @@ def test_parts_that_are_right_go_in_together() -> None:
     assert isinstance(life.last.outcomes[FRONT], Ready) and {"a", "c"} <= _allowed(life)
     sent = [call.operation for call in life.port.calls]
     assert sent.count("add_parts_group") == 3, "one for each group, and one for both rules"
+
+
+def test_a_part_that_is_refused_keeps_none_in_that_the_spec_has_withdrawn() -> None:
+    """A rule that opens a port to the world must go, whatever is wrong with the one that replaces it."""
+    life = _front("a")
+    _edit(life, "bad")
+    assert life.last is not None
+    outcome = life.last.outcomes[FRONT]
+    assert isinstance(outcome, Blocked) and outcome.message == "spec.rules[bad]: bad is refused"
+    assert "a" not in _allowed(life)
+
+
+def test_where_a_part_may_need_another_one_none_goes_before_what_takes_its_place_is_in() -> None:
+    """As a route whose replacement is refused."""
+    life = _front("a", world=_DependentWorld)
+    _edit(life, "bad")
+    assert "a" in _allowed(life)
+
+
+class _PickyWall(MemoryDriver):
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        if part.natural_key in BAD:
+            raise Invalid(f"{part.natural_key} is refused")
+        await super().add_part(ref, part)
+
+
+class _PickyWallWorld(MemoryWorld):
+    def kinds(self, port: Port) -> tuple[Kind, ...]:
+        picky = _PickyWall(self.cloud, port, "wall", actor=self.actor)
+        return tuple(replace(kind, parts=picky) if kind.name == "wall" else kind for kind in super().kinds(port))
+
+
+def test_what_was_put_into_a_shared_resource_is_on_record_although_another_part_was_refused() -> None:
+    """The in-cluster provider takes it out: it stays out."""
+    first = frozenset(Part("allow", each) for each in ("443", "bad"))
+    shared = replace(node("wall/Services", "net/A", shared=True), first_parts=lambda known: first)
+    life = Life(_PickyWallWorld(nodes=[node("net/A"), shared]))
+    life.settle()
+    (wall,) = [each for each in life.world.cloud.living() if each.kind == "wall"]
+    assert set(wall.parts) == {("allow", "443")}
+    life.world.cloud.remove_part(wall.id, "allow", "443", "in-cluster provider")
+    for _ in range(3):
+        life.state.invalidate()
+        life.once()
+    assert set(wall.parts) == set()

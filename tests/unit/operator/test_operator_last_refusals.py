@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from freehold.kube.resources import Json
 from freehold.operator.last_refusals import with_last_refusals
 from freehold.operator.plan import Action, PlanRow
 
@@ -19,8 +20,15 @@ DENIED = {
 MET = "the last try was refused (Denied, blocked since 2026-11-21T10:00:00Z): not allowed: grant it"
 
 
-def told(*rows: PlanRow, generation: int = 1, **status: Any) -> list[str]:
-    raw = {"metadata": {"generation": generation}, "status": {"observedGeneration": 1, "resources": [DENIED | status]}}
+GOES = PlanRow("vpc", "main", "a-vpc", Action.DELETE, "ours by its marks", "us-south/r006-1")
+GOING = {"deletionTimestamp": "2026-11-21T11:00:00Z"}
+
+
+def told(*rows: PlanRow, metadata: Json | None = None, of: str = "NotReady", **row: Any) -> list[str]:
+    """``metadata`` of the object that is planned; ``of``: the reason of its Ready condition, ``row``: its resource."""
+    ready = {"type": "Ready", "status": "False", "reason": of}
+    status = {"observedGeneration": 1, "conditions": [ready], "resources": [DENIED | row]}
+    raw = {"metadata": {"generation": 1, **(metadata or {})}, "status": status}
     return [row.reason for row in with_last_refusals(rows, raw)]
 
 
@@ -36,7 +44,7 @@ def test_of_what_exists_the_first_change_tells_and_the_row_that_keeps_it_does_no
 
 def test_a_try_with_an_earlier_spec_is_told_as_such() -> None:
     """The spec may have been changed because of it."""
-    assert told(NONE_YET, generation=2) == [
+    assert told(NONE_YET, metadata={"generation": 2}) == [
         f"does not exist; {MET.replace('last try was', 'last try, with an earlier spec, was')}"
     ]
 
@@ -53,6 +61,16 @@ def test_a_try_with_an_earlier_spec_is_told_as_such() -> None:
 )
 def test_what_is_not_a_refused_try_of_it_is_not_told(status: dict[str, str]) -> None:
     assert told(NONE_YET, **status) == ["does not exist"]
+
+
+def test_an_update_that_was_refused_says_nothing_of_the_delete() -> None:
+    """Deletes often need another permission, and none of the quota."""
+    assert told(GOES, metadata=GOING, id="r006-1") == [GOES.reason]
+
+
+def test_a_delete_that_was_refused_is_told_of_the_delete_alone() -> None:
+    assert told(GOES, metadata=GOING, of="Deleting", id="r006-1") == [f"{GOES.reason}; {MET}"]
+    assert told(TAGGED, of="Deleting", id="r006-1") == [TAGGED.reason]
 
 
 def test_a_resource_that_is_ready_and_could_not_get_all_tags_has_no_time_of_the_refusal() -> None:

@@ -11,15 +11,19 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
+from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.kube.resources import Json, Key, key_of
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey
+from freehold.lifecycle.tag_text import text
 from freehold.operator.accounts import Binding, NoCredentials
-from freehold.operator.name_claims import NameClaims
+from freehold.operator.name_claims import First, Holder, NameClaims
+from freehold.reconcilers.adapter import Mode, Wanted
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned
 
@@ -38,10 +42,11 @@ def twin(namespace: str, created: str = EARLY, uid: str = "", **metadata: Any) -
     }  # fmt: skip
 
 
-def recorded(raw: Json, account: str = HERE, phase: Phase = Phase.OWNED) -> Json:
-    """With a VPC on record."""
+def recorded(raw: Json, account: str = HERE, phase: Phase = Phase.OWNED, cluster: str = "twin") -> Json:
+    """With a VPC on record, which was made for the cluster of this name."""
     owner = Owner(raw["metadata"]["uid"], raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"])
-    journal = Journal(owner, {NodeKey("vpc", "main"): Entry(phase, id="vpc-1")}, account)
+    vpc = Entry(phase, id="vpc-1", node_tags=(text(cluster_key(cluster), "owned"),))
+    journal = Journal(owner, {NodeKey("vpc", "main"): vpc}, account)
     annotations = {names.JOURNAL_ANNOTATION: journals.dumps(journal)}
     return {**raw, "metadata": {**raw["metadata"], "annotations": annotations}}
 
@@ -73,7 +78,7 @@ class Accounts:
 def holder(raw: Json, *others: Json, **of: Any) -> str | None:
     claims = NameClaims(AWS_CLUSTER, Accounts(of), lambda: [raw, *others])
     found = asyncio.run(claims.holder(raw, HERE))
-    return None if found is None else str(found)
+    return None if found is None else str(found.object)
 
 
 def test_the_older_one_begins_and_the_younger_one_is_told_its_name() -> None:
@@ -127,10 +132,10 @@ def test_of_two_that_ask_at_a_time_one_begins() -> None:
     pair = [twin("a"), twin("b")]
     claims = NameClaims(AWS_CLUSTER, Accounts(), lambda: pair)
 
-    async def ask() -> list[Key | None]:
+    async def ask() -> list[Holder | None]:
         return list(await asyncio.gather(*(claims.holder(each, HERE) for each in reversed(pair))))
 
-    assert asyncio.run(ask()) == [Key("a", "twin"), None]
+    assert asyncio.run(ask()) == [Holder(Key("a", "twin"), First.IS_OLDER), None]
 
 
 def test_what_this_process_has_let_begin_goes_before_an_older_one_that_appears_now() -> None:
@@ -139,7 +144,7 @@ def test_what_this_process_has_let_begin_goes_before_an_older_one_that_appears_n
     claims = NameClaims(AWS_CLUSTER, Accounts(), lambda: stored)
     assert asyncio.run(claims.holder(stored[0], HERE)) is None
     stored.append(twin("a", uid="1"))
-    assert asyncio.run(claims.holder(stored[1], HERE)) == Key("b", "twin")
+    assert asyncio.run(claims.holder(stored[1], HERE)) == Holder(Key("b", "twin"), First.HAS_BEGUN)
     del stored[0]
     assert asyncio.run(claims.holder(stored[0], HERE)) is None, "the name is free again"
 
@@ -154,7 +159,35 @@ def test_an_object_that_appears_while_accounts_are_asked_for_is_seen() -> None:
             return await super().binding(raw)
 
     claims = NameClaims(AWS_CLUSTER, Late(), lambda: list(stored))
-    assert asyncio.run(claims.holder(stored[0], HERE)) == Key("a", "twin")
+    assert asyncio.run(claims.holder(stored[0], HERE)) == Holder(Key("a", "twin"), First.IS_OLDER)
+
+
+@pytest.mark.parametrize(
+    ("other", "said", "not_said"),
+    [
+        pytest.param(recorded(twin("a")), "Choose another name", "freehold down", id="nobody is told to delete it"),
+        pytest.param(
+            recorded(twin("a", deletionTimestamp=LATE)), "until it has gone, and nobody needs to act", "Choose",
+            id="a matter of time",
+        ),
+        pytest.param(twin("a"), "delete it: freehold down twin -n a", "has resources", id="it may never begin"),
+    ],
+)  # fmt: skip
+def test_what_a_person_is_told_depends_on_why_the_other_goes_first(other: Json, said: str, not_said: str) -> None:
+    raw = twin("b", LATE)
+    claims = NameClaims(AWS_CLUSTER, Accounts(), lambda: [raw, other])
+    found = asyncio.run(claims.holder(raw, HERE))
+    assert found is not None
+    ((problem,), *_) = (claims.refused(raw, HERE, found, Wanted(Mode.CREATE, Graph(()))).problems,)
+    assert "'twin' is the name of another cluster" in str(problem) and "AWSCluster a/twin" in str(problem)
+    assert said in str(problem) and not_said not in str(problem)
+
+
+def test_a_label_that_came_later_claims_no_other_name() -> None:
+    """Its resources keep the name that they were made with, and so does its claim."""
+    other = recorded(twin("a", labels={names.CLUSTER_NAME_LABEL: "twin"}, name="x"), cluster="demo")
+    assert holder(twin("b", LATE), other) is None
+    assert holder(twin("b", LATE, name="demo"), other) == "a/x"
 
 
 # --- served ----------------------------------------------------------------------------------------------------
@@ -179,7 +212,7 @@ def test_of_two_objects_that_are_applied_together_one_makes_a_cluster() -> None:
     younger.pass_once()
     said = younger.condition(names.SPEC_VALID)
     assert (said["status"], said["reason"]) == ("False", Reason.NAME_TAKEN.value)
-    assert "AWSCluster team-b/demo, which has begun or is older; nothing is created" in said["message"]
+    assert "AWSCluster team-b/demo, which is older and has made nothing so far; nothing is created" in said["message"]
     assert "freehold down demo -n team-b" in said["message"]
     older.up()
     younger.for_a_while(900)

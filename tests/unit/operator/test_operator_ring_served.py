@@ -111,7 +111,7 @@ async def test_who_asks_for_another_look_is_answered_by_a_pass_that_begins_then(
         body = {"objects": [{"kind": POWERVS_CLUSTERS.kind, "namespace": "default", "name": "c1"}]}
         for again in (False, True):
             answered = await service.answer({**body, "again": again})
-            assert answered == {"looks": [None]}, "nothing was seen yet, or it counts no more"
+            assert answered["looks"] == [None], "nothing was seen yet, or it counts no more"
             await until(lambda: serving.look(POWERVS_CLUSTERS.kind, asked), "a pass has come to it")
         (told,) = (await service.answer(body))["looks"]
         assert told == {"seen": "told", "version": told["version"]}, "it is paused: no whole look"
@@ -152,6 +152,9 @@ async def test_without_its_ring_the_operator_is_not_ready_and_changes_nothing(
         assert str(path) in health.problem
         assert lost.writing in health.problem
         assert "freehold keys add FILE" in health.problem
+        body = {"objects": [{"kind": POWERVS_CLUSTERS.kind, "namespace": "default", "name": "c1"}]}
+        answered = await LookService(serving).answer(body)
+        assert answered == {"looks": [None], "problem": health.problem, "queued": 0}, "up waits for no look"
         assert await client.get(POWERVS_CLUSTERS, Key("default", "c1")) == before
         assert await client.get(POWERVS_CLUSTERS, Key("default", "paused")) == paused
         assert not path.exists()

@@ -77,6 +77,9 @@ class MemoryAccount:
     async def account(self) -> str:
         return "the-account"
 
+    def look_anew(self) -> None:
+        return None
+
     def left(self, subject: str, resource: str, why: str) -> None:
         raise AssertionError(f"nothing of a toy may stay: {resource}: {why}")
 

@@ -6,7 +6,7 @@ tags: the tag index is asked for those, and where something is told by its birth
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
@@ -72,6 +72,11 @@ class BalancingDriver:
         return seen
 
     # -- attributes that no list shows --------------------------------------------------------------------------
+
+    def forget(self, idents: Collection[str]) -> None:
+        """Of these resources only: the session's memory is of all objects."""
+        for ident in idents:
+            self._client.session.seldom.forget(ident)
 
     async def _attributes(self, ident: str) -> Mapping[str, object]:
         """Ask for them, in our words; empty for a kind that has none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from freehold.clouds.aws.arn import Arn
@@ -16,7 +16,7 @@ from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.tags import not_of
 from freehold.clouds.aws.zones import AVAILABILITY_ZONE, Zone, all_zones
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.keyed_codec import UUID
 
 T = TypeVar("T")
@@ -34,14 +34,17 @@ class TagSearch(Protocol):
 
 @dataclass(frozen=True)
 class SubnetFacts:
-    """A subnet. ``public``: its route table has a route to an internet gateway. ``ipv6``: it has an IPv6 range."""
+    """A subnet. ``public``: its route table has a route to an internet gateway. ``ipv6``: it has an IPv6 range.
+
+    A zone that is not listed, of a VPC of another account, counts as an availability zone.
+    """
 
     id: str
     zone: str
     cidr: str
     public: bool
-    zone_type: str
     ipv6: bool
+    zone_type: str = AVAILABILITY_ZONE
 
 
 class AwsFacts:
@@ -71,7 +74,17 @@ class AwsFacts:
 
     async def subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
         """Those of a VPC, sorted; None where there is no VPC of this id."""
-        return await self._once(("subnets", ident), _NETWORK, lambda: self._subnets(ident))
+        found = await self._once(("subnets", ident), _NETWORK, lambda: self._subnets(ident))
+        types = await self._zone_types()
+        return found and tuple(replace(each, zone_type=types.get(each.zone, AVAILABILITY_ZONE)) for each in found)
+
+    async def _zone_types(self) -> Mapping[str, str]:
+        """By name; empty where the zones may not be listed. Nothing is created then (:meth:`zones`), and a delete goes
+        on, which needs no type."""
+        try:
+            return {each.name: each.type for each in await self._zones()}
+        except CloudError:
+            return {}
 
     async def has_ipv6(self, ident: str) -> bool | None:
         """Whether a VPC has, or is being given, a range of IPv6; None where there is no VPC of this id."""
@@ -100,19 +113,22 @@ class AwsFacts:
         return {arn: tags for arn, tags in there.items() if _is_named(tags, cluster)}
 
     async def _named(self, cluster: str) -> TagsByArn:
-        """What the index shows under either tag: it has no question for "this key or that one".
+        """What has either tag. The index has no question for "this key or that one", and shows a new resource late; EC2
+        itself shows its own at once.
 
         https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
         """
+        keys = [cluster_key(cluster), cloud_provider_key(cluster)]
         asked = (
-            self._tags.with_tag(cluster_key(cluster)),
-            self._tags.with_tag(cloud_provider_key(cluster), [Lifecycle.OWNED.value]),
+            self._tags.with_tag(keys[0]),
+            self._tags.with_tag(keys[1], [Lifecycle.OWNED.value]),
+            NativeTags(self._client).of_ec2(f"of cluster {cluster}", [{"Name": "key", "Values": keys}]),
         )
         found: TagsByArn = {}
         for answer in await self._client.all(asked):
             if isinstance(answer, Exception):
                 raise answer
-            found |= answer
+            found |= {arn: tags for arn, tags in answer.items() if _is_named(tags, cluster)}
         return found
 
     async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
@@ -156,8 +172,7 @@ class AwsFacts:
         subnets = await by_filter(self._client, subnet.READ, "vpc-id", [ident])
         tables = await by_filter(self._client, route_table.READ, "vpc-id", [ident])
         public = _public(tables, {each.id for each in subnets})
-        types = {each.name: each.type for each in await self._zones()}
-        found = (_facts(each, types, public=each.id in public) for each in subnets)
+        found = (_facts(each, public=each.id in public) for each in subnets)
         return tuple(sorted(found, key=lambda each: each.id))
 
     async def _has_ipv6(self, ident: str) -> bool | None:
@@ -187,10 +202,9 @@ def _comes_along(arn: str) -> bool:
     return parsed is not None and parsed.type in ("volume", "network-interface")
 
 
-def _facts(seen: Seen, types: Mapping[str, str], *, public: bool) -> SubnetFacts:
-    """A zone that is not listed, of a VPC of another account, counts as an availability zone."""
-    zone, ipv6 = seen.attributes["zone"], any(part.kind == subnet.IPV6_CIDR for part in seen.parts)
-    return SubnetFacts(seen.id, zone, seen.attributes["cidr"], public, types.get(zone, AVAILABILITY_ZONE), ipv6)
+def _facts(seen: Seen, *, public: bool) -> SubnetFacts:
+    ipv6 = any(part.kind == subnet.IPV6_CIDR for part in seen.parts)
+    return SubnetFacts(seen.id, seen.attributes["zone"], seen.attributes["cidr"], public, ipv6)
 
 
 def _public(tables: Collection[Seen], subnets: Collection[str]) -> frozenset[str]:

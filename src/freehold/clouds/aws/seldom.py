@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 HOUR = 3600.0
-"""Seconds for which a reading counts: somebody else's change is noticed as late."""
+"""Seconds for which a reading counts: somebody else's change is noticed as late, unless somebody asks for a look."""
 
 Attributes = Mapping[str, Any]
 

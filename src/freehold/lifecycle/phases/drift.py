@@ -70,8 +70,10 @@ def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Bl
 
 
 async def _brought(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
-    await parts.put_first(ctx, key)
+    no_part = await _refusal(parts.put_first(ctx, key))
     await _sync(ctx, key, inside)
+    if no_part:
+        raise no_part
 
 
 async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
@@ -90,6 +92,8 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     if isinstance(inside, CloudError):
         raise inside
     if no_part:
+        assert due
+        await _refusal(parts.withdraw(ctx, key, due))  # the first refusal is told
         raise no_part
     drifted = _drift(ctx, key, ctx.node(key).observed, wanted)
     inner = await parts.take_surplus(ctx, key, due) if due else []

@@ -133,8 +133,10 @@ async def put_first(ctx: PassContext, key: NodeKey) -> None:
     nothing unless the provider has taken one out meanwhile."""
     if due := first_due(ctx, key):
         entry = ctx.journal.entries[key]
-        await _add(ctx, key, Ref(entry.id, entry.target), due)
-        ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *map(str, due)}))))
+        added = await _add(ctx, key, _ref(ctx, key), due)
+        put = {*entry.parts, *map(str, added.taken)}
+        ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted(put))))
+        added.raise_refusal()
 
 
 def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
@@ -182,7 +184,7 @@ def to_do(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
 async def put_in(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
     """Add what is missing, and let those of ours that do something else do what is wanted."""
     kind, ref = ctx.kind(key), _ref(ctx, key)
-    await _add(ctx, key, ref, sorted(due.differs.missing, key=str))
+    (await _add(ctx, key, ref, sorted(due.differs.missing, key=str))).raise_refusal()
     for part in due.differs.changed:
         assert kind.part_changer is not None
         await kind.part_changer.change_part(ref, part)
@@ -194,11 +196,27 @@ async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[s
     Returns the parts whose behavior differs from the wanted one and is not changed.
     """
     differs, have = due.differs, due.before
-    _refuse_held(ctx, key, differs.surplus)
-    await _remove(ctx.kind(key), _ref(ctx, key), sorted(differs.surplus, key=str))
+    await _remove_surplus(ctx, key, due)
     if differs.missing or differs.surplus or differs.changed:
         have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
     return _concluded(ctx, key, have, due.wish, due.before)
+
+
+async def withdraw(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+    """Remove what is ours and not wanted, although what is missing was refused: where no part needs another one."""
+    if ctx.kind(key).independent_parts:
+        await _remove_surplus(ctx, key, due)
+
+
+async def _remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+    """All but what something is in. It is not ours any more: others may put the same there from now on."""
+    held = _held(ctx, key, due.differs.surplus)
+    going = due.differs.surplus - held.keys()
+    await _remove(ctx.kind(key), _ref(ctx, key), sorted(going, key=str))
+    entry, gone = ctx.journal.entries[key], set(map(str, going))
+    ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(each for each in entry.parts if each not in gone)))
+    for refusal in held.values():
+        raise refusal
 
 
 def _ref(ctx: PassContext, key: NodeKey) -> Ref:
@@ -206,28 +224,42 @@ def _ref(ctx: PassContext, key: NodeKey) -> Ref:
     return Ref(entry.id, entry.target)
 
 
-async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> None:
-    """In one call where the kind can."""
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """``taken``: those that the cloud took. ``refusal``: of the first that it did not."""
+
+    taken: tuple[Part, ...]
+    refusal: CloudError | None = None
+
+    def raise_refusal(self) -> None:
+        if self.refusal:
+            raise self.refusal
+
+
+async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> _Added:
+    """In one call where the kind can. Raises what says nothing of a part, as that the cloud did not answer."""
     kind = ctx.kind(key)
-    for group in [missing] if missing and kind.part_batches else [[part] for part in missing]:
+    groups = [missing] if missing and kind.part_batches else [[part] for part in missing]
+    added = await _each(ctx, key, ref, groups)
+    if added.refusal and len(missing) > 1 and kind.part_batches and kind.independent_parts:
+        return await _each(ctx, key, ref, [[part] for part in missing])
+    return added
+
+
+async def _each(ctx: PassContext, key: NodeKey, ref: Ref, groups: Sequence[Sequence[Part]]) -> _Added:
+    """One after the other; what is refused ends it, unless the parts of the kind are independent."""
+    taken: list[Part] = []
+    refusal: CloudError | None = None
+    for group in groups:
         try:
             await _send(ctx, key, ref, group)
-        except (Invalid, NotFound):
-            if len(group) == 1 or not kind.independent_parts:
-                raise
-            await _each_alone(ctx, key, ref, group)
-
-
-async def _each_alone(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
-    """All but those that are refused themselves. Raises the first refusal."""
-    refused: CloudError | None = None
-    for part in group:
-        try:
-            await _send(ctx, key, ref, [part])
-        except (Invalid, NotFound) as refusal:
-            refused = refused or refusal
-    if refused:
-        raise refused
+        except (Invalid, NotFound) as refused:
+            refusal = refusal or refused
+            if not ctx.kind(key).independent_parts:
+                break
+        else:
+            taken += group
+    return _Added(tuple(taken), refusal)
 
 
 async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
@@ -244,16 +276,18 @@ async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part])
         node.part_unknown_at = ctx.now
         raise
     except (Invalid, NotFound) as refused:
-        raise (refused.at(ctx.graph.nodes[key].part_field(group[0])) if len(group) == 1 else refused) from refused
+        if len(group) == 1:
+            raise refused.at(ctx.graph.nodes[key].part_field(group[0])) from refused
+        raise
     node.parts_refused -= names
 
 
-def _refuse_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> None:
-    """Raise Held where something of ours that the spec no longer wants is in a part that is to go.
+def _held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dict[Part, CloudError]:
+    """Those that are to go and that something of ours is in which the spec no longer wants, each with what to say.
 
     The cloud would refuse each time, and a plan would not know it.
     """
-    kind, node = ctx.kind(key), ctx.graph.nodes[key]
+    kind, node, found = ctx.kind(key), ctx.graph.nodes[key], dict[Part, CloudError]()
     for part in sorted(surplus, key=str):
         for other in sorted(ctx.journal.ours.keys() - ctx.graph.nodes.keys()):
             seen = ctx.node(other).last_seen
@@ -262,7 +296,8 @@ def _refuse_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> N
                     f"{part} cannot go while {other} ({seen.id}) is in it, which is ours and the spec no longer wants; "
                     f"{ctx.pruning} deletes that"
                 )
-                raise Held(message).at(node.part_field(part))
+                found[part] = Held(message).at(node.part_field(part))
+    return found
 
 
 async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:

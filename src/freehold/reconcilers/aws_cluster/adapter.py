@@ -18,10 +18,10 @@ from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover
 from freehold.reconcilers.aws_cluster.keys import BUCKET
 from freehold.reconcilers.aws_cluster.names import DefaultNames
-from freehold.reconcilers.aws_cluster.recorded import recorded_in
+from freehold.reconcilers.aws_cluster.recorded import name_of
 from freehold.reconcilers.aws_cluster.skeleton import skeleton
 from freehold.reconcilers.aws_cluster.status import build_status
-from freehold.reconcilers.gate import Proceed, cluster_name
+from freehold.reconcilers.gate import Proceed
 
 
 class AWSClusterAdapter:
@@ -45,10 +45,7 @@ class AWSClusterAdapter:
         except InvalidObject as error:
             return Refused(error.problems)
         metadata = raw["metadata"]
-        # Of the object alone: a delete proceeds without its Cluster, and must look for what has the same names. Once
-        # there is a resource its name stays: what a label says later would give the cluster another's tags.
-        cluster = recorded_in(journal.entries).cluster or cluster_name(raw, AWS_CLUSTER.link)
-        names = DefaultNames(metadata.get("namespace", ""), cluster)
+        names = DefaultNames(metadata.get("namespace", ""), name_of(raw, journal.entries))
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, names, spec, proceed.port, journal, deleting=deleting)
         account, _, _ = journal.account.partition("/")  # a region may follow

@@ -47,17 +47,18 @@ def wanted(
     wish = found.wish
     if wish.vpc.given and facts.network is None:
         return Undecided({"spec.network.vpc.id": NOT_ASKED}, found.notes)
+    graph = Graph(nodes(wish, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
+    endpoint = next((balancer_key(each) for each in wish.load_balancers if each.key == PRIMARY), None)
+    plan = AWSWanted(
+        Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish, known_before=facts.known_before
+    )
+    if facts.recorded.anything and plan.makes_nothing:
+        return plan
     owner = f"{names.namespace}/{raw['metadata']['name']}"
     taken = namesakes.refusal(names.cluster, owner, wish, raw.get("spec") or {}, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return Undecided({"metadata.name": taken}, found.notes)
-    if taken is not None:
-        return taken
-    graph = Graph(nodes(wish, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
-    endpoint = next((balancer_key(each) for each in wish.load_balancers if each.key == PRIMARY), None)
-    return AWSWanted(
-        Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish, known_before=facts.known_before
-    )
+    return plan if taken is None else taken
 
 
 def nodes(wish: ClusterWish, names: DefaultNames, account: str, image: str) -> Iterator[Node]:

@@ -20,6 +20,7 @@ class Recorded:
     logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
     it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags. ``given_vpc``: the id of
     the VPC of others that it has resources in, empty where it has none. ``ipv6``: a VPC of its own was made with IPv6.
+    ``anything``: also where all of it is given.
     """
 
     vpc: str = ""
@@ -30,6 +31,7 @@ class Recorded:
     cluster: str = ""
     given_vpc: str = ""
     ipv6: bool = False
+    anything: bool = False
 
     def subnet_of(self, ident: str) -> str:
         """The logical name of the own subnet with this id; empty where none has it."""

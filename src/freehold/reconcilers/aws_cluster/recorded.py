@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.resources import NodeKey
@@ -19,6 +21,7 @@ from freehold.reconcilers.aws_cluster.keys import (
     SUBNET_KIND,
     VPC,
 )
+from freehold.reconcilers.gate import cluster_name
 
 
 def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
@@ -34,8 +37,18 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
         },
         cluster=_cluster_of(own.values()),
         ipv6=EGRESS_GATEWAY in own,  # it is made in the VPCs that have IPv6, and nowhere else
+        anything=bool(record),
         given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
     )
+
+
+def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
+    """The name of its cluster. Once there is a resource it stays: what a label says later would give the cluster
+    another's tags.
+
+    Of the object alone: a delete proceeds without its Cluster, and looks for what has the same names.
+    """
+    return recorded_in(record).cluster or cluster_name(raw, AWS_CLUSTER.link)
 
 
 def _cluster_of(entries: Iterable[Entry]) -> str:

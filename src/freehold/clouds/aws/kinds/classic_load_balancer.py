@@ -230,4 +230,5 @@ def kind(client: ApiClient) -> Kind:
         name_in_region=True,
         id_returns=True,
         listing=driver,
+        remembering=driver,
     )

@@ -140,4 +140,5 @@ def kind(client: ApiClient) -> Kind:
         changeable=frozenset({"ip_address_type"}),
         name_in_region=True,
         listing=driver,
+        remembering=driver,
     )

@@ -156,5 +156,6 @@ def kind(client: ApiClient) -> Kind:
         usage=driver,
         name_in_region=True,
         listing=driver,
+        remembering=driver,
         gone_at_once=True,
     )

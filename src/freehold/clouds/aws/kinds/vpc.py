@@ -7,7 +7,7 @@ essential, because subnets may lie in them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 
@@ -84,6 +84,9 @@ class DnsAttributes:
         """What is known without a read: from our own write."""
         self._known[ident] = (values, LOOKS)
 
+    def forget(self, ident: str) -> None:
+        self._known.pop(ident, None)
+
     async def of(self, ident: str) -> Mapping[str, bool]:
         values, looks = self._known.get(ident, ({}, 0))
         if not looks:
@@ -127,6 +130,10 @@ class VpcDriver(Ec2Driver):
             replace(row, observed=await self._with_dns(row.observed)) if _is_marked(row.observed) else row
             for row in rows
         ]
+
+    def forget(self, idents: Collection[str]) -> None:
+        for ident in idents:
+            self._dns.forget(ident)
 
     async def _with_dns(self, seen: Observed) -> Observed:
         return replace(seen, attributes={**seen.attributes, **await self._dns.of(seen.id)})
@@ -199,6 +206,7 @@ def kind(client: ApiClient) -> Kind:
         holds_part=_is_in_range,
         parts=driver,
         listing=driver,
+        remembering=driver,
         gone_at_once=True,
         nameless=True,
     )
