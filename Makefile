@@ -24,7 +24,7 @@ demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, tol
 	@$(BIN)/freehold demo
 
 # Hundreds of tests start a process of ours: without bytecode, where PYTHONDONTWRITEBYTECODE is set, each compiles the modules.
-test: $(STAMP) ## the whole suite
+test: $(STAMP) ## the suite; of crashes, edits of specs and mutants a sample (whole: crash-pairs, edits, mutants)
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 

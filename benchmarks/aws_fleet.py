@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from freehold.api.feature_gates import FeatureGate
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.engine import ensure, release
@@ -104,6 +105,11 @@ class Cluster:
     due: float = 0.0
     is_up: bool = False
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of what it owns."""
+        return frozenset(key.kind for key in self.journal.ours)
+
     def reconcile(self, *, deleting: bool = False) -> PassResult:
         """One pass, as the operator's reconciler makes it."""
         return step(self._reconcile(deleting=deleting))
@@ -134,7 +140,8 @@ class Fleet:
         self.port = TellingPort(self.clock)
         served = AwsCloud(None, self.clock, mount=lambda client: mount_client(client, self.cloud), port=self.port)
         self.account: AwsAccount = served.account(DEFAULT, KEYS, REGION)
-        self.adapter = AWSClusterAdapter(AwsFactsReader(AwsFacts(self.account.client, self.account.tags, self.clock)))
+        facts = AwsFactsReader(AwsFacts(self.account.client, self.account.tags, self.clock))
+        self.adapter = AWSClusterAdapter(facts, frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION}))
         self.ring = KeyRing.single(b"k" * 32)
         self.made = 0
 

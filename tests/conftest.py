@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.findings import FINDING
+
 
 @pytest.fixture(scope="session", autouse=True)
 def no_proxy_to_this_machine() -> Iterator[None]:
@@ -15,3 +17,13 @@ def no_proxy_to_this_machine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("no_proxy", ",".join(filter(None, (given, "127.0.0.1", "localhost"))))
         yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have found out and people want to read; here, since the output of workers is not shown."""
+    reports = terminalreporter.stats.get("passed", [])
+    lines = [line for each in reports for name, line in each.user_properties if name == FINDING]
+    if lines:
+        terminalreporter.section("findings")
+        for line in lines:
+            terminalreporter.line(str(line))

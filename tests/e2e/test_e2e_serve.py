@@ -130,7 +130,7 @@ def _with_the_commands(served: Served, aws: str) -> None:
     """Of the README, with the manifest as it is, and as they are written there."""
     assert f"AWSCluster default/{NAME} is Ready: 25 resources" in served.freehold("up", "-f", aws, "--simulate")
     assert served.planned("keep", "-f", aws, "--simulate") == [25]
-    tree = json.loads(served.freehold("tree", NAME, "-o", "json"))
+    tree = json.loads(served.freehold("tree", "-f", aws, "--simulate", "-o", "json"))
     assert len(tree["resources"]) == 25
     gone = served.freehold("down", "-f", aws, "--simulate", "--yes")
     assert f"AWSCluster default/{NAME} is gone, and everything that it owned" in gone

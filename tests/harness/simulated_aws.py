@@ -144,11 +144,12 @@ class Sim:
 
 
 @contextmanager
-def refused(code: str) -> Iterator[None]:
-    """Expect an error of AWS with this code."""
+def refused(code: str, sentence: str = "") -> Iterator[None]:
+    """Expect an error of AWS with this code, and in its message this sentence."""
     with pytest.raises(ClientError) as caught:
         yield
     assert caught.value.response["Error"]["Code"] == code, caught.value
+    assert sentence in caught.value.response["Error"]["Message"]
 
 
 def tagged(kind: str, **tags: str) -> list[dict[str, Any]]:

@@ -13,7 +13,8 @@ class FeatureGate(StrEnum):
     """One feature, by the name that Cluster API and its providers give it."""
 
     BOOTSTRAP_FORMAT_IGNITION = "BootstrapFormatIgnition"
-    """``spec.cosInstance`` of an IBMPowerVSCluster is acted on (docs/reference/requirements.md I22)."""
+    """``spec.cosInstance`` of an IBMPowerVSCluster (docs/reference/requirements.md I22) and ``spec.s3Bucket`` of an
+    AWSCluster are acted on."""
 
 
 FeatureGates = frozenset[FeatureGate]

@@ -108,13 +108,15 @@ def get(**given: Any) -> None:
 
 
 @cli.command(short_help="Show an object's cloud resources.")
-@partial(options.name, required=True)
+@options.name
+@options.filename("Manifest whose objects to show")
+@options.simulate
 @options.output
 @options.namespace
 @options.state
 @options.kubeconfig
 def tree(**given: Any) -> None:
-    """Show an object's cloud resources: state, ownership and its proof, id, what blocks."""
+    """Show the cloud resources of an object, or of a manifest's: state, ownership and its proof, id, what blocks."""
     from freehold.cli import tree as command
 
     command.run(**given)

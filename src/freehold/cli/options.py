@@ -188,7 +188,8 @@ def feature_gates(function: F) -> F:
         default="",
         metavar="NAME=true,…",
         callback=_gates,
-        help="Features that are off by default: BootstrapFormatIgnition (acts on spec.cosInstance).",
+        help="Features that are off by default: BootstrapFormatIgnition (acts on spec.cosInstance of an "
+        "IBMPowerVSCluster and on spec.s3Bucket of an AWSCluster).",
     )(function)
 
 

@@ -1,4 +1,4 @@
-"""``freehold tree``: an object's cloud resources, each below the one that it is in, with ownership and its proof."""
+"""``freehold tree``: the cloud resources of objects, each below the one that it is in, with ownership and its proof."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
-from freehold.cli.access import access
+from freehold.cli.access import Access, access
 from freehold.cli.attention import attention
-from freehold.cli.errors import CliError
+from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
 from freehold.cli.lookup import absent, key_ring, of_name
 from freehold.cli.nesting import parents
 from freehold.cli.proofs import proofs
 from freehold.cli.quick import ReadSession, read
-from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, width
+from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, warn, width
 from freehold.cli.view import Line, View, view
-from freehold.kube.resources import Key
+from freehold.kube.resources import Json, Key, Resource
+
+if TYPE_CHECKING:
+    from freehold.cli.manifests import ManifestDocument
 
 _HEADS = ("NAME", "STATE", "FOR", "OWNERSHIP", "ID", "PROOF")
 _LAYOUTS = (len(_HEADS), _HEADS.index("PROOF"), _HEADS.index("OWNERSHIP"))
@@ -37,28 +41,90 @@ COLOURS = {
 }
 
 
-def run(name: str, output: str, namespace: str, state: Path | None, kubeconfig: str) -> None:
+def run(
+    name: str, filename: Sequence[str], simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
+    kubeconfig: str,
+) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, log=False)
+    if bool(name) == bool(filename):
+        raise CliError("say what to show: freehold tree NAME, or freehold tree -f FILE", code=MISUSED)
+    documents = _read(filename, namespace)
+    target = access(
+        state, kubeconfig=kubeconfig, operator=False, install=False, simulate=simulate, speed=speed, log=False
+    )
+    if target.state is not None:
+        target.state.choose(simulate)
 
     async def show(session: ReadSession) -> None:
-        key = Key(namespace or session.namespace, name)
-        found = await of_name(session, OURS, key)
-        if not found:
-            raise CliError(await absent(session, OURS, key))
-        ring = await key_ring(target, session)
-        grown = [_Tree(view(obj), proofs(obj, ring), parents(obj, view(obj).lines)) for obj in found]
-        if output != "table":
-            shown = [document(each.seen, each.proofs, each.inside) for each in grown]
-            emit(output, shown if len(shown) > 1 else shown[0])
+        where = namespace or session.namespace
+        if name:
+            await _print(target, session, await _named(session, Key(where, name)), output)
             return
-        for each in grown:
-            for line in tree_lines(each.seen, each.proofs, each.inside, session.clock.now(), width(), painter()):
-                print(line, flush=True)
-            for remark in remarks(each.seen, simulated=session.simulated):
-                tell(remark)
+        wanted = _served(documents, where)
+        found = {each: stored for each in wanted for stored in await of_name(session, [each[0]], each[1])}
+        await _print(target, session, list(found.values()), output, as_list=len(wanted) != 1)
+        if not wanted:
+            warn("nothing in this manifest is served by Freehold")
+        if missing := [each for each in wanted if each not in found]:
+            raise _not_stored(missing, filename, namespace, simulate=simulate)
 
     read(target, show)
+
+
+def _read(filename: Sequence[str], namespace: str) -> Sequence[ManifestDocument]:
+    if not filename:
+        return []
+    from freehold.cli import manifests  # YAML, which a name does not need
+
+    return manifests.read(*filename, namespace=namespace)
+
+
+def _served(documents: Sequence[ManifestDocument], where: str) -> list[tuple[Resource, Key]]:
+    """The objects that Freehold reconciles, in the order of the manifests, whichever version of the kind they name."""
+    ours = {(each.group, each.kind): each for each in OURS}
+    return [
+        (resource, Key(each.namespace or where if resource.namespaced else "", each.name))
+        for each in documents
+        if (resource := ours.get((each.api_version.rpartition("/")[0], each.kind)))
+    ]
+
+
+async def _named(session: ReadSession, key: Key) -> list[Json]:
+    found = await of_name(session, OURS, key)
+    if not found:
+        raise CliError(await absent(session, OURS, key))
+    return found
+
+
+def _not_stored(
+    missing: Sequence[tuple[Resource, Key]], filename: Sequence[str], namespace: str, *, simulate: bool
+) -> CliError:
+    files = "".join(f" -f {quote(each)}" for each in filename)
+    apply = f"freehold up{files}{f' -n {quote(namespace)}' if namespace else ''}{' --simulate' if simulate else ''}"
+    first, *more = (f"{resource.kind} {key}" for resource, key in missing)
+    if not more:
+        return CliError(f"{first} is not stored here: it was not applied, or it is gone; {apply} applies it")
+    return CliError(
+        f"some objects are not stored here: they were not applied, or they are gone; {apply} applies them",
+        (first, *more),
+    )
+
+
+async def _print(
+    target: Access, session: ReadSession, objects: Sequence[Json], output: str, *, as_list: bool = False
+) -> None:
+    ring = await key_ring(target, session)
+    grown = [_Tree(view(obj), proofs(obj, ring), parents(obj, view(obj).lines)) for obj in objects]
+    if output != "table":
+        shown = [document(each.seen, each.proofs, each.inside) for each in grown]
+        if shown or as_list:
+            emit(output, shown if as_list or len(shown) > 1 else shown[0])
+        return
+    for each in grown:
+        for line in tree_lines(each.seen, each.proofs, each.inside, session.clock.now(), width(), painter()):
+            print(line, flush=True)
+        for remark in remarks(each.seen, simulated=session.simulated):
+            tell(remark)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,11 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["plan", "--down", "a", "-f", "b", "--detailed-exitcode"], 1, "say what to plan"),
         (["plan", "--detailed-exitcode", "--bogus"], 1, "No such option '--bogus'"),
         (["plan", "--down", ""], 2, "it is empty"),
-        (["tree", ""], 2, "Invalid value for 'NAME': it is empty (an unset variable?); see freehold tree --help"),
+        (["tree"], 2, "say what to show: freehold tree NAME, or freehold tree -f FILE"),
+        (["tree", "a", "-f", "b"], 2, "say what to show"),
+        (["tree", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
+        (["tree", "a", "--simulate", "--kubeconfig", "x"], 2, "--simulate and --kubeconfig exclude each other"),
+        (["tree", ""], 2, "Invalid value for '[NAME]': it is empty (an unset variable?); see freehold tree --help"),
         (["get", "ns", ""], 2, "it is empty (an unset variable?)"),
         (["down", "a", "--kubeconfig", ""], 2, "Invalid value for '--kubeconfig': it is empty"),
         (["down", "a", "--state", ""], 2, "Invalid value for '--state': it is empty"),
@@ -80,6 +84,14 @@ def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, 
     assert done.stderr.startswith("freehold: ")
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["up", "plan", "serve", "operator"])
+def test_help_names_every_field_that_a_feature_gate_turns_on(command: str) -> None:
+    """On both clouds."""
+    said = " ".join(_freehold(command, "--help").stdout.split())
+    assert "BootstrapFormatIgnition (acts on spec.cosInstance of an IBMPowerVSCluster" in said
+    assert "spec.s3Bucket of an AWSCluster" in said
 
 
 def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_objects_miss_them() -> None:

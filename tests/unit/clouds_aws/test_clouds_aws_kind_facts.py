@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from freehold.clouds.aws.kinds import (
     vpc_endpoint,
 )
 from freehold_sim.aws.services import OPERATIONS as SERVED
+from harness.findings import FINDING
 
 NAMES = [kind.name for kind in KINDS]
 TOKENS = {"ClientToken", "clientToken", "ClientRequestToken", "clientRequestToken", "CallerReference", "CreationToken"}
@@ -106,16 +108,17 @@ def test_the_simulator_serves_every_operation_that_is_used(service: str) -> None
     assert operations_of(service) - set(SERVED[service]) == set()
 
 
-def test_which_kinds_each_workflow_has(capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_kinds_each_workflow_has(record_property: Callable[[str, object], None]) -> None:
     """AWS has tags in the create call for all of them: the other four are proved in the in-memory world only."""
     kinds = {workflow: [kind.name for kind in KINDS if kind.workflow is workflow] for workflow in Workflow}
-    with capsys.disabled():
-        print()
-        for workflow, names in kinds.items():
-            print(f"  {workflow.value}: {', '.join(names) or 'none (proved in the in-memory world)'}")
-        print(f"  of these with a client token: {', '.join(kind.name for kind in KINDS if kind.token_in)}")
-        unique = [kind.name for kind in KINDS if not kind.token_in and not kind.natural_key]
-        print(f"  with neither client token nor natural key: {', '.join(unique)}")
+    unique = [kind.name for kind in KINDS if not kind.token_in and not kind.natural_key]
+    record_property(FINDING, "Kinds of AWS by create workflow:")
+    for workflow, names in kinds.items():
+        shown = ", ".join(names) or "none (proved in the in-memory world)"
+        record_property(FINDING, f"  {workflow.value}: {shown}")
+    tokens = ", ".join(kind.name for kind in KINDS if kind.token_in)
+    record_property(FINDING, f"  of these with a client token: {tokens}")
+    record_property(FINDING, f"  with neither client token nor natural key: {', '.join(unique)}")
     assert kinds == {workflow: NAMES if workflow is Workflow.TAGS_ON_CREATE else [] for workflow in Workflow}
     assert unique == ["vpc", "internet-gateway", "elastic-ip"]
 

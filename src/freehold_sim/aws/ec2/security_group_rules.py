@@ -15,6 +15,7 @@ from freehold_sim.aws.world import Record
 
 _PROTOCOLS = {"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6"}
 _WITH_PORTS = {"tcp", "udp"}
+_ICMP = {"icmp", "icmpv6"}
 
 _SAME = ("IsEgress", "IpProtocol", "FromPort", "ToPort", "CidrIpv4", "CidrIpv6", "PrefixListId")
 
@@ -94,15 +95,41 @@ def _ports(permission: dict[str, Any]) -> dict[str, Any]:
         raise Refused("InvalidPermission.Malformed", text)
     first, last = permission.get("FromPort"), permission.get("ToPort")
     if protocol in _WITH_PORTS:
-        if first is None or last is None:
-            text = "Invalid value 'Must specify both from and to ports with TCP/UDP.' for portRange."
-            raise Refused("InvalidParameterValue", text)
-        if not 0 <= first <= last <= 65535:
-            text = f"Invalid value '{first}-{last}' for portRange. The ports go from 0 to 65535, the lower one first."
-            raise Refused("InvalidParameterValue", text)
+        _check_ports(first, last)
+    if protocol in _ICMP:
+        _check_icmp(protocol, first, last)
     if protocol == "-1" or first is None or last is None:
         first = last = -1
     return {"IpProtocol": protocol, "FromPort": first, "ToPort": last}
+
+
+def _check_ports(first: int | None, last: int | None) -> None:
+    if first is None or last is None:
+        raise _range_refused("Must specify both from and to ports with TCP/UDP.")
+    if not 0 <= first <= last <= 65535:
+        text = f"Invalid value '{first}-{last}' for portRange. The ports go from 0 to 65535, the lower one first."
+        raise Refused("InvalidParameterValue", text)
+
+
+def _check_icmp(protocol: str, kind: int | None, code: int | None) -> None:
+    """The first port is the type, the last one the code; -1 is all of them.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html, in the words that
+    hashicorp/terraform#13015 and martysweet/cfn-lint#6 have
+    """
+    if kind is None or code is None:
+        if protocol == "icmp":
+            raise _range_refused("Must specify both from and to ports with ICMP.")
+        return
+    for name, number in (("type", kind), ("code", code)):
+        if not -1 <= number <= 255:
+            raise Refused("InvalidParameterValue", f"ICMP {name} ({number}) out of range")
+    if kind == -1 and code != -1:
+        raise _range_refused("With all ICMP types all codes must be specified.")
+
+
+def _range_refused(why: str) -> Refused:
+    return Refused("InvalidParameterValue", f"Invalid value '{why}' for portRange.")
 
 
 def _sources(call: Call, permission: dict[str, Any]) -> Iterator[dict[str, Any]]:
