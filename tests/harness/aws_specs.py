@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from typing import Any
 
@@ -17,6 +18,17 @@ ZONES = tuple(f"{REGION}{letter}" for letter in "abc")
 NAMES = DefaultNames("team", "prod")
 VPC = {"id": "vpc-0123456789abcdef0"}
 SUBNET = {"id": "subnet-0123456789abcdef0"}
+TIMES = {"intervalSeconds": 10, "timeoutSeconds": 5, "thresholdCount": 5, "unhealthyThresholdCount": 3}
+"""Of a health check."""
+RULES = (
+    "network.additionalControlPlaneIngressRules", "network.additionalNodeIngressRules",
+    "controlPlaneLoadBalancer.ingressRules", "secondaryControlPlaneLoadBalancer.ingressRules",
+)  # fmt: skip
+"""Lists of ingress rules."""
+SOURCES = {
+    "cidrBlocks", "ipv6CidrBlocks", "natGatewaysIPsSource", "sourceSecurityGroupIds", "sourceSecurityGroupRoles",
+}  # fmt: skip
+"""What traffic comes from."""
 
 
 def facts(zones: tuple[str, ...] = ZONES, port: int = 6443, recorded: Recorded = Recorded()) -> Facts:  # noqa: B008
@@ -39,28 +51,31 @@ def rule(**fields: Any) -> dict[str, Any]:
 
 
 def at(spec: Spec, path: str) -> Any:
-    """The value at a dotted path; None where there is none."""
+    """The value at a dotted path, in which a number is an item of a list; None where there is none."""
+    value: Any = spec
     for part in path.split("."):
-        if not isinstance(spec, dict) or part not in spec:
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, dict) and part in value:
+            value = value[part]
+        else:
             return None
-        spec = spec[part]
-    return spec
+    return value
 
 
 def put(spec: Spec, path: str, value: Any) -> None:
-    """Set the value at a dotted path."""
+    """Set the value at a dotted path, whose lists have the items that it names."""
     *above, last = path.split(".")
+    holder: Any = spec
     for part in above:
-        spec = spec.setdefault(part, {})
-    spec[last] = value
+        holder = holder[int(part)] if isinstance(holder, list) else holder.setdefault(part, {})
+    holder[last] = value
 
 
 def defaults_of(spec: Spec) -> dict[str, Any]:
     """Path -> what leaving the field out means for this spec: defaults of the schema, and of upstream's webhook."""
     ipv6 = at(spec, "network.vpc.ipv6") is not None
     given = bool(at(spec, "network.vpc.id"))
-    network = at(spec, "controlPlaneLoadBalancer.loadBalancerType") == "nlb"
-    disabled = at(spec, "controlPlaneLoadBalancer.loadBalancerType") == "disabled"
     calico = [
         {"description": "bgp (calico)", "protocol": "tcp", "fromPort": 179, "toPort": 179},
         {"description": "IP-in-IP (calico)", "protocol": "4", "fromPort": -1, "toPort": 65535},
@@ -76,22 +91,21 @@ def defaults_of(spec: Spec) -> dict[str, Any]:
         "network.vpc.availabilityZoneSelection": "Ordered",
         "network.vpc.availabilityZoneUsageLimit": 3,
         "network.vpc.subnetSchema": "PreferPrivate",
-        "controlPlaneLoadBalancer.loadBalancerType": "classic",
-        "controlPlaneLoadBalancer.scheme": "internet-facing",
-        "controlPlaneLoadBalancer.healthCheck": {
-            "intervalSeconds": 10, "timeoutSeconds": 5, "thresholdCount": 5, "unhealthyThresholdCount": 3,
-        },
         "bastion.enabled": False,
         "sshKeyName": "default",
-    }  # fmt: skip
+        "controlPlaneLoadBalancer.loadBalancerType": "classic",
+        **_defaults_of_balancer(spec, "controlPlaneLoadBalancer", ipv6=ipv6),
+        **_defaults_of_subnets(spec, given=given, ipv6=ipv6),
+    }
+    if at(spec, "secondaryControlPlaneLoadBalancer") is not None:
+        found |= _defaults_of_balancer(spec, "secondaryControlPlaneLoadBalancer", ipv6=ipv6)
+    for field in RULES:
+        for index, each in enumerate(at(spec, field) or ()):
+            found[f"{field}.{index}.natGatewaysIPsSource"] = False
+            if not SOURCES & each.keys():
+                found[f"{field}.{index}.sourceSecurityGroupRoles"] = ["controlplane"]
     if not given:
         found["network.vpc.cidrBlock"] = "10.0.0.0/16"
-    if not disabled:
-        found["controlPlaneLoadBalancer.healthCheckProtocol"] = "TCP"
-        found["controlPlaneLoadBalancer.name"] = "team-prod-apiserver" if network else "prod-apiserver"
-        found["controlPlaneLoadBalancer.crossZoneLoadBalancing"] = False
-    if network:
-        found["controlPlaneLoadBalancer.targetGroupIPType"] = "ipv6" if ipv6 else "ipv4"
     if at(spec, "bastion.enabled"):
         found["bastion.instanceType"] = "t3.micro"
         if not at(spec, "bastion.disableIngressRules"):
@@ -99,9 +113,54 @@ def defaults_of(spec: Spec) -> dict[str, Any]:
     return found
 
 
+def _defaults_of_balancer(spec: Spec, field: str, *, ipv6: bool) -> dict[str, Any]:
+    kind = at(spec, f"{field}.loadBalancerType")
+    found: dict[str, Any] = {f"{field}.scheme": "internet-facing", f"{field}.preserveClientIP": False}
+    if kind == "disabled":
+        return found
+    found |= {
+        f"{field}.healthCheckProtocol": "TCP",
+        f"{field}.crossZoneLoadBalancing": False,
+        **{f"{field}.healthCheck.{name}": value for name, value in TIMES.items()},
+    }
+    if field == "controlPlaneLoadBalancer":
+        found[f"{field}.name"] = "team-prod-apiserver" if kind == "nlb" else "prod-apiserver"
+    if kind == "nlb":
+        family = "ipv6" if ipv6 else "ipv4"
+        found[f"{field}.targetGroupIPType"] = family
+        for index, each in enumerate(at(spec, f"{field}.additionalListeners") or ()):
+            usual = at(spec, f"{field}.targetGroupIPType") or family
+            found |= _defaults_of_listener(each, f"{field}.additionalListeners.{index}", usual)
+    return found
+
+
+def _defaults_of_listener(listener: dict[str, Any], field: str, family: str) -> dict[str, Any]:
+    check = f"{field}.healthCheck"
+    path = {f"{check}.path": "/"} if at(listener, "healthCheck.protocol") in ("HTTP", "HTTPS") else {}
+    return {
+        f"{field}.protocol": "TCP",
+        f"{field}.targetGroupIPType": family,
+        f"{check}.protocol": "TCP",
+        f"{check}.port": str(listener["port"]),
+        **{f"{check}.{name}": value for name, value in TIMES.items()},
+        **path,
+    }
+
+
+def _defaults_of_subnets(spec: Spec, *, given: bool, ipv6: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for index, _ in enumerate(at(spec, "network.subnets") or ()):
+        field = f"network.subnets.{index}"
+        found[f"{field}.zoneType"] = "availability-zone"
+        if not given:
+            found[f"{field}.isPublic"] = False
+            found |= {} if ipv6 else {f"{field}.isIpv6": False}
+    return found
+
+
 def with_defaults(spec: Spec, choose: random.Random) -> Spec:
     """The same wish with some of what it leaves out written."""
-    written = copy.deepcopy(spec)
+    written: Spec = json.loads(json.dumps(spec))  # a deep copy would share what the spec has in two places
     for path, value in defaults_of(spec).items():
         if at(written, path) is None and choose.random() < 0.5:
             put(written, path, copy.deepcopy(value))
@@ -110,7 +169,7 @@ def with_defaults(spec: Spec, choose: random.Random) -> Spec:
 
 def without_defaults(spec: Spec, choose: random.Random) -> Spec:
     """The same wish with some of what says nothing taken out."""
-    left = copy.deepcopy(spec)
+    left: Spec = json.loads(json.dumps(spec))
     for path, value in defaults_of(spec).items():
         above, _, last = path.rpartition(".")
         holder = at(left, above) if above else left

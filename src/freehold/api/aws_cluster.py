@@ -45,6 +45,8 @@ class Bastion(ApiModel):
 class S3Bucket(ApiModel):
     """A bucket for the bootstrap data of machines that boot with Ignition."""
 
+    RULES = aws_early.BUCKET_RULES
+
     best_effort_delete_objects: bool | None = None
     """Ignore refusals when objects are deleted."""
     control_plane_iam_instance_profile: Annotated[str | None, Field(alias="controlPlaneIAMInstanceProfile")] = None
@@ -53,7 +55,9 @@ class S3Bucket(ApiModel):
     """Its name, unique in the world."""
     nodes_iam_instance_profiles: Annotated[Items[str], Field(alias="nodesIAMInstanceProfiles")] = ()
     """Instance profiles that may read the nodes' data."""
-    presigned_url_duration: Annotated[str | None, Field(alias="presignedURLDuration")] = None
+    presigned_url_duration: Annotated[
+        Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)] | None, Field(alias="presignedURLDuration")
+    ] = None
     """How long presigned URLs are valid; the instance profiles are then not used."""
 
 
@@ -96,7 +100,7 @@ class AWSClusterSpec(ApiModel):
 class AWSCluster(ApiModel):
     """The cloud infrastructure of one cluster on AWS."""
 
-    RULES = (aws_early.FAMILY_STAYS,)
+    RULES = (aws_early.FAMILY_STAYS, aws_early.NAME_STAYS, aws_early.RANGE_STAYS)
 
     spec: AWSClusterSpec = Field(default_factory=AWSClusterSpec)
     """The desired infrastructure of the cluster."""

@@ -18,7 +18,10 @@ from freehold.api.early import TEXT_LIMIT as TEXT_LIMIT
 from freehold.api.names import AWS_TAG_PREFIX, AWS_USER_TAG_LIMIT
 
 _RANGE_6 = "[0-9a-fA-F:.]+/(12[0-8]|1[01][0-9]|[1-9]?[0-9])"
+_DURATION = "(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+|0"
 _PLACE = "[a-z0-9]+(-[a-z0-9]+)+"
+DEFAULT_VPC_RANGE: Final = "10.0.0.0/16"
+"""Of a VPC that is created, where the spec gives none."""
 _NO_RANGE = "it is not an IPv4 range; write one like 10.0.0.0/16"
 _NO_RANGE_6 = "it is not an IPv6 range; write one like 2600:1f14:e08:7400::/56"
 
@@ -248,21 +251,61 @@ CLUSTER_RULES: Final = (
 )
 
 
+def _gives_vpc(cluster: str) -> str:
+    """The expression that the spec names a VPC by its id."""
+    network, vpc = f"{cluster}.spec.network", f"{cluster}.spec.network.vpc"
+    return f"(has({cluster}.spec) && has({network}) && has({vpc}) && has({vpc}.id) && {vpc}.id != '')"
+
+
 def _has_ipv6(cluster: str) -> str:
     """The expression that the VPC has IPv6."""
     steps = [f"{cluster}.spec", f"{cluster}.spec.network", f"{cluster}.spec.network.vpc"]
     return "(" + " && ".join(f"has({step})" for step in [*steps, f"{steps[-1]}.ipv6"]) + ")"
 
 
+_BALANCER = "spec.controlPlaneLoadBalancer"
+
+
+def _has_balancer(cluster: str) -> str:
+    """The expression that the first load balancer is written out."""
+    return f"(has({cluster}.spec) && has({cluster}.{_BALANCER}))"
+
+
+def _range_of(cluster: str) -> str:
+    """The expression for the range of the VPC, also where the field is left out."""
+    network, vpc = f"{cluster}.spec.network", f"{cluster}.spec.network.vpc"
+    has = f"has({cluster}.spec) && has({network}) && has({vpc}) && has({vpc}.cidrBlock) && {vpc}.cidrBlock != ''"
+    return f"({has} ? {vpc}.cidrBlock : '{DEFAULT_VPC_RANGE}')"
+
+
 _STATUS = "oldSelf.status"
-FAMILY_STAYS: Final = Rule(
-    # Once it has been ready, unless it is blocked: an edit that was stored before this rule existed must be possible to
-    # take back; the reconciler says what fits (aws_cluster/family_input.py).
+# Once it has been ready, unless it is blocked: an edit that was stored before a rule existed must be possible to take
+# back; the reconciler says what fits (aws_cluster/family_input.py, network_input.py).
+_FREE = (
     f"!has({_STATUS}) || !has({_STATUS}.ready) || !{_STATUS}.ready || "
-    f"(has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked') || {_has_ipv6('self')} == {_has_ipv6('oldSelf')}",
+    f"(has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked')"
+)
+FAMILY_STAYS: Final = Rule(
+    f"{_FREE} || {_has_ipv6('self')} == {_has_ipv6('oldSelf')}",
     "IPv6 cannot be added to the VPC of a living cluster or taken away: its load balancer and target groups keep the "
     "address family that they were made with; make another cluster",
     field=".spec.network.vpc.ipv6",
+)
+NAME_STAYS: Final = Rule(
+    # Where one of the two has no load balancer written out; _stays compares two that are. Before the cluster is ready
+    # another name is the way out of one that is taken, and a manifest is applied over a spec that was rebuilt.
+    f"{_FREE} || {_has_balancer('self')} == {_has_balancer('oldSelf')} || "
+    f"!({_has_balancer('self')} ? has(self.{_BALANCER}.name) : has(oldSelf.{_BALANCER}.name))",
+    "the name of a living cluster's load balancer cannot change, and where the spec gives none it is the default one; "
+    "write the field as it was",
+    field=".spec.controlPlaneLoadBalancer.name",
+)
+RANGE_STAYS: Final = Rule(
+    # Of a given VPC it says nothing, and upstream fills it in.
+    f"{_FREE} || {_gives_vpc('self')} || {_gives_vpc('oldSelf')} || {_range_of('self')} == {_range_of('oldSelf')}",
+    "the range of the VPC of a living cluster cannot change: AWS keeps the first one for life; write the one that it "
+    "has, and more ranges into secondaryCidrBlocks",
+    field=".spec.network.vpc.cidrBlock",
 )
 TAG_RULES: Final = (
     Rule(
@@ -292,6 +335,10 @@ BASTION_RULES: Final = (
         "with disableIngressRules nobody may reach the bastion; remove one of the two",
         field=".allowedCIDRBlocks",
     ),
+)
+
+BUCKET_RULES: Final = (
+    spelled("presignedURLDuration", _DURATION, "it is not a duration; write one like 30m or 24h0m0s"),
 )
 
 # --- identities --------------------------------------------------------------------------------

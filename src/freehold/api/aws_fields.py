@@ -9,6 +9,9 @@ from freehold.api.served_fields import ServedField, Serving
 
 _FILLED_IN = "upstream fills it in; ids of resources are in status.resources"
 _MACHINES = "it concerns machines"
+_CREATED = "of a VPC that is created"
+_DERIVED = "where the spec lists no subnets"
+_AS_IT_IS = "of a subnet that is created; an existing one is used as it is, and a plan says where the spec differs"
 
 
 def _served(path: str, sentence: str = "") -> ServedField:
@@ -45,15 +48,23 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.partition", "derived from the region when omitted, as upstream does"),
     _served("spec.identityRef"),
     _served("spec.controlPlaneEndpoint", "filled in from the load balancer; a value of the user's stays"),
-    _served("spec.additionalTags", "at most 40"),
-    _served("spec.sshKeyName", "for the bastion"),
+    _served("spec.additionalTags", "at most 40; tags of the cloud controller win, as upstream"),
+    _served("spec.sshKeyName", "for the bastion, and for machines"),
     _served("spec.network.vpc.id"),
-    _served("spec.network.vpc.cidrBlock"),
-    _served("spec.network.vpc.secondaryCidrBlocks", "not of another private range (RFC 1918) than cidrBlock"),
-    _served("spec.network.vpc.availabilityZoneUsageLimit", "a lower limit takes no zone away"),
-    _served("spec.network.vpc.availabilityZoneSelection", "Random: by a hash of the cluster's name, for life"),
-    _served("spec.network.vpc.subnetSchema"),
-    _served("spec.network.vpc.ipv6", "a range from Amazon; neither added to a living cluster nor taken away"),
+    _served("spec.network.vpc.cidrBlock", _CREATED),
+    _served(
+        "spec.network.vpc.secondaryCidrBlocks", f"{_CREATED}; not of another private range (RFC 1918) than cidrBlock"
+    ),
+    _served("spec.network.vpc.availabilityZoneUsageLimit", f"{_DERIVED}; a lower limit takes no zone away"),
+    _served(
+        "spec.network.vpc.availabilityZoneSelection", f"{_DERIVED}; Random: by a hash of the cluster's name, for life"
+    ),
+    _served("spec.network.vpc.subnetSchema", _DERIVED),
+    _served(
+        "spec.network.vpc.ipv6",
+        "a range from Amazon; neither added to a living cluster nor taken away; an existing VPC must have subnets with "
+        "IPv6",
+    ),
     _refused("spec.network.vpc.ipv6.cidrBlock", "ranges of your own are not served; remove it to get one from Amazon"),
     _refused("spec.network.vpc.ipv6.poolId", "ranges of your own are not served; remove it to get one from Amazon"),
     _refused("spec.network.vpc.ipv6.ipamPool", "IPAM is not served; remove it to get a range from Amazon"),
@@ -66,11 +77,11 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _ignored("spec.network.vpc.carrierGatewayId", "Wavelength zones are not served"),
     _ignored("spec.network.vpc.tags", "spec.additionalTags are for all resources"),
     _served("spec.network.subnets[*].id", "with an existing VPC one in an availability zone; others are refused"),
-    _served("spec.network.subnets[*].availabilityZone"),
-    _served("spec.network.subnets[*].cidrBlock"),
-    _served("spec.network.subnets[*].ipv6CidrBlock"),
-    _served("spec.network.subnets[*].isIpv6"),
-    _served("spec.network.subnets[*].isPublic"),
+    _served("spec.network.subnets[*].availabilityZone", _AS_IT_IS),
+    _served("spec.network.subnets[*].cidrBlock", _AS_IT_IS),
+    _served("spec.network.subnets[*].ipv6CidrBlock", "of a subnet that is created; an existing one keeps its own"),
+    _served("spec.network.subnets[*].isIpv6", _AS_IT_IS),
+    _served("spec.network.subnets[*].isPublic", _AS_IT_IS),
     _served("spec.network.subnets[*].zoneType", "availability-zone; others are refused, with an existing VPC too"),
     _ignored("spec.network.subnets[*].parentZoneName", "local and Wavelength zones are not served"),
     _ignored("spec.network.subnets[*].tags", "spec.additionalTags are for all resources"),
@@ -86,7 +97,11 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     ),
     *_balancer("spec.controlPlaneLoadBalancer", "classic, nlb or disabled"),
     *_balancer("spec.secondaryControlPlaneLoadBalancer", "nlb, as upstream"),
-    _served("spec.bastion"),
+    _served(
+        "spec.bastion",
+        "with an existing VPC too: in a public one of the subnets that the spec lists. Upstream makes none there, and "
+        "says so in its log alone; who enables one wants it, and it needs nothing of the VPC but that subnet",
+    ),
     _served("spec.s3Bucket", "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours"),
     _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
     _ignored("spec.imageLookupBaseOS", _MACHINES),

@@ -44,6 +44,7 @@ from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.adapter import Adapter
 
 _NO_PLACE = "no region of AWS is known here: give it with --region, or set AWS_REGION"
+_IDENTITY = "spec.identityRef"
 _NO_REGION = "it is missing; give the AWS region, for example eu-central-1"
 
 NewLimits = Callable[[], Limits]
@@ -234,11 +235,14 @@ class AwsAccounts:
         namespace = str(raw["metadata"].get("namespace", ""))
         try:
             reference = reference_of(raw)
-            identity = await self._identities.credentials(reference, namespace)
-        except NotAllowed as problem:
-            return _not_allowed(str(problem))
         except NotUsable as problem:
             return _not_retrieved(str(problem))
+        try:
+            identity = await self._identities.credentials(reference, namespace)
+        except NotAllowed as problem:
+            return _not_allowed(f"{_IDENTITY}: {problem}")
+        except NotUsable as problem:
+            return _not_retrieved(f"{_IDENTITY}: {problem}")
         region = str((raw.get("spec") or {}).get("region") or "")
         if not region:
             return NoCredentials(f"spec.region: {_NO_REGION}", names.REASON_INVALID_SPEC)
@@ -249,7 +253,7 @@ class AwsAccounts:
         try:
             await account.account()
         except Denied as refused:  # everybody may ask who they are: the credentials themselves are refused
-            return _not_retrieved(refused.message)
+            return _not_retrieved(f"{_IDENTITY}: {refused.message}")
         except CloudError:
             pass  # the pass finds out
         return self._bound(account)

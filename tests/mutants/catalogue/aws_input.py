@@ -4,6 +4,10 @@ from functools import partial
 
 from mutants.rows import Mutant
 
+_given_warnings = partial(Mutant, "reconcilers/aws_cluster/given_warnings.py")
+_unused = partial(Mutant, "reconcilers/aws_cluster/unused_fields.py")
+_rules = partial(Mutant, "reconcilers/aws_cluster/rules.py")
+_input = partial(Mutant, "reconcilers/aws_cluster/input.py")
 _wish_input = partial(Mutant, "reconcilers/aws_cluster/wish_input.py")
 _cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
 _planning = partial(Mutant, "cli/planning.py")
@@ -20,6 +24,42 @@ _drift = partial(Mutant, "lifecycle/phases/drift.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 
 MUTANTS = (
+    _given(
+        "_family",
+        "network.vpc.ipv6 is not None and not any",
+        "False and not any",
+        "groups let all IPv6 addresses in, for machines that have none",
+    ),
+    _given_warnings(
+        "_differences",
+        "spec.is_public is not None and spec.is_public != there.public",
+        "False",
+        "what a person calls private gets the load balancer, and nobody is told",
+    ),
+    _given_warnings(
+        "_differences",
+        "_normal(spec.cidr_block) != there.cidr",
+        "False",
+        "a subnet of another range than the spec's is used, and nobody is told",
+    ),
+    _unused(
+        "_bastion",
+        "set(bastion.allowed_cidr_blocks) - open_to_all",
+        "bastion.allowed_cidr_blocks",
+        "each manifest that upstream has written has a field that is not served",
+    ),
+    _rules(
+        "Firewall._clients",
+        'if each.load_balancer_type == "disabled":',
+        "if False:",
+        "the addresses of the NAT gateways reach a load balancer that is for the VPC alone",
+    ),
+    _input(
+        "_bucket",
+        'if duration != "0" and not re.fullmatch(patterns.DURATION, duration):',
+        "if False:",
+        "a bucket is Ready whose URLs no machine can ever get",
+    ),
     _decide(
         "decide",
         "if problems := tuple(wish_input.check(spec, wish, facts)):",

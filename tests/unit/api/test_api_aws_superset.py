@@ -29,7 +29,8 @@ _RULES = (
 )
 _SELECTOR = "spec.allowedNamespaces.selector.matchExpressions"
 EARLY = {
-    "": "upstream's guide adds IPv6 to no cluster that is there, and its controller writes over what was added",
+    "": "upstream's guide adds IPv6 to no cluster that is there, and its controller writes over what was added, and "
+    "over another range; its webhook keeps the name of the load balancer",
     "spec": "upstream's webhook keeps region, endpoint, VPC and identity, and checks the second load balancer",
     "spec.additionalTags": "upstream's webhook checks keys, values and their number; 40 is what AWS leaves beside ours",
     "spec.additionalTags.*": "upstream's webhook checks it",
@@ -54,6 +55,8 @@ EARLY = {
     "spec.network.vpc.secondaryCidrBlocks[*]": "upstream's webhook parses the range",
     "spec.network.vpc.secondaryCidrBlocks[*].ipv4CidrBlock": "bounded for the rule",
     "spec.region": "bounded for the rule",
+    "spec.s3Bucket": "upstream's webhook cannot read an object with a duration that is none",
+    "spec.s3Bucket.presignedURLDuration": "bounded for the rule",
     **dict.fromkeys(_BALANCERS, "upstream's webhook"),
     **{f"{each}.additionalListeners": "bounded" for each in _BALANCERS},
     **dict.fromkeys(_RULES, "bounded for the rules"),

@@ -36,11 +36,11 @@ SPECS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a key of AWS": ({"additionalTags": {"aws:team": "a"}}, names.REASON_INVALID_SPEC, "reserved by AWS"),
     "identity that is not there": (
         {"identityRef": {"kind": "AWSClusterStaticIdentity", "name": "gone"}}, names.REASON_NO_CREDENTIALS,
-        "AWSClusterStaticIdentity gone does not exist",
+        "spec.identityRef: AWSClusterStaticIdentity gone does not exist",
     ),
     "identity for other namespaces": (
         {"identityRef": {"kind": "AWSClusterControllerIdentity", "name": "default"}}, names.REASON_NO_CREDENTIALS,
-        "does not allow namespace team-a",
+        "spec.identityRef: AWSClusterControllerIdentity default does not allow namespace team-a",
     ),
 }  # fmt: skip
 

@@ -84,6 +84,10 @@ KNOWN_AT_APPLY: dict[str, tuple[Spec, str, str]] = {
     "long key": ({"additionalTags": {"k" * 129: "a"}}, "spec.additionalTags", "1 to 128"),
     "long value": ({"additionalTags": {"k": "v" * 257}}, "spec.additionalTags", "256"),
     "letters of a tag": ({"additionalTags": {"k": "a;b"}}, "spec.additionalTags", "letters, digits"),
+    "URLs for no time": (
+        {"s3Bucket": {"name": "b-1", "presignedURLDuration": "banana"}}, "spec.s3Bucket.presignedURLDuration",
+        "is not a duration; write one like 30m or 24h0m0s",
+    ),
     "VPC range without a length": (vpc(cidrBlock="10.0.0.0"), "spec.network.vpc.cidrBlock", "10.0.0.0/16"),
     "VPC range in words": (vpc(cidrBlock="all"), "spec.network.vpc.cidrBlock", "not an IPv4 range"),
     "VPC id": (vpc(id="prod"), "spec.network.vpc.id", "vpc-0123456789abcdef0"),
@@ -317,9 +321,16 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         "spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which s1 must have an IPv6 range; "
         "give each a /64 of the VPC's range, in ipv6CidrBlock",
     ),
-    "IPv6 load balancer in a given VPC without IPv6": (
-        {"network": {"vpc": {**VPC, "ipv6": {}}, "subnets": [SUBNET]}, **first(loadBalancerType="nlb")},
+    "IPv6 in a given VPC without IPv6": (
+        {"network": {"vpc": {**VPC, "ipv6": {}}, "subnets": [SUBNET]}},
         given(GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True)),
+        f"spec.network.vpc.ipv6: no subnet of VPC {VPC['id']} has an IPv6 range, and nothing of a given VPC is "
+        "changed; give them ranges in AWS, or remove vpc.ipv6",
+    ),
+    "IPv6 load balancer in given subnets without IPv6": (
+        {"network": {"vpc": {**VPC, "ipv6": {}}, "subnets": [SUBNET]}, **first(loadBalancerType="nlb")},
+        given(GivenSubnet(SUBNET["id"], ZONES[0], "10.0.0.0/24", True),
+              GivenSubnet(BESIDE, ZONES[0], "10.0.1.0/24", True, ipv6=True)),
         f"spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which {SUBNET['id']} must have "
         "an IPv6 range; give them one in AWS, or remove vpc.ipv6",
     ),

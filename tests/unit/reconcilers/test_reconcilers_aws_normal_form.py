@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.apiserver.custom import CustomStrategy
+from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
-from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, NatGateway, Role, Rule, Source, SourceKind, Subnet
 from harness.aws_specs import (
@@ -66,7 +68,20 @@ listed = st.sampled_from([
         {"id": "four", "availabilityZone": ZONES[1], "cidrBlock": "10.0.3.0/24"},
     ],
 ])  # fmt: skip
-networks = st.fixed_dictionaries(
+rest_of_networks = {
+    "additionalControlPlaneIngressRules": rules,
+    "additionalNodeIngressRules": rules,
+    "nodePortIngressRuleCidrBlocks": st.just(["192.0.2.0/24", "198.51.100.0/24"]),
+    "cni": st.sampled_from([{}, {"cniIngressRules": [rule(protocol="udp", fromPort=8472, toPort=8472)]}]),
+}
+given_networks = st.fixed_dictionaries(
+    {
+        "vpc": st.fixed_dictionaries({"id": st.just(VPC["id"])}, optional={"ipv6": st.just({})}),
+        "subnets": st.just([SUBNET, {"id": "subnet-0123456789abcdef1"}]),
+    },
+    optional={**rest_of_networks, "securityGroupOverrides": st.just({"node": "sg-1", "lb": "sg-2"})},
+)
+created_networks = st.fixed_dictionaries(
     {},
     optional={
         "vpc": st.fixed_dictionaries(
@@ -80,39 +95,72 @@ networks = st.fixed_dictionaries(
             },
         ),
         "subnets": listed,
-        "additionalControlPlaneIngressRules": rules,
-        "additionalNodeIngressRules": rules,
-        "nodePortIngressRuleCidrBlocks": st.just(["192.0.2.0/24", "198.51.100.0/24"]),
-        "cni": st.sampled_from([{}, {"cniIngressRules": [rule(protocol="udp", fromPort=8472, toPort=8472)]}]),
+        **rest_of_networks,
     },
 )
+listeners = st.sampled_from([
+    [{"port": 8132}],
+    [
+        {"port": 8132, "healthCheck": {"protocol": "HTTPS", "path": "/healthz", "thresholdCount": 2}},
+        {"port": 9345, "healthCheck": {"protocol": "HTTP", "port": "9346"}},
+    ],
+])  # fmt: skip
+of_balancers = {
+    "healthCheckProtocol": st.sampled_from(["TCP", "HTTPS"]),
+    "healthCheck": st.just({"intervalSeconds": 30}),
+    "crossZoneLoadBalancing": st.booleans(),
+    "preserveClientIP": st.booleans(),
+    "additionalListeners": listeners,
+    "ingressRules": rules,
+    "additionalSecurityGroups": st.just(["sg-1", "sg-2"]),
+}
 balancers = st.one_of(
     st.just({"loadBalancerType": "disabled"}),
     st.fixed_dictionaries(
-        {"loadBalancerType": st.sampled_from(["classic", "nlb"])},
-        optional={
-            "scheme": st.sampled_from(["internal", "internet-facing"]),
-            "healthCheckProtocol": st.sampled_from(["TCP", "HTTPS"]),
-            "healthCheck": st.just({"intervalSeconds": 30}),
-            "crossZoneLoadBalancing": st.booleans(),
-            "ingressRules": rules,
-            "additionalSecurityGroups": st.just(["sg-1", "sg-2"]),
-        },
+        {"loadBalancerType": st.sampled_from(["classic", "nlb", "nlb"])},
+        optional={"scheme": st.sampled_from(["internal", "internet-facing"]), **of_balancers},
     ),
+)
+second_balancers = st.fixed_dictionaries(
+    {"loadBalancerType": st.just("nlb"), "name": st.just("second")}, optional=of_balancers
 )
 
 
-def _has_room_for_ipv6(spec: Spec) -> bool:
-    """A network load balancer with IPv6 addresses is refused in listed subnets without them."""
-    subnets, ipv6 = at(spec, "network.subnets"), at(spec, "network.vpc.ipv6")
-    return not (subnets and ipv6 is not None and at(spec, "controlPlaneLoadBalancer.loadBalancerType") == "nlb")
+def _of_two_schemes(spec: Spec) -> Spec:
+    """The second load balancer has the scheme that the first has not."""
+    if "secondaryControlPlaneLoadBalancer" not in spec:
+        return spec
+    internal = at(spec, "controlPlaneLoadBalancer.scheme") == "internal"
+    scheme = "internet-facing" if internal else "internal"
+    return {
+        **spec,
+        "secondaryControlPlaneLoadBalancer": {**spec["secondaryControlPlaneLoadBalancer"], "scheme": scheme},
+    }
+
+
+def _around(spec: Spec) -> Facts:
+    """What is known beside a spec: where it gives a VPC, that one's subnets."""
+    ids = (SUBNET["id"], "subnet-0123456789abcdef1")
+    blocks = (f"10.1.{number}.0/24" for number, _ in enumerate(ids))
+    there = [
+        GivenSubnet(ident, zone, block, public=ident == SUBNET["id"], ipv6=True)
+        for ident, zone, block in zip(ids, ZONES, blocks, strict=False)
+    ]
+    network = Answer(GivenNetwork({each.id: each for each in there}))
+    return replace(facts(), network=network) if at(spec, "network.vpc.id") else facts()
+
+
+def _can_be_made(spec: Spec) -> bool:
+    """Not in listed subnets without IPv6 a network load balancer with it, nor NAT gateways in rules where none is."""
+    return isinstance(decide(NAMES, cluster(spec), _around(spec), storage=True), Decided)
 
 
 specs = st.fixed_dictionaries(
     {"region": st.just(REGION)},
     optional={
-        "network": networks,
+        "network": st.one_of(created_networks, given_networks),
         "controlPlaneLoadBalancer": balancers,
+        "secondaryControlPlaneLoadBalancer": second_balancers,
         "bastion": st.sampled_from([{}, {"enabled": True}, {"enabled": True, "disableIngressRules": True}]),
         "sshKeyName": st.sampled_from(["default", "mine", ""]),
         "additionalTags": st.just({"team": "a", "stage": "prod"}),
@@ -121,26 +169,26 @@ specs = st.fixed_dictionaries(
             "name": "bootstrap-data", "controlPlaneIAMInstanceProfile": "cp", "nodesIAMInstanceProfiles": ["a", "b"],
         }),
     },
-).filter(_has_room_for_ipv6)  # fmt: skip
+).map(_of_two_schemes).filter(_can_be_made)  # fmt: skip
 seeds = st.integers(0, 2**32).map(random.Random)
 
 
 @settings(deadline=None)
 @given(spec=specs, choose=seeds)
 def test_defaults_written_are_the_same_wish(spec: Spec, choose: random.Random) -> None:
-    assert wish(with_defaults(spec, choose)) == wish(spec)
+    assert wish(with_defaults(spec, choose), _around(spec)) == wish(spec, _around(spec))
 
 
 @settings(deadline=None)
 @given(spec=specs, choose=seeds)
 def test_defaults_taken_out_are_the_same_wish(spec: Spec, choose: random.Random) -> None:
-    assert wish(without_defaults(spec, choose)) == wish(spec)
+    assert wish(without_defaults(spec, choose), _around(spec)) == wish(spec, _around(spec))
 
 
 @settings(deadline=None)
 @given(spec=specs, choose=seeds)
 def test_another_order_of_lists_and_fields_is_the_same_wish(spec: Spec, choose: random.Random) -> None:
-    assert wish(reordered(spec, choose)) == wish(spec)
+    assert wish(reordered(spec, choose), _around(spec)) == wish(spec, _around(spec))
 
 
 STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
@@ -152,7 +200,7 @@ def test_the_defaults_of_the_api_server_are_the_same_wish(spec: Spec) -> None:
     stored = cluster(copy.deepcopy(spec))
     STRATEGY.decode(stored)
     assert [str(each) for each in STRATEGY.validate(stored, None)] == []
-    assert wish(stored["spec"]) == wish(spec)
+    assert wish(stored["spec"], _around(spec)) == wish(spec, _around(spec))
 
 
 def as_upstream_writes(found: ClusterWish) -> list[dict[str, Any]]:

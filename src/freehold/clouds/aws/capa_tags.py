@@ -88,8 +88,15 @@ def given_subnet(cluster: str, reach: Reach) -> dict[str, str]:
     return {cloud_provider_key(cluster): Lifecycle.SHARED.value, _balancer_role(reach): "1"}
 
 
+BALANCER_ROLES = {
+    Reach.PUBLIC: "kubernetes.io/role/elb",
+    Reach.PRIVATE: "kubernetes.io/role/internal-elb",
+}
+"""Keys by which the cloud controller chooses subnets for load balancers of Services."""
+
+
 def _balancer_role(reach: Reach) -> str:
-    return "kubernetes.io/role/elb" if reach is Reach.PUBLIC else "kubernetes.io/role/internal-elb"
+    return BALANCER_ROLES[reach]
 
 
 def internet_gateway(cluster: str) -> CapaTags:

@@ -37,7 +37,7 @@ def decide(
         spec = parse(AWSClusterSpec, raw.get("spec"), at="spec")
     except InvalidObject as error:
         return Refused(error.problems)
-    notes = warnings_of(raw, spec, facts, storage=storage)
+    notes = warnings_of(names, raw, spec, facts, storage=storage)
     if problems := check(names, raw, spec, facts, storage=storage):
         return Refused(problems, notes)
     asked: dict[str, object] = {

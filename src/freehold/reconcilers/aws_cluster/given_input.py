@@ -37,6 +37,7 @@ def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
         yield from problems
         if not problems:
             yield from _places(spec, network.subnets, facts.network.value)
+            yield from _family(network, vpc, facts.network.value)
 
 
 def _moved(vpc: str, recorded: Recorded) -> Checks:
@@ -64,6 +65,16 @@ def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Ch
             yield Problem(
                 field, f"{each.id} is in {found.zone}, a {found.zone_type}, which is not served; remove the subnet"
             )
+
+
+def _family(network: NetworkSpec, vpc: str, there: GivenNetwork) -> Checks:
+    """Upstream takes the field out of its spec then; here rules would let in what cannot come."""
+    if network.vpc and network.vpc.ipv6 is not None and not any(each.ipv6 for each in there.subnets.values()):
+        yield Problem(
+            "spec.network.vpc.ipv6",
+            f"no subnet of VPC {vpc} has an IPv6 range, and nothing of a given VPC is changed; give them ranges in "
+            "AWS, or remove vpc.ipv6",
+        )
 
 
 def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNetwork) -> Checks:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
 from typing import Any
 
+from freehold.api import patterns
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws import tag_limits
@@ -122,7 +123,11 @@ def _bucket(spec: AWSClusterSpec) -> Checks:
         pass
     else:
         yield Problem("spec.s3Bucket.name", f"{bucket.name!r} is an address, which AWS refuses; choose another name")
-    if bucket.presigned_url_duration:
+    if duration := bucket.presigned_url_duration:
+        if duration != "0" and not re.fullmatch(patterns.DURATION, duration):
+            yield Problem(
+                "spec.s3Bucket.presignedURLDuration", f"{duration!r} is not a duration; write one like 30m or 24h0m0s"
+            )
         return
     if not bucket.control_plane_iam_instance_profile:
         yield Problem(

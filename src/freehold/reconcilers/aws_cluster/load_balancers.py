@@ -126,9 +126,18 @@ def is_address_of(host: str, balancer: LoadBalancer) -> bool:
     return type_of_address(host) is balancer.type and named.lower() == balancer.name.lower()
 
 
+def protocol_of(spec: AdditionalListener) -> str:
+    """With which protocol machines are checked on one more port."""
+    return (spec.health_check and spec.health_check.protocol) or spec.protocol
+
+
+def asks_for_path(protocol: str) -> bool:
+    """Whether a check with it asks for a path."""
+    return protocol in _HTTP
+
+
 def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
-    check = spec.health_check
-    protocol = (check and check.protocol) or spec.protocol
+    check, protocol = spec.health_check, protocol_of(spec)
     port = int(check.port) if check and check.port and check.port != TRAFFIC_PORT else spec.port
     path = (check and check.path) or "/"
     return Listener(
@@ -143,7 +152,7 @@ def health_check(protocol: str, port: int, spec: HealthCheckSpec | None, path: s
     return HealthCheck(
         protocol,
         port,
-        path if protocol in _HTTP else "",
+        path if asks_for_path(protocol) else "",
         spec.interval_seconds or usual.interval,
         spec.timeout_seconds or usual.timeout,
         spec.threshold_count or usual.healthy,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 
 from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.reconcilers.answers import Answer
@@ -15,7 +16,6 @@ from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoR
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.subnets import (
-    DEFAULT_CIDR,
     is_aws_id,
     is_default,
     own_subnets,
@@ -122,7 +122,7 @@ def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Fac
 
 def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
     """Those that are legal are added to ``ranges``, the VPC's own first."""
-    yield from _range(f"{_VPC}.cidrBlock", vpc.cidr_block or DEFAULT_CIDR, ranges)
+    yield from _range(f"{_VPC}.cidrBlock", vpc.cidr_block or DEFAULT_VPC_RANGE, ranges)
     for index, each in enumerate(vpc.secondary_cidr_blocks):
         yield from _range(f"{_VPC}.secondaryCidrBlocks[{index}].ipv4CidrBlock", each.ipv4_cidr_block, ranges)
     if (count := len(vpc.secondary_cidr_blocks)) > _SECONDARY_LIMIT:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from freehold.api import names as api_names
 from freehold.api.aws_cluster import AWSClusterSpec, S3Bucket
+from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.address_plan import NoRoom
@@ -18,7 +19,6 @@ from freehold.reconcilers.aws_cluster.load_balancers import Front, failure_domai
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.rules import Firewall
 from freehold.reconcilers.aws_cluster.subnets import (
-    DEFAULT_CIDR,
     given_subnets,
     homes,
     nat_gateways,
@@ -37,6 +37,8 @@ _PARTITIONS = (
     ("eusc-", "aws-eusc"),
 )
 """By prefix of the region (https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html)."""
+DEFAULT_KEY = "default"
+"""Upstream's name of the SSH key where the spec has none."""
 _NO_IDENTITY = Identity(api_names.AWS_CONTROLLER_IDENTITY_KIND, api_names.AWS_CONTROLLER_IDENTITY_NAME)
 
 
@@ -83,7 +85,7 @@ def wanted_vpc(spec: VPCSpec | None, names: DefaultNames, recorded: Recorded) ->
     if spec.id and spec.id != recorded.vpc:
         return Vpc(given=spec.id, ipv6=spec.ipv6 is not None)
     secondary = {normal_block(each.ipv4_cidr_block) for each in spec.secondary_cidr_blocks}
-    cidr = normal_block(spec.cidr_block or DEFAULT_CIDR)
+    cidr = normal_block(spec.cidr_block or DEFAULT_VPC_RANGE)
     return Vpc("", names.vpc, cidr, tuple(sorted(secondary)), ipv6=spec.ipv6 is not None)
 
 
@@ -119,7 +121,7 @@ def _groups(spec: AWSClusterSpec, names: DefaultNames, firewall: Firewall) -> tu
 
 
 def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], recorded: Recorded) -> Bastion | None:
-    """Of upstream: t2.micro in us-east-1, t3.micro elsewhere, in the first public subnet, with key ``default``.
+    """Of upstream: t2.micro in us-east-1, t3.micro elsewhere, in the first public subnet.
 
     One that is there stays where it is. ``public``: by zone.
     """
@@ -128,7 +130,7 @@ def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], recorded: Recorded
     usual = "t2.micro" if spec.region == "us-east-1" else "t3.micro"
     first = public[min(public)] if public else ""
     home = recorded.bastion if recorded.bastion in public.values() else first
-    key = "default" if spec.ssh_key_name is None else spec.ssh_key_name
+    key = DEFAULT_KEY if spec.ssh_key_name is None else spec.ssh_key_name
     return Bastion(spec.bastion.instance_type or usual, spec.bastion.ami or "", key, home)
 
 

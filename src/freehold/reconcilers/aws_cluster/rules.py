@@ -64,7 +64,7 @@ class Firewall:
 
     @property
     def _any(self) -> tuple[Source, ...]:
-        return (ANY_IPV4, ANY_IPV6) if self.vpc.ipv6 else (ANY_IPV4,)
+        return anybody(ipv6=self.vpc.ipv6)
 
     @property
     def _inside(self) -> tuple[Source, ...]:
@@ -137,6 +137,8 @@ class Firewall:
     def _clients(self) -> Iterator[Source]:
         """The nodes: they reach a public load balancer through NAT gateways, an internal one from within the VPC."""
         for each in self._balancers:
+            if each.load_balancer_type == "disabled":
+                continue
             if each.scheme == Scheme.INTERNAL.value:
                 yield from self._inside
             elif self.nat:
@@ -149,6 +151,11 @@ class Firewall:
                 sources = self._any if each.preserve_client_ip else self._inside
                 for port in (API_SERVER, *(listener.port for listener in each.additional_listeners)):
                     yield from _each("NLB to the control plane", "tcp", port, port, sources)
+
+
+def anybody(*, ipv6: bool) -> tuple[Source, ...]:
+    """All addresses, of both families where the VPC has IPv6."""
+    return (ANY_IPV4, ANY_IPV6) if ipv6 else (ANY_IPV4,)
 
 
 def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule]]:

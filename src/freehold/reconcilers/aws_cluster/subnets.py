@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 
+from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.reconcilers.aws_cluster.address_plan import Layout, NoRoom, Slot, derive, number_of
 from freehold.reconcilers.aws_cluster.facts import GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.wish import NatGateway, Subnet
 
-DEFAULT_CIDR = "10.0.0.0/16"
 _AWS_ID = re.compile(r"subnet-[0-9a-f]{8}([0-9a-f]{9})?")
 
 
@@ -35,7 +35,7 @@ def normal_block_6(text: str) -> str:
 def layout(vpc: VPCSpec, cluster: str) -> Layout:
     """How the spec wants the range of a created VPC to be divided."""
     return Layout(
-        normal_block(vpc.cidr_block or DEFAULT_CIDR),
+        normal_block(vpc.cidr_block or DEFAULT_VPC_RANGE),
         vpc.availability_zone_usage_limit,
         prefer_public=vpc.subnet_schema == "PreferPublic",
         shuffle=cluster if vpc.availability_zone_selection == "Random" else "",
@@ -101,6 +101,11 @@ def _of_slot(slot: Slot, names: DefaultNames, *, ipv6: bool) -> Subnet:
 def is_default(subnet: SubnetSpec, names: DefaultNames) -> bool:
     """Whether an entry is called as upstream calls the derived subnet of its zone."""
     return subnet.id == names.subnet(subnet.availability_zone or "", public=bool(subnet.is_public))
+
+
+def is_numbered(subnet: SubnetSpec, vpc: VPCSpec, names: DefaultNames) -> bool:
+    """Whether an entry is a derived subnet whose IPv6 range follows from its place among the others."""
+    return vpc.ipv6 is not None and not subnet.ipv6_cidr_block and is_default(subnet, names)
 
 
 def recorded_name(subnet: SubnetSpec, names: DefaultNames, recorded: Recorded) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from freehold.api import names
+from freehold.api import names as api_names
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, VPCSpec
-from freehold.api.feature_gates import FeatureGate, setting
 from freehold.api.served import AWS_CLUSTER
+from freehold.clouds.aws.capa_tags import BALANCER_ROLES, cloud_provider_key
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.given_warnings import given_warnings
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import wanted_roles
 from freehold.reconcilers.aws_cluster.rules import API_SERVER
 from freehold.reconcilers.aws_cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
+from freehold.reconcilers.aws_cluster.unused_fields import unused
 from freehold.reconcilers.aws_cluster.wish import BalancerType, Role
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.gate import cluster_name, owner_of
@@ -26,7 +28,7 @@ SpecWarnings = Iterator[SpecWarning]
 
 
 def warnings_of(
-    raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+    names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
 ) -> tuple[SpecWarning, ...]:
     """Fields that are not acted on, and those that are, but not quite as a person may expect.
 
@@ -36,11 +38,12 @@ def warnings_of(
         ignored_fields(AWS_CLUSTER.fields, raw),
         _name(raw, facts),
         _identity(spec, facts),
-        _vpc(spec.network or NetworkSpec(), facts),
+        _tags(names, spec),
+        _vpc(spec.network or NetworkSpec(), names, facts),
+        given_warnings(spec.network or NetworkSpec(), facts),
         _groups(spec),
         _balancers(spec, facts),
-        _bastion(spec),
-        () if storage else _no_storage(spec),
+        unused(names, spec, storage=storage),
     )
     return tuple(note for part in parts for note in part)
 
@@ -49,7 +52,7 @@ def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
     held, said = facts.recorded.cluster, cluster_name(raw, AWS_CLUSTER.link)
     if held and said != held:
         owned = owner_of(raw, AWS_CLUSTER.link)
-        field = "metadata.ownerReferences" if owned else f"metadata.labels[{names.CLUSTER_NAME_LABEL}]"
+        field = "metadata.ownerReferences" if owned else f"metadata.labels[{api_names.CLUSTER_NAME_LABEL}]"
         yield SpecWarning(
             field if said != raw["metadata"]["name"] else "metadata.name",
             f"not acted on; it says that the cluster is {said!r}, and its resources have the name {held!r}, which they "
@@ -64,15 +67,26 @@ def _identity(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
         yield SpecWarning("spec.identityRef", message, served=True)
 
 
-def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
+def _tags(names: DefaultNames, spec: AWSClusterSpec) -> SpecWarnings:
+    """The cloud controller's own, which win where upstream's do."""
+    told = {
+        cloud_provider_key(names.cluster): "subnets, route tables and the security group lb have it with a value of "
+        "their own, and the other security groups do not have it: the cloud controller finds them by it",
+        **dict.fromkeys(
+            BALANCER_ROLES.values(), "subnets for load balancers of Services have it with a value of their own"
+        ),
+    }
+    for key in spec.additional_tags:
+        if key in told:
+            yield SpecWarning(f"spec.additionalTags[{key}]", told[key], served=True)
+
+
+def _vpc(network: NetworkSpec, names: DefaultNames, facts: Facts) -> SpecWarnings:
     vpc = network.vpc or VPCSpec()
     if vpc.id and vpc.id == facts.recorded.vpc:
         message = "this object's own VPC: nothing changes, and it still goes with the object"
         yield SpecWarning("spec.network.vpc.id", message, served=True)
     elif vpc.id:
-        for field, value in (("cidrBlock", vpc.cidr_block), ("secondaryCidrBlocks", vpc.secondary_cidr_blocks)):
-            if value:
-                yield SpecWarning(f"spec.network.vpc.{field}", "not acted on; a VPC given by its id is never changed")
         return
     if not network.subnets and (held := zones_beyond_limit(vpc, facts.recorded)):
         yield SpecWarning(
@@ -80,7 +94,7 @@ def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
             f"the cluster has subnets in {len(held)} zones ({', '.join(held)}) already, and keeps them",
             served=True,
         )
-    slots, names = slots_of(facts.recorded), DefaultNames("", facts.recorded.cluster)
+    slots = slots_of(facts.recorded)
     zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
     if not network.subnets and slots and not has_room_for_all(vpc, names, zones, facts.recorded):
         staying = ", ".join(sorted({slot.zone for slot in slots}))
@@ -119,30 +133,8 @@ def _behind_balancers(spec: AWSClusterSpec) -> SpecWarnings:
 
 def _balancers(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
     first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
-    field = "spec.controlPlaneLoadBalancer"
-    if first.load_balancer_type == "classic":
-        for name, value in (
-            ("additionalListeners", first.additional_listeners),
-            ("preserveClientIP", first.preserve_client_ip),
-        ):
-            if value:
-                yield SpecWarning(f"{field}.{name}", "not acted on; it is for network load balancers")
     vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
     given = bool(vpc) and vpc != facts.recorded.vpc
     if given and first.ingress_rules and first.scheme == "internet-facing":
         message = "in a given VPC the addresses of the nodes are not known; let them in here"
-        yield SpecWarning(f"{field}.ingressRules", message, served=True)
-
-
-def _bastion(spec: AWSClusterSpec) -> SpecWarnings:
-    bastion = spec.bastion
-    if bastion and not bastion.enabled:
-        for field, value in (("ami", bastion.ami), ("instanceType", bastion.instance_type)):
-            if value:
-                yield SpecWarning(f"spec.bastion.{field}", "not used; there is no bastion without enabled: true")
-
-
-def _no_storage(spec: AWSClusterSpec) -> SpecWarnings:
-    if spec.s3_bucket:
-        gate = setting(FeatureGate.BOOTSTRAP_FORMAT_IGNITION)
-        yield SpecWarning("spec.s3Bucket", f"not acted on without {gate}")
+        yield SpecWarning("spec.controlPlaneLoadBalancer.ingressRules", message, served=True)
