@@ -132,7 +132,7 @@ async def _wished(
         return Wished(await _deleted(session, Key(where, down)))
     wished = await _applied(session, documents, where)
     if not wished.objects:
-        say("nothing in this manifest is served by Freehold")
+        warn("nothing in this manifest is served by Freehold")
     return wished
 
 

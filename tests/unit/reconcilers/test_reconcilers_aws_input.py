@@ -390,6 +390,9 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         "spec.network.cni.cniIngressRules[0].protocol: 'sctp' is no protocol; write one of",
     ),
     "ports upside down": (rules(**RANGE, fromPort=90, toPort=80), facts(), f"{CP}: 90 to 80 is no range of ports"),
+    "a type of ICMP": (rules(**RANGE, protocol="icmp", fromPort=999, toPort=-1), facts(), f"{CP}: 999 and -1 are no"),
+    "a code of ICMP": (rules(**RANGE, protocol="icmp", fromPort=3, toPort=300), facts(), f"{CP}: 3 and 300 are no"),
+    "a code of all": (rules(**RANGE, protocol="58", fromPort=-1, toPort=3), facts(), f"{CP}: code 3 of all types"),
     "port 70000": (rules(**RANGE, toPort=70000), facts(), f"{CP}: 80 to 70000 is no range of ports"),
     "description of a rule": (
         rules(**RANGE, description="Zugriff für alle"), facts(), f"{CP}.description: AWS refuses it; a description has",

@@ -17,6 +17,7 @@ Checks = Iterator[Problem]
 _TEXT = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{0,255}")
 """Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpRange.html"""
 _PROTOCOLS = ("-1", "4", "tcp", "udp", "icmp", "58", "50")
+_ICMP = ("icmp", "58")
 
 
 def check(spec: AWSClusterSpec) -> Checks:
@@ -28,6 +29,7 @@ def check(spec: AWSClusterSpec) -> Checks:
             known = ", ".join(_PROTOCOLS)
             yield Problem(f"{cni}[{index}].protocol", f"{rule.protocol!r} is no protocol; write one of {known}")
         yield from _ports(f"{cni}[{index}]", rule)
+        yield from _icmp(f"{cni}[{index}]", rule)
         yield from _description(f"{cni}[{index}]", rule)
     bastion = bool(spec.bastion and spec.bastion.enabled)
     for field, _, each in ingress_rules(spec):
@@ -46,6 +48,7 @@ def _rule(field: str, rule: IngressRule, *, bastion: bool) -> Checks:
     if ranges and groups:
         yield Problem(field, "a rule has ranges or security groups as its source, not both; write two rules")
     yield from _ports(field, rule)
+    yield from _icmp(field, rule)
     yield from _description(field, rule)
     for index, text in enumerate(rule.cidr_blocks):
         yield from range_4(f"{field}.cidrBlocks[{index}]", text)
@@ -68,6 +71,17 @@ def _ports(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
     first, last = rule.from_port, rule.to_port
     if rule.protocol in ("tcp", "udp") and not 0 <= first <= last <= 65535:
         yield Problem(field, f"{first} to {last} is no range of ports; fromPort is at most toPort, within 0 to 65535")
+
+
+def _icmp(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
+    """Ports are type and code there: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html"""
+    kind, code = rule.from_port, rule.to_port
+    if rule.protocol not in _ICMP:
+        return
+    if not (-1 <= kind <= 255 and -1 <= code <= 255):
+        yield Problem(field, f"{kind} and {code} are no type and code of ICMP; write -1 for all, or 0 to 255")
+    elif kind == -1 and code != -1:
+        yield Problem(field, f"code {code} of all types of ICMP is no rule; write -1 as toPort, or name the type")
 
 
 def _description(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
