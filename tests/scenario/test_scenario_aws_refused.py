@@ -45,7 +45,7 @@ def test_what_is_wrong_with_a_given_vpc_is_told_before_anything_is_made_in_it() 
             {"network": network, "controlPlaneLoadBalancer": {"subnets": [elsewhere]}},
         ),
         (
-            "spec.network.vpc.ipv6: network load balancers have IPv6 addresses then, for which",
+            f"spec.network.vpc.ipv6: no subnet of VPC {given.id} has an IPv6 range",
             {"network": {**network, "vpc": {"id": given.id, "ipv6": {}}}, "controlPlaneLoadBalancer": NLB},
         ),
         (
