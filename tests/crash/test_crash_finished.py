@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,15 @@ def test_the_results_of_other_sources_are_removed(tmp_path: Path, monkeypatch: p
     assert kept.parent == tmp_path and not list(tmp_path.iterdir())
     assert kept == of_this_state()
     assert ROOT not in tmp_path.parents
+
+
+def test_no_life_runs_a_command_or_the_embedded_api_server() -> None:
+    """Their sources are not among those of a state. In a process of its own: other tests here import them."""
+    worlds = ("aws", "machines", "memory", "network", "powervs")
+    imports = "".join(f"import lab.families_{world}\n" for world in worlds) + "import lab.tagged, lab.upgrade, sys\n"
+    told = "print([name for name in sys.modules if name.startswith(('freehold.cli', 'freehold.apiserver'))])"
+    done = subprocess.run(
+        [sys.executable, "-c", imports + told],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,21 @@ from harness.source_state import ROOT, digest_of
 KEPT = ROOT / ".cache" / "crash"
 
 
+PRODUCT = ROOT / "src" / "freehold"
+NOT_IN_A_LIFE = (PRODUCT / "cli", PRODUCT / "apiserver")
+"""What no life of the laboratory runs: a change of a command's text says nothing about a family."""
+
+
+def _sources() -> Iterator[Path]:
+    for folder in (ROOT / "src", ROOT / "tests" / "crash", ROOT / "tests" / "harness"):
+        for path in folder.rglob("*.py"):
+            if not any(path.is_relative_to(each) for each in NOT_IN_A_LIFE):
+                yield path
+
+
 def of_this_state() -> Path:
     """The file for these sources; those of other states are removed."""
-    folders = (ROOT / "src", ROOT / "tests" / "crash", ROOT / "tests" / "harness")
-    kept = KEPT / f"{digest_of(path for folder in folders for path in folder.rglob('*.py'))}.jsonl"
+    kept = KEPT / f"{digest_of(_sources())}.jsonl"
     for old in KEPT.glob("*.jsonl"):
         if old != kept:
             old.unlink()
