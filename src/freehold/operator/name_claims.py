@@ -20,7 +20,6 @@ from freehold.lifecycle.reasons import Reason
 from freehold.operator.accounts import Accounts, NoCredentials
 from freehold.reconcilers import identity
 from freehold.reconcilers.adapter import Refused, Wanted
-from freehold.reconcilers.aws_cluster.recorded import name_of
 from freehold.reconcilers.findings import Problem
 
 _YOUNGEST = "~"
@@ -107,6 +106,8 @@ class NameClaims:
 
     def _name(self, raw: Json) -> str:
         """As its resources are named, which a label can no longer change."""
+        from freehold.reconcilers.aws_cluster.recorded import name_of  # not before there is an AWSCluster
+
         journal = _journal(raw)
         return name_of(raw, journal.entries if journal else {})
 
