@@ -189,6 +189,15 @@ def test_a_cluster_that_makes_nothing_is_not_stopped_by_what_its_own_cloud_contr
     assert given.harness.ready(), given.harness.conditions()
 
 
+def test_a_living_cluster_of_which_everything_was_given_can_make_something_of_its_own() -> None:
+    given = _all_given()
+    given.harness.up()
+    _make_service(given)
+    given.harness.object.patch({"spec": {"bastion": {"enabled": True}, "sshKeyName": ""}})
+    given.harness.for_a_while(900.0)
+    assert given.harness.ready() and "instance" in given.ours(), given.harness.condition(names.READY)["message"]
+
+
 def test_a_new_cluster_that_makes_nothing_hears_of_another_one_of_its_name() -> None:
     """Each cloud controller would take what the other has."""
     given = _all_given()

@@ -271,6 +271,24 @@ def _has_balancer(cluster: str) -> str:
     return f"(has({cluster}.spec) && has({cluster}.{_BALANCER}))"
 
 
+def _names_balancer() -> str:
+    """The expression that the one of the two specs that has the first load balancer gives it a name."""
+    return f"({_has_balancer('self')} ? has(self.{_BALANCER}.name) : has(oldSelf.{_BALANCER}.name))"
+
+
+_ELB = "oldSelf.status.networkStatus.apiServerElb"
+
+
+def _is_there() -> str:
+    """The expression that the status has the name of the first load balancer."""
+    return f"(has(oldSelf.status.networkStatus) && has({_ELB}) && has({_ELB}.name))"
+
+
+def _there(cluster: str) -> str:
+    """The expression that the load balancer that is there has the name that the spec gives."""
+    return f"(has({cluster}.{_BALANCER}.name) && {cluster}.{_BALANCER}.name == {_ELB}.name)"
+
+
 def _range_of(cluster: str) -> str:
     """The expression for the range of the VPC, also where the field is left out."""
     network, vpc = f"{cluster}.spec.network", f"{cluster}.spec.network.vpc"
@@ -279,12 +297,10 @@ def _range_of(cluster: str) -> str:
 
 
 _STATUS = "oldSelf.status"
+_NOT_READY = f"!has({_STATUS}) || !has({_STATUS}.ready) || !{_STATUS}.ready"
 # Once it has been ready, unless it is blocked: an edit that was stored before a rule existed must be possible to take
-# back; the reconciler says what fits (aws_cluster/family_input.py, network_input.py).
-_FREE = (
-    f"!has({_STATUS}) || !has({_STATUS}.ready) || !{_STATUS}.ready || "
-    f"(has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked')"
-)
+# back; the reconciler says what fits (aws_cluster/family_input.py).
+_FREE = f"{_NOT_READY} || (has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked')"
 FAMILY_STAYS: Final = Rule(
     f"{_FREE} || {_has_ipv6('self')} == {_has_ipv6('oldSelf')}",
     "IPv6 cannot be added to the VPC of a living cluster or taken away: its load balancer and target groups keep the "
@@ -293,18 +309,19 @@ FAMILY_STAYS: Final = Rule(
 )
 NAME_STAYS: Final = Rule(
     # Where one of the two has no load balancer written out; _stays compares two that are. Before the cluster is ready
-    # another name is the way out of one that is taken, and a manifest is applied over a spec that was rebuilt.
-    f"{_FREE} || {_has_balancer('self')} == {_has_balancer('oldSelf')} || "
-    f"!({_has_balancer('self')} ? has(self.{_BALANCER}.name) : has(oldSelf.{_BALANCER}.name))",
+    # another name is the way out of one that is taken, and a manifest is applied over a spec that was rebuilt. A spec
+    # that names another one than there is may be corrected.
+    f"{_FREE} || {_has_balancer('self')} == {_has_balancer('oldSelf')} || !{_names_balancer()} || "
+    f"({_is_there()} && ({_has_balancer('self')} ? {_there('self')} : !{_there('oldSelf')}))",
     "the name of a living cluster's load balancer cannot change, and where the spec gives none it is the default one; "
-    "write the field as it was",
+    "write the field, or leave it out, as it was",
     field=".spec.controlPlaneLoadBalancer.name",
 )
 RANGE_STAYS: Final = Rule(
-    # Of a given VPC it says nothing, and upstream fills it in.
-    f"{_FREE} || {_gives_vpc('self')} || {_gives_vpc('oldSelf')} || {_range_of('self')} == {_range_of('oldSelf')}",
-    "the range of the VPC of a living cluster cannot change: AWS keeps the first one for life; write the one that it "
-    "has, and more ranges into secondaryCidrBlocks",
+    # Of a given VPC it says nothing, and upstream fills it in. Once there was a VPC no other range is a way out.
+    f"{_NOT_READY} || {_gives_vpc('self')} || {_gives_vpc('oldSelf')} || {_range_of('self')} == {_range_of('oldSelf')}",
+    "the range of the VPC of a living cluster cannot change: AWS keeps the first one for life; write it letter for "
+    "letter as it was, and more ranges into secondaryCidrBlocks",
     field=".spec.network.vpc.cidrBlock",
 )
 TAG_RULES: Final = (

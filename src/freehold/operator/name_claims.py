@@ -21,6 +21,7 @@ from freehold.operator.accounts import Accounts, NoCredentials
 from freehold.reconcilers import identity
 from freehold.reconcilers.adapter import Refused, Wanted
 from freehold.reconcilers.findings import Problem
+from freehold.reconcilers.gate import cluster_name
 
 _YOUNGEST = "~"
 """Sorts behind every time: the age of an object that is not stored yet."""
@@ -114,7 +115,13 @@ class NameClaims:
     def _others(self, raw: Json, name: str) -> list[Json]:
         """Those of the name that have begun or will."""
         own = key_of(raw)
-        return [each for each in self._objects() if self._name(each) == name and key_of(each) != own and _counts(each)]
+        named = (each for each in self._objects() if self._may_be(each, name) and key_of(each) != own)
+        return [each for each in named if self._name(each) == name and _counts(each)]
+
+    def _may_be(self, raw: Json, name: str) -> bool:
+        """Without reading the record, of which there may be a thousand."""
+        record = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION, "")
+        return name in record or cluster_name(raw, self._served.link) == name
 
     async def _account_of(self, raw: Json) -> str:
         """Empty where it is not known: what has no credentials begins nothing, and asks when it has some."""
@@ -145,7 +152,7 @@ def _counts(raw: Json) -> bool:
 
 def _has_records(raw: Json) -> bool:
     journal = _journal(raw)
-    return journal is not None and bool(journal.ours)
+    return journal is not None and journal.begun
 
 
 def _age(raw: Json) -> tuple[Any, ...]:

@@ -296,7 +296,7 @@ class Reconciler:
         raw, journal = current.document.raw, current.journal
         if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours:
             return plan
-        if journal.begun and plan.makes_nothing:
+        if journal.begun and (plan.makes_nothing or (raw.get("status") or {}).get("ready") is True):
             return plan
         holder = await self._claims.holder(raw, journal.account)
         return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)

@@ -344,7 +344,7 @@ MUTANTS = (
     Mutant(
         "reconcilers/aws_cluster/desired.py",
         "wanted",
-        "if facts.recorded.anything and plan.makes_nothing:",
+        "if facts.recorded.anything and (plan.makes_nothing or lives):",
         "if False:",
         "a living cluster of which everything is given is told to delete its own load balancers",
     ),
@@ -356,6 +356,20 @@ MUTANTS = (
         "a new cluster of which everything is given does not hear of another one of its name",
     ),
     Mutant(
+        "reconcilers/aws_cluster/desired.py",
+        "wanted",
+        " or lives",
+        "",
+        "a living cluster of which everything was given can never make anything of its own",
+    ),
+    Mutant(
+        "operator/name_claims.py",
+        "_has_records",
+        "journal.begun",
+        "bool(journal.ours)",
+        "an idle older object takes the name of a living cluster of which everything is given",
+    ),
+    Mutant(
         "operator/name_claims.py",
         "NameClaims._name",
         "journal.entries if journal else {}",
@@ -365,8 +379,8 @@ MUTANTS = (
     Mutant(
         "operator/reconciler.py",
         "Reconciler._unless_taken",
-        "if journal.begun and plan.makes_nothing:",
-        "if False:",
+        "if journal.begun and (",
+        "if False and (",
         "a living cluster of which everything is given is stopped by an older object of its name",
     ),
     Mutant(

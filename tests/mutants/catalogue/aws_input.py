@@ -128,13 +128,13 @@ MUTANTS = (
     ),
     _parts(
         "_add",
-        "if added.refusal and len(missing) > 1",
+        "if added.is_about_parts and len(missing) > 1",
         "if False",
         "one rule that AWS refuses keeps all others out of a security group",
     ),
     _parts(
-        "_Added.raise_refusal",
-        "if self.refusal:",
+        "_Added.raise_error",
+        "if self.error:",
         "if False:",
         "a rule that AWS refused counts as added",
     ),
@@ -170,9 +170,27 @@ MUTANTS = (
     ),
     _drift(
         "_sync",
-        "await _refusal(parts.withdraw(ctx, key, due))",
+        "await _refusal(parts.withdraw(ctx, key, due), of_part=True)",
         "pass",
         "a rule that the spec has withdrawn stays open while another one is refused",
+    ),
+    _drift(
+        "_sync",
+        "isinstance(no_part, Invalid | NotFound)",
+        "no_part",
+        "the old rule is taken out although the new one cannot be put in, and nobody reaches the API server",
+    ),
+    _drift(
+        "_refusal",
+        "if not of_part:",
+        "if True:",
+        "a rule that the spec has withdrawn stays open while another one names a group that is gone",
+    ),
+    _parts(
+        "put_in",
+        "await _remove_surplus(ctx, key, due)",
+        "pass",
+        "in a group that is full no rule can be replaced",
     ),
     _create(
         "_created",

@@ -30,7 +30,7 @@ MUTANTS = (
     ),
     _drift(
         "_sync",
-        "no_part = await _refusal(parts.put_in(ctx, key, due)) if due else None",
+        "no_part = await _refusal(parts.put_in(ctx, key, due), of_part=True) if due else None",
         "no_part = await parts.put_in(ctx, key, due) if due else None",
         "a limit on rules keeps a resource under the name of its birth",
     ),

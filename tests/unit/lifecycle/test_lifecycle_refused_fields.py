@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -34,19 +34,26 @@ def test_a_create_that_is_refused_for_what_it_asks_names_the_field(refusal: Clou
 
 
 class _Picky(MemoryDriver):
-    """Takes all parts of a call or none, as EC2 does with the rules of a group."""
+    """Takes all parts of a call or none, as EC2 does with the rules of a group. ``room`` is for how many of a sort."""
+
+    refusal: Callable[[str], CloudError] = Invalid
+    room = 99
 
     async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
         if bad := sorted(BAD & {part.natural_key for part in parts}):
-            raise Invalid(f"{bad[0]} is refused")
+            raise self.refusal(f"{bad[0]} is refused")
+        there = [part for part in await self.parts(ref) if part.kind == ALLOW]
+        if len(there) + len(parts) > self.room:
+            raise Quota("the group is full")
         await super().add_parts(ref, parts)
 
 
 class _PickyWorld(NetworkWorld):
     independent = True
+    driver = _Picky
 
     def kinds(self, port: Port) -> tuple[Kind, ...]:
-        picky = _Picky(self.cloud, port, "group", actor=self.actor)
+        picky = self.driver(self.cloud, port, "group", actor=self.actor)
         return tuple(
             replace(kind, part_batches=picky, independent_parts=self.independent) if kind.name == "group" else kind
             for kind in super().kinds(port)
@@ -98,14 +105,35 @@ def test_parts_that_are_right_go_in_together() -> None:
     assert sent.count("add_parts_group") == 3, "one for each group, and one for both rules"
 
 
-def test_a_part_that_is_refused_keeps_none_in_that_the_spec_has_withdrawn() -> None:
+@pytest.mark.parametrize("refusal", [Invalid, NotFound], ids=["it is invalid", "what it names is not there"])
+def test_a_part_that_is_refused_keeps_none_in_that_the_spec_has_withdrawn(
+    refusal: type[CloudError], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A rule that opens a port to the world must go, whatever is wrong with the one that replaces it."""
+    monkeypatch.setattr(_Picky, "refusal", refusal)
     life = _front("a")
     _edit(life, "bad")
     assert life.last is not None
     outcome = life.last.outcomes[FRONT]
     assert isinstance(outcome, Blocked) and outcome.message == "spec.rules[bad]: bad is refused"
     assert "a" not in _allowed(life)
+
+
+def test_where_no_part_may_be_added_none_is_taken_out() -> None:
+    """The right to open is missing, not the one to close: what works goes on working until a person has looked."""
+    life = _front("a")
+    with outage(life, "add_parts_group", Denied("no")):
+        _edit(life, "c")
+    assert "a" in _allowed(life)
+
+
+def test_in_a_resource_that_is_full_a_part_is_replaced_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = _front("a")
+    monkeypatch.setattr(_Picky, "room", len(_allowed(life)))
+    _edit(life, "c")
+    assert life.last is not None
+    assert isinstance(life.last.outcomes[FRONT], Ready), life.last.outcomes[FRONT]
+    assert "a" not in _allowed(life) and "c" in _allowed(life)
 
 
 def test_where_a_part_may_need_another_one_none_goes_before_what_takes_its_place_is_in() -> None:
@@ -116,9 +144,11 @@ def test_where_a_part_may_need_another_one_none_goes_before_what_takes_its_place
 
 
 class _PickyWall(MemoryDriver):
+    refusal: type[CloudError] = Invalid
+
     async def add_part(self, ref: Ref, part: Part) -> None:
         if part.natural_key in BAD:
-            raise Invalid(f"{part.natural_key} is refused")
+            raise self.refusal(f"{part.natural_key} is refused")
         await super().add_part(ref, part)
 
 
@@ -128,12 +158,18 @@ class _PickyWallWorld(MemoryWorld):
         return tuple(replace(kind, parts=picky) if kind.name == "wall" else kind for kind in super().kinds(port))
 
 
-def test_what_was_put_into_a_shared_resource_is_on_record_although_another_part_was_refused() -> None:
+@pytest.mark.parametrize("refusal", [Invalid, NotFound, Denied, Quota])
+def test_what_was_put_into_a_shared_resource_is_on_record_although_another_part_was_refused(
+    refusal: type[CloudError], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The in-cluster provider takes it out: it stays out."""
+    monkeypatch.setattr(_PickyWall, "refusal", refusal)
     first = frozenset(Part("allow", each) for each in ("443", "bad"))
     shared = replace(node("wall/Services", "net/A", shared=True), first_parts=lambda known: first)
     life = Life(_PickyWallWorld(nodes=[node("net/A"), shared]))
-    life.settle()
+    for _ in range(9):
+        done = life.once()
+        life.world.clock.advance(done.after if done else 1.0)
     (wall,) = [each for each in life.world.cloud.living() if each.kind == "wall"]
     assert set(wall.parts) == {("allow", "443")}
     life.world.cloud.remove_part(wall.id, "allow", "443", "in-cluster provider")

@@ -91,7 +91,7 @@ def test_of_one_second_the_uid_decides() -> None:
     assert (holder(first, second), holder(second, first)) == (None, "b/twin")
 
 
-@pytest.mark.parametrize("phase", [Phase.OWNED, Phase.INTENDED])
+@pytest.mark.parametrize("phase", [Phase.OWNED, Phase.INTENDED, Phase.GIVEN])
 def test_what_has_records_is_not_stopped_by_what_is_older(phase: Phase) -> None:
     """It was paused, say, while the younger one began: it must not take the name from a living cluster."""
     assert holder(twin("a"), recorded(twin("b", LATE), phase=phase)) == "b/twin"

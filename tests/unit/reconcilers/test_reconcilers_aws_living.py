@@ -61,11 +61,33 @@ def test_a_living_cluster_keeps_them(old: Spec, new: Spec, field: str) -> None:
 @pytest.mark.parametrize(
     "status", [None, {"ready": False}, {"ready": True, "phase": "Blocked"}], ids=["new", "not ready", "blocked"]
 )
-def test_before_it_is_ready_and_where_a_person_must_act_they_can_change(
+def test_before_it_is_ready_and_a_name_where_a_person_must_act_they_can_change(
     old: Spec, new: Spec, field: str, status: dict[str, Any] | None
 ) -> None:
-    """Another name is the way out of one that is taken, and another range out of one that is refused."""
-    assert refusals(new, old, status) == []
+    """Another name is the way out of one that is taken, and another range out of one that is refused: then no VPC has
+    been made."""
+    free = field == NAME or not (status or {}).get("ready")
+    assert (refusals(new, old, status) == []) is free
+
+
+def _there(name: str) -> dict[str, Any]:
+    return {**READY, "networkStatus": {"apiServerElb": {"name": name}}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "there", "taken"),
+    [
+        pytest.param(first(name="other"), LEAST, "demo-apiserver", True, id="a wrong name is taken out"),
+        pytest.param(LEAST, first(name="api"), "api", True, id="a name that is missing is written"),
+        pytest.param(first(name="api"), LEAST, "api", False, id="the right name is taken out"),
+        pytest.param(LEAST, first(name="other"), "demo-apiserver", False, id="a wrong name is written"),
+    ],
+)
+def test_a_spec_that_names_another_load_balancer_than_there_is_can_be_corrected(
+    old: Spec, new: Spec, there: str, taken: bool
+) -> None:
+    """It is drift, and the condition says to write what is there."""
+    assert (refusals(new, old, _there(there)) == []) is taken
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGES.values(), ids=CHANGES)

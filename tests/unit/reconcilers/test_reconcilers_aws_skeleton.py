@@ -17,6 +17,7 @@ from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.lifecycle.tag_text import texts
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
+from freehold.reconcilers.aws_cluster.keys import VPC
 from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key
 from freehold.reconcilers.aws_cluster.skeleton import skeleton
 from harness.aws_specs import NAMES, REGION, Spec, cluster, facts
@@ -78,6 +79,20 @@ def test_the_usual_name_is_that_of_the_cluster_and_not_of_the_object() -> None:
     assert "name" not in row
     tags = {cluster_key(name): "owned" for name in (NAMES.cluster, "strangers")}
     assert "name" in skeleton(another, _found(manifest, tags))["controlPlaneLoadBalancer"]
+
+
+@pytest.mark.parametrize("name", [name for name in MANIFESTS if name.startswith(("network", "internal"))])
+def test_what_is_rebuilt_means_the_load_balancer_that_is_there(name: str) -> None:
+    """Whoever lets the object go on without its manifest gets no second one beside it."""
+    manifest = {"region": REGION, **MANIFESTS[name]}
+    found = _found(manifest, {cluster_key(NAMES.cluster): "owned"})
+    assert [key for key, _ in _found({"region": REGION, **skeleton(OWNER, found)}, {})] == [key for key, _ in found]
+
+
+@pytest.mark.parametrize(("block", "said"), [("10.0.0.0/16", {}), ("10.8.0.0/16", {"cidrBlock": "10.8.0.0/16"})])
+def test_the_range_of_the_vpc_is_said_where_it_is_not_the_default(block: str, said: Spec) -> None:
+    seen = Observed("vpc-1", "demo-vpc", State.READY, attributes={"cidr": block})
+    assert skeleton(OWNER, [(VPC, seen)]) == ({"network": {"vpc": said}} if said else {})
 
 
 def test_without_a_load_balancer_nothing_is_said_of_one() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.lifecycle.errors import CloudError, Invalid, NeedsPerson, NotFound
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
@@ -70,7 +70,7 @@ def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Bl
 
 
 async def _brought(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
-    no_part = await _refusal(parts.put_first(ctx, key))
+    no_part = await _refusal(parts.put_first(ctx, key), of_part=True)
     await _sync(ctx, key, inside)
     if no_part:
         raise no_part
@@ -86,14 +86,14 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     """
     kind, node = ctx.kind(key), ctx.graph.nodes[key]
     due = None if inside is None or isinstance(inside, CloudError) else parts.to_do(ctx, key, inside)
-    no_part = await _refusal(parts.put_in(ctx, key, due)) if due else None
+    no_part = await _refusal(parts.put_in(ctx, key, due), of_part=True) if due else None
     wanted = node.request(ctx.ready_nodes)
     no_change = await _refusal(_change(ctx, key, wanted))
     if isinstance(inside, CloudError):
         raise inside
+    if due and isinstance(no_part, Invalid | NotFound):
+        await _refusal(parts.withdraw(ctx, key, due), of_part=True)  # of two refusals the first one is told
     if no_part:
-        assert due
-        await _refusal(parts.withdraw(ctx, key, due))  # the first refusal is told
         raise no_part
     drifted = _drift(ctx, key, ctx.node(key).observed, wanted)
     inner = await parts.take_surplus(ctx, key, due) if due else []
@@ -108,12 +108,19 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
-async def _refusal(write: Awaitable[None]) -> NeedsPerson | None:
-    """Why a person must act before the cloud takes it. Raises what a later pass may mend by itself."""
+async def _refusal(write: Awaitable[None], *, of_part: bool = False) -> CloudError | None:
+    """Why a person must act before the cloud takes it. Raises what a later pass may mend by itself.
+
+    ``of_part``: what is not found is what a part names, unless the resource itself is gone, which the next look shows.
+    """
     try:
         await write
     except NeedsPerson as refused:
         return refused
+    except NotFound as missing:
+        if not of_part:
+            raise
+        return missing
     return None
 
 

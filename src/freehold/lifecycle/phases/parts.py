@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError, Held, Invalid, NotFound, Unknown
+from freehold.lifecycle.errors import CloudError, Held, Invalid, NotFound, Quota, Unknown
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Category
 from freehold.lifecycle.resources import NodeKey, Part, Ref
@@ -136,7 +136,7 @@ async def put_first(ctx: PassContext, key: NodeKey) -> None:
         added = await _add(ctx, key, _ref(ctx, key), due)
         put = {*entry.parts, *map(str, added.taken)}
         ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted(put))))
-        added.raise_refusal()
+        added.raise_error()
 
 
 def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
@@ -182,9 +182,16 @@ def to_do(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
 
 
 async def put_in(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
-    """Add what is missing, and let those of ours that do something else do what is wanted."""
-    kind, ref = ctx.kind(key), _ref(ctx, key)
-    (await _add(ctx, key, ref, sorted(due.differs.missing, key=str))).raise_refusal()
+    """Add what is missing, and let those of ours that do something else do what is wanted.
+
+    In a resource that is full, what is to go makes room first.
+    """
+    kind, ref, missing = ctx.kind(key), _ref(ctx, key), sorted(due.differs.missing, key=str)
+    added = await _add(ctx, key, ref, missing)
+    if isinstance(added.error, Quota) and kind.independent_parts and due.differs.surplus:
+        await _remove_surplus(ctx, key, due)
+        added = await _add(ctx, key, ref, [part for part in missing if part not in added.taken])
+    added.raise_error()
     for part in due.differs.changed:
         assert kind.part_changer is not None
         await kind.part_changer.change_part(ref, part)
@@ -203,7 +210,7 @@ async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[s
 
 
 async def withdraw(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
-    """Remove what is ours and not wanted, although what is missing was refused: where no part needs another one."""
+    """Remove what is ours and not wanted, although a part that is missing was refused: where none needs another one."""
     if ctx.kind(key).independent_parts:
         await _remove_surplus(ctx, key, due)
 
@@ -226,40 +233,44 @@ def _ref(ctx: PassContext, key: NodeKey) -> Ref:
 
 @dataclass(frozen=True, slots=True)
 class _Added:
-    """``taken``: those that the cloud took. ``refusal``: of the first that it did not."""
+    """``taken``: those that the cloud took. ``error``: why it did not take the first of the others."""
 
     taken: tuple[Part, ...]
-    refusal: CloudError | None = None
+    error: CloudError | None = None
 
-    def raise_refusal(self) -> None:
-        if self.refusal:
-            raise self.refusal
+    @property
+    def is_about_parts(self) -> bool:
+        """Whether something is wrong with one of them, which says nothing of the others."""
+        return isinstance(self.error, Invalid | NotFound)
+
+    def raise_error(self) -> None:
+        if self.error:
+            raise self.error
 
 
 async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> _Added:
-    """In one call where the kind can. Raises what says nothing of a part, as that the cloud did not answer."""
+    """In one call where the kind can."""
     kind = ctx.kind(key)
     groups = [missing] if missing and kind.part_batches else [[part] for part in missing]
     added = await _each(ctx, key, ref, groups)
-    if added.refusal and len(missing) > 1 and kind.part_batches and kind.independent_parts:
+    if added.is_about_parts and len(missing) > 1 and kind.part_batches and kind.independent_parts:
         return await _each(ctx, key, ref, [[part] for part in missing])
     return added
 
 
 async def _each(ctx: PassContext, key: NodeKey, ref: Ref, groups: Sequence[Sequence[Part]]) -> _Added:
-    """One after the other; what is refused ends it, unless the parts of the kind are independent."""
-    taken: list[Part] = []
-    refusal: CloudError | None = None
+    """One after the other. An error ends it, unless it is about one of parts that are independent."""
+    added = _Added(())
     for group in groups:
         try:
             await _send(ctx, key, ref, group)
-        except (Invalid, NotFound) as refused:
-            refusal = refusal or refused
-            if not ctx.kind(key).independent_parts:
+        except CloudError as error:
+            added = replace(added, error=added.error or error)
+            if not (ctx.kind(key).independent_parts and isinstance(error, Invalid | NotFound)):
                 break
         else:
-            taken += group
-    return _Added(tuple(taken), refusal)
+            added = replace(added, taken=(*added.taken, *group))
+    return added
 
 
 async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:

@@ -52,8 +52,9 @@ def wanted(
     plan = AWSWanted(
         Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish, known_before=facts.known_before
     )
-    if facts.recorded.anything and plan.makes_nothing:
-        return plan
+    lives = (raw.get("status") or {}).get("ready") is True  # for ever, once it was
+    if facts.recorded.anything and (plan.makes_nothing or lives):
+        return plan  # what its own cloud controller and machines have made has its name
     owner = f"{names.namespace}/{raw['metadata']['name']}"
     taken = namesakes.refusal(names.cluster, owner, wish, raw.get("spec") or {}, facts, found.notes)
     if isinstance(taken, NoAnswer):
