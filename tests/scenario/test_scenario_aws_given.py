@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from freehold.api import names
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.ownership import Owner
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
@@ -206,14 +209,19 @@ def test_a_new_cluster_that_makes_nothing_hears_of_another_one_of_its_name() -> 
     assert given.harness.condition(names.SPEC_VALID)["reason"] == "NameTaken"
 
 
-def test_a_cluster_that_makes_nothing_goes_on_although_an_older_object_has_its_name() -> None:
+def test_a_cluster_that_makes_nothing_goes_on_although_an_older_one_has_its_name() -> None:
+    """An earlier version let both begin."""
     given = _all_given()
     given.harness.object.raw["metadata"]["creationTimestamp"] = "2026-01-01T10:00:01Z"
     given.harness.up()
     twin = copy.deepcopy(given.harness.object.history[0])
     twin["metadata"] |= {"namespace": "team-b", "creationTimestamp": "2026-01-01T10:00:00Z"}
     older = QuickHarness(twin, SETTINGS, beside=given.harness)
-    older.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}})
+    mine = journals.loads(given.harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    theirs = replace(mine, owner=Owner("0f1e2d3c-aaaa-4bbb-8ccc-1234567890ab", mine.owner.kind, "team-b", "demo"))
+    annotations = {names.PAUSED_ANNOTATION: "", names.JOURNAL_ANNOTATION: journals.dumps(theirs)}
+    older.object.patch({"metadata": {"annotations": annotations}})
+    given.harness.start_process()
     given.harness.for_a_while(900.0)
     assert given.harness.ready(), given.harness.conditions()
 
