@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lab.aws import AwsLife, AwsWorld
+from lab.aws_at_rest import AtRest
 from lab.aws_neighbours import KINDS, existing
 
 Record = dict[str, Any]
@@ -77,3 +78,16 @@ def test_what_is_lost_at_rest_is_noticed(loss: str, life: AwsLife) -> None:
     (lacking,) = life.world.lacking(record["id"])
     undo()
     assert lacking.startswith(noticed)
+
+
+def _with_range(picked: str, let_in: str) -> AtRest:
+    vpc = {"id": "vpc-1", "arn": "arn:vpc-1", "tags": {}}
+    vpc["view"] = {"Ipv6CidrBlockAssociationSet": [{"Ipv6CidrBlock": picked}]}
+    group = {"id": "sg-1", "arn": "arn:sg-1", "tags": {}, "view": {}}
+    return AtRest({"vpc/main": vpc, "security-group/node": group}, [{"view": {"GroupId": "sg-1", "CidrIpv6": let_in}}])
+
+
+@pytest.mark.parametrize(("let_in", "lacks"), [("2600:2::/56", False), ("2600:1::/56", True)])
+def test_a_rule_for_the_range_that_aws_has_picked_is_the_same_in_each_life(let_in: str, lacks: bool) -> None:
+    undisturbed = _with_range("2600:1::/56", "2600:1::/56")
+    assert bool(_with_range("2600:2::/56", let_in).lacking("sg-1", undisturbed)) is lacks

@@ -36,7 +36,8 @@ class AtRest:
         self._rules = list(rules)
         self._nodes = {str(each[name]): node for node, each in ours.items() for name in ("arn", "id")}
         ids = {json.dumps(str(each["id"])): f'"<{node}>"' for node, each in ours.items()}
-        self._names = {**{str(each["arn"]): f"<{node}>" for node, each in ours.items()}, **ids}
+        picked = {json.dumps(block): f'"<IPv6 of {node}>"' for node, each in ours.items() for block in _blocks_6(each)}
+        self._names = {**{str(each["arn"]): f"<{node}>" for node, each in ours.items()}, **ids, **picked}
         self._facts: dict[str, frozenset[str]] = {}
 
     def facts(self, node: str) -> frozenset[str]:
@@ -76,6 +77,12 @@ class AtRest:
         absent = [f"<{each}>" for each in undisturbed._ours.keys() - self._ours.keys()]
         waits = any(each in fact for fact in lacking for each in absent)
         return frozenset() if waits else lacking
+
+
+def _blocks_6(record: Record) -> Iterable[str]:
+    """The ranges that AWS has picked for a VPC: rules let them in."""
+    associated = record.get("view", {}).get("Ipv6CidrBlockAssociationSet", ())
+    return (each["Ipv6CidrBlock"] for each in associated if "Ipv6CidrBlock" in each)
 
 
 def _without_one_life(value: Any) -> Any:
