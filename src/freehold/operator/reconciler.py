@@ -294,9 +294,7 @@ class Reconciler:
     async def _unless_taken(self, current: _ObjectPass, plan: Desired) -> Desired:
         """What has begun, by its record or by what the cloud has of it, keeps its name."""
         raw, journal = current.document.raw, current.journal
-        if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours:
-            return plan
-        if journal.begun and (plan.makes_nothing or (raw.get("status") or {}).get("ready") is True):
+        if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours or plan.holds_name:
             return plan
         holder = await self._claims.holder(raw, journal.account)
         return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)

@@ -40,7 +40,7 @@ class Wanted:
     """What shall be there. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
 
     ``known_before``: the cloud has resources of this object, of which it has no record: it was restored from before its
-    first pass, with its UID.
+    first pass, with its UID. ``holds_name``: it lives under its name although nothing of its own is on record.
     """
 
     mode: Mode
@@ -48,11 +48,7 @@ class Wanted:
     user_tags: tuple[tuple[str, str], ...] = ()
     notes: tuple[SpecWarning, ...] = ()
     known_before: bool = field(default=False, kw_only=True)
-
-    @property
-    def makes_nothing(self) -> bool:
-        """All of it is given. What has such a cluster's name is what its own cloud controller has made."""
-        return all(node.given is not None for node in self.graph.nodes.values())
+    holds_name: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)

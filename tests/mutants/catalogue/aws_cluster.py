@@ -344,7 +344,7 @@ MUTANTS = (
     Mutant(
         "reconcilers/aws_cluster/desired.py",
         "wanted",
-        "if facts.recorded.anything and (plan.makes_nothing or lives):",
+        "if plan.holds_name:",
         "if False:",
         "a living cluster of which everything is given is told to delete its own load balancers",
     ),
@@ -357,8 +357,8 @@ MUTANTS = (
     ),
     Mutant(
         "reconcilers/aws_cluster/desired.py",
-        "wanted",
-        " or lives",
+        "_lives_on_what_is_given",
+        "ready or ",
         "",
         "a living cluster of which everything was given can never make anything of its own",
     ),
@@ -379,8 +379,8 @@ MUTANTS = (
     Mutant(
         "operator/reconciler.py",
         "Reconciler._unless_taken",
-        "if journal.begun and (",
-        "if False and (",
+        " or plan.holds_name",
+        "",
         "a living cluster of which everything is given is stopped by an older object of its name",
     ),
     Mutant(

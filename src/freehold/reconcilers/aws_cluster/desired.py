@@ -50,16 +50,30 @@ def wanted(
     graph = Graph(nodes(wish, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
     endpoint = next((balancer_key(each) for each in wish.load_balancers if each.key == PRIMARY), None)
     plan = AWSWanted(
-        Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish, known_before=facts.known_before
+        Mode.CREATE,
+        graph,
+        wish.tags,
+        found.notes,
+        facts.api_port,
+        endpoint,
+        wish,
+        known_before=facts.known_before,
+        holds_name=facts.recorded.anything and _lives_on_what_is_given(raw, graph),
     )
-    lives = (raw.get("status") or {}).get("ready") is True  # for ever, once it was
-    if facts.recorded.anything and (plan.makes_nothing or lives):
-        return plan  # what its own cloud controller and machines have made has its name
+    if plan.holds_name:
+        return plan
     owner = f"{names.namespace}/{raw['metadata']['name']}"
     taken = namesakes.refusal(names.cluster, owner, wish, raw.get("spec") or {}, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return Undecided({"metadata.name": taken}, found.notes)
     return plan if taken is None else taken
+
+
+def _lives_on_what_is_given(raw: Mapping[str, Any], graph: Graph) -> bool:
+    """Nothing is made, or has been until it was ready, which it is for ever then: what has the cluster's name, its own
+    cloud controller and machines have made."""
+    ready = (raw.get("status") or {}).get("ready") is True
+    return ready or all(node.given is not None for node in graph.nodes.values())
 
 
 def nodes(wish: ClusterWish, names: DefaultNames, account: str, image: str) -> Iterator[Node]:
