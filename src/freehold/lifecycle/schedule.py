@@ -71,7 +71,8 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task]) -> NextLook:
     if task.spent >= high + margin:
         return NextLook(late, late)
     begin = max(task.spent, low)
-    at = begin + (high + margin - begin) / ceil((high + margin - begin) / late)
+    looks = max(1, ceil((high + margin - begin) / late))  # the quotient of the smallest floats is 0
+    at = begin + (high + margin - begin) / looks
     if task.estimate.samples == 0:
         at = _aligned(at, task, late)
     longest = max(LATEST, SLOWEST * task.estimate.published)  # so that an absurd duration delays no look for long

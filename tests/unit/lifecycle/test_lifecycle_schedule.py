@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import isclose
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from freehold.lifecycle.clock import ManualClock
@@ -77,6 +77,11 @@ _tasks = st.builds(
 )
 
 
+_AT_ONCE = estimate(0.0, [])
+_ALMOST_AT_ONCE = Task(estimate(5e-324, []), before=43.0)
+
+
+@example({NET: _ALMOST_AT_ONCE, VM: Task(_AT_ONCE), DISK: Task(_AT_ONCE)})
 @given(st.fixed_dictionaries({NET: _tasks, VM: _tasks, DISK: _tasks}))
 def test_the_wait_is_bounded_for_any_durations_and_any_edges(tasks: Mapping[NodeKey, Task]) -> None:
     """Users can edit recorded edges into a cycle."""
