@@ -7,7 +7,7 @@ import getpass
 import socket
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
 from freehold.cli import hints
@@ -18,7 +18,6 @@ from freehold.cli.lookup import key_ring
 from freehold.cli.session import Session
 from freehold.cli.terminal import tell
 from freehold.kube.errors import Conflict, NotFound
-from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
@@ -31,6 +30,14 @@ PATIENCE_SECONDS = 300.0
 _GLANCE_SECONDS = 0.2
 _ATTEMPTS = 10
 """Of a write that the operator, which may have work of its own on the object, was faster than."""
+
+
+class _Objects(Protocol):
+    """The stored objects, as far as a decision needs them."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def patch(self, resource: Resource, key: Key, body: Json) -> Json: ...
 
 
 async def the_object(session: Session, key: Key) -> tuple[Resource, Json]:
@@ -113,7 +120,7 @@ async def decide(session: Session, resource: Resource, raw: Json, made: Sequence
     raise CliError(f"the operator has not answered yet; the decision is stored: {more} shows more")
 
 
-async def _store(client: ObjectClient, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
+async def _store(client: _Objects, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
     """By compare-and-set, on the newest version that still shows what was decided on: the operator writes, too."""
     key, newest = key_of(raw), raw
     for _ in range(_ATTEMPTS):
@@ -132,7 +139,7 @@ async def _store(client: ObjectClient, resource: Resource, raw: Json, made: Sequ
     raise CliError(f"{key}: nothing was stored: the operator changes it too fast; run the same command again")
 
 
-async def _read(client: ObjectClient, resource: Resource, key: Key) -> Json:
+async def _read(client: _Objects, resource: Resource, key: Key) -> Json:
     try:
         return await client.get(resource, key)
     except NotFound as gone:

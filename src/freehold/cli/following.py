@@ -12,7 +12,7 @@ from pathlib import Path
 
 from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
-from freehold.cli.look_service import Told, looks_of_server
+from freehold.cli.look_service import Requester, Told, looks_of_server
 from freehold.cli.progress import DONE, Display
 from freehold.cli.session import Session
 from freehold.cli.view import View, ViewPhase, view
@@ -144,7 +144,8 @@ async def follow(
     deadline = time.monotonic() + patience
     while True:
         async with _Following(session, picture) as following:
-            asking = _LookReader(session, picture, show) if news_only else None
+            own = session.running is not None
+            asking = _LookReader(session.client, picture, show.line, again=not own) if news_only else None
             while not following.lost:
                 if asking is not None:
                     await asking.refresh()
@@ -172,15 +173,17 @@ def _left(picture: ViewSnapshot) -> list[str]:
 class _LookReader:
     """Asks over one connection what the operator has looked at.
 
-    An operator of another process is asked to look at everything again. That of this process has begun with this
-    command: all that it sees is news.
+    ``again``: an operator of another process is asked to look at everything again. That of this process has begun with
+    this command: all that it sees is news.
     """
 
-    def __init__(self, session: Session, picture: ViewSnapshot, show: Display) -> None:
-        self._session = session
+    def __init__(
+        self, client: Requester, picture: ViewSnapshot, tell: Callable[[str], None], *, again: bool = True
+    ) -> None:
+        self._client = client
         self._picture = picture
-        self._show = show
-        self._again = session.running is None
+        self._tell = tell
+        self._again = again
         picture.looks = {}
 
     async def refresh(self) -> None:
@@ -189,7 +192,7 @@ class _LookReader:
         if all(map(picture.is_looked_at, picture.wanted)):
             return
         with suppress(KubeError):
-            told = await looks_of_server(self._session.client, picture.wanted, again=self._again)
+            told = await looks_of_server(self._client, picture.wanted, again=self._again)
             self._again = False
             self._take(told)
 
@@ -198,7 +201,7 @@ class _LookReader:
         picture.looks = told.looks if told else None
         problem, picture.queued = (told.problem, told.queued) if told else ("", 0)
         if problem and problem != picture.problem:
-            self._show.line(f"the operator serves nothing for now: {problem}")
+            self._tell(f"the operator serves nothing for now: {problem}")
         picture.problem = problem
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from freehold.kube.errors import KubeError
-from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json, Key, Resource
 from freehold.operator.looks import Look, Seen
 
@@ -21,6 +20,12 @@ LOOKS = "/freehold/looks"
 
 _NOBODY = (403, 404, 405)
 """What a server answers that is not ours, or of an earlier version."""
+
+
+class Requester(Protocol):
+    """What sends one request to the server."""
+
+    async def request(self, method: str, path: str, *, body: object = None) -> Json: ...
 
 
 class LookService:
@@ -61,7 +66,7 @@ class Told:
     queued: int
 
 
-async def looks_of_server(client: ObjectClient, objects: Sequence[tuple[Resource, Key]], *, again: bool) -> Told | None:
+async def looks_of_server(client: Requester, objects: Sequence[tuple[Resource, Key]], *, again: bool) -> Told | None:
     """What its operator has seen of ``objects``; None where nobody can tell. Raises KubeError."""
     named = [{"kind": resource.kind, "namespace": key.namespace, "name": key.name} for resource, key in objects]
     try:

@@ -153,7 +153,7 @@ async def _decided(api: AtWork) -> None:
     raw = await api.create(POWERVS_CLUSTERS, {"metadata": metadata, "spec": {"zone": "dal10"}})
     api.between = work
     made = Decision(Verdict.PRUNE, str(TWO), "lb-2", 1, "ada", 0.0)
-    await _store(api, POWERVS_CLUSTERS, raw, [made], RING)  # type: ignore[arg-type]  # as much of a client as it needs
+    await _store(api, POWERVS_CLUSTERS, raw, [made], RING)
 
 
 def _with_journal(text: str) -> Json:

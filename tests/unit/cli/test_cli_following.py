@@ -1,6 +1,6 @@
 """When to stop following: Ready, gone, or no progress and somebody must act."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,16 +220,6 @@ def test_an_object_that_is_left_to_somebody_else_is_not_waited_for() -> None:
         UntilReady()(_seen(_picture("True"), Seen.LEFT), 0.0)
 
 
-class Shown:
-    """A display that keeps its lines."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def line(self, text: str) -> None:
-        self.lines.append(text)
-
-
 class Server:
     """Answers with ``looks``, or refuses with a code. ``beside``: what a server of today tells beside them."""
 
@@ -237,36 +227,32 @@ class Server:
         self.looks, self._code, self._beside = looks, code, beside
         self.asked: list[bool] = []
 
-    async def request(self, method: str, path: str, *, body: Json) -> Json:
+    async def request(self, method: str, path: str, *, body: Any) -> Json:
         self.asked.append(body["again"])
         if self._code:
             raise KubeError("refused", code=self._code)
         return {"looks": list(self.looks), **self._beside}
 
 
-@dataclass
-class Connected:
-    """As much of a session as a reader of looks needs. ``running``: of this process."""
-
-    client: Server
-    running: object | None = None
+def _ignore(line: str) -> None:
+    """Nobody reads it."""
 
 
-@pytest.mark.parametrize("running", [None, object()], ids=["of another process", "of this process"])
-async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_once(running: object | None) -> None:
+@pytest.mark.parametrize("other", [True, False], ids=["of another process", "of this process"])
+async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_once(other: bool) -> None:
     """This command's own operator has begun with it; the first pass of a process looks at everything."""
     server, picture = Server(None), _picture("True")
-    reader = _LookReader(Connected(server, running), picture, Shown())  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(server, picture, _ignore, again=other)
     for _ in range(2):
         await reader.refresh()
-    assert server.asked == [running is None, False]
+    assert server.asked == [other, False]
     assert not picture.is_news((OURS[0], KEY))
 
 
 async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for() -> None:
     """The first pass may get no answer from the cloud; the one that does must end the wait."""
     server, picture = Server({"seen": "told", "version": "5"}), _picture("True")
-    reader = _LookReader(Connected(server), picture, Shown())  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(server, picture, _ignore)
     await reader.refresh()
     assert picture.is_news((OURS[0], KEY)) and not UntilReady()(picture, 0.0)
     server.looks = ({"seen": "looked", "version": "5"},)
@@ -278,7 +264,7 @@ async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for(
 
 async def test_the_request_to_look_again_is_repeated_until_it_was_heard() -> None:
     server, picture = Server(code=500), _picture("True")
-    reader = _LookReader(Connected(server), picture, Shown())  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(server, picture, _ignore)
     for _ in range(2):
         await reader.refresh()
     assert server.asked == [True, True] and picture.looks == {}
@@ -290,7 +276,7 @@ async def test_where_nobody_can_tell_the_last_status_counts_and_up_says_so(
 ) -> None:
     """An API server of a cluster, whose operator is elsewhere, or a server of an earlier version."""
     picture = _picture("True")
-    await _LookReader(Connected(Server(code=code)), picture, Shown()).refresh()  # type: ignore[arg-type]  # a stand-in
+    await _LookReader(Server(code=code), picture, _ignore).refresh()
     assert UntilReady()(picture, 0.0)
     document = ManifestDocument({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}}, "a.yaml")
     up._conclude(picture, [Target(document, OURS[0], KEY)])
@@ -329,12 +315,13 @@ def test_why_an_operator_serves_nothing_is_told_at_the_end() -> None:
 
 
 async def test_why_an_operator_serves_nothing_is_told_once_and_at_once() -> None:
-    picture, shown = _picture("True"), Shown()
+    lines: list[str] = []
+    picture = _picture("True")
     server = Server(None, problem="the key ring is missing", queued=3)
-    reader = _LookReader(Connected(server), picture, shown)  # type: ignore[arg-type]  # a stand-in
+    reader = _LookReader(server, picture, lines.append)
     for _ in range(2):
         await reader.refresh()
-    assert shown.lines == ["the operator serves nothing for now: the key ring is missing"]
+    assert lines == ["the operator serves nothing for now: the key ring is missing"]
     assert (picture.problem, picture.queued) == ("the key ring is missing", 3)
 
 

@@ -21,7 +21,7 @@ from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.tag_text import text
-from freehold.operator.accounts import Binding, NoCredentials
+from freehold.operator.accounts import NoCredentials
 from freehold.operator.name_claims import First, Holder, NameClaims
 from freehold.reconcilers.adapter import Mode, Wanted
 from harness.aws_cluster import AwsHarness, aws_cluster
@@ -58,10 +58,16 @@ class Account:
         self._account = account
 
     async def account(self) -> str:
-        await asyncio.sleep(0)  # no wait: others get their turn
         if self._account is None:
             raise Unavailable("no answer")
         return self._account
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Of a Binding, what is asked here."""
+
+    cloud: Account
 
 
 @dataclass
@@ -72,7 +78,7 @@ class Accounts:
 
     async def binding(self, raw: Json) -> Any:
         found = self.of.get(raw["metadata"]["namespace"], HERE)
-        return found if isinstance(found, NoCredentials) else Binding(Account(found), None)  # type: ignore[arg-type]  # no adapter is asked
+        return found if isinstance(found, NoCredentials) else Bound(Account(found))
 
 
 def holder(raw: Json, *others: Json, **of: Any) -> str | None:
@@ -129,13 +135,20 @@ def test_who_has_the_name(other: Json) -> None:
 
 def test_of_two_that_ask_at_a_time_one_begins() -> None:
     """Each waits for the account of the other in between."""
-    pair = [twin("a"), twin("b")]
-    claims = NameClaims(AWS_CLUSTER, Accounts(), lambda: pair)
+    pair, both_ask = [twin("a"), twin("b")], asyncio.Barrier(2)
+
+    class Together(Accounts):
+        async def binding(self, raw: Json) -> Any:
+            await both_ask.wait()
+            return await super().binding(raw)
+
+    claims = NameClaims(AWS_CLUSTER, Together(), lambda: pair)
 
     async def ask() -> list[Holder | None]:
         return list(await asyncio.gather(*(claims.holder(each, HERE) for each in reversed(pair))))
 
-    assert asyncio.run(ask()) == [Holder(Key("a", "twin"), First.IS_OLDER), None]
+    younger, older = asyncio.run(ask())
+    assert younger is not None and younger.object == Key("a", "twin") and older is None
 
 
 def test_what_this_process_has_let_begin_goes_before_an_older_one_that_appears_now() -> None:

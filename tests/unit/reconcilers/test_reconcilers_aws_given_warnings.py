@@ -100,12 +100,12 @@ def test_an_own_derived_subnet_by_its_id_is_what_it_was_made_as() -> None:
     ids = {each.logical: f"subnet-{number:017x}" for number, each in enumerate(first.subnets)}
     held = facts(recorded=Recorded(vpc=VPC["id"], subnets=ids))
     subnets = [{"id": ident} for ident in ids.values()]
-    spec = {"region": REGION, "network": {"vpc": VPC, "subnets": subnets}}
+    spec: Spec = {"region": REGION, "network": {"vpc": VPC, "subnets": subnets}}
     assert [note.field for note in decided(spec, held).notes] == ["spec.network.vpc.id"]
     changed = copy.deepcopy(spec)
     slot = Slot.of(first.subnets[0].logical)
     assert slot is not None
-    changed["network"]["subnets"][0] |= {"isPublic": not slot.public, "cidrBlock": "10.0.250.0/24"}  # type: ignore[index]  # a Spec holds any
+    changed["network"]["subnets"][0] |= {"isPublic": not slot.public, "cidrBlock": "10.0.250.0/24"}
     found = decided(changed, held)
     assert [note.field for note in found.notes[1:]] == [f"{AT}.cidrBlock", f"{AT}.isPublic"]
     assert found.wish == first
