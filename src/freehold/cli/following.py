@@ -9,6 +9,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
+from typing import Protocol
 
 from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
@@ -144,8 +145,7 @@ async def follow(
     deadline = time.monotonic() + patience
     while True:
         async with _Following(session, picture) as following:
-            own = session.running is not None
-            asking = _LookReader(session.client, picture, show.line, again=not own) if news_only else None
+            asking = _LookReader(session, picture, show.line) if news_only else None
             while not following.lost:
                 if asking is not None:
                     await asking.refresh()
@@ -170,20 +170,28 @@ def _left(picture: ViewSnapshot) -> list[str]:
     ] + [f"{each.title}: {text}" for each in picture.views for text in attention(each)]
 
 
+class _Connected(Protocol):
+    """Of a session: its client, and the operator of this process, if there is one."""
+
+    @property
+    def client(self) -> Requester: ...
+
+    @property
+    def running(self) -> object | None: ...
+
+
 class _LookReader:
     """Asks over one connection what the operator has looked at.
 
-    ``again``: an operator of another process is asked to look at everything again. That of this process has begun with
-    this command: all that it sees is news.
+    An operator of another process is asked to look at everything again. That of this process has begun with this
+    command: all that it sees is news.
     """
 
-    def __init__(
-        self, client: Requester, picture: ViewSnapshot, tell: Callable[[str], None], *, again: bool = True
-    ) -> None:
-        self._client = client
+    def __init__(self, session: _Connected, picture: ViewSnapshot, tell: Callable[[str], None]) -> None:
+        self._session = session
         self._picture = picture
         self._tell = tell
-        self._again = again
+        self._again = session.running is None
         picture.looks = {}
 
     async def refresh(self) -> None:
@@ -192,7 +200,7 @@ class _LookReader:
         if all(map(picture.is_looked_at, picture.wanted)):
             return
         with suppress(KubeError):
-            told = await looks_of_server(self._client, picture.wanted, again=self._again)
+            told = await looks_of_server(self._session.client, picture.wanted, again=self._again)
             self._again = False
             self._take(told)
 

@@ -37,8 +37,8 @@ MUTANTS = (
     ),
     _following(
         "_LookReader.__init__",
-        "self._again = again",
-        "self._again = False",
+        "session.running is None",
+        "False",
         "beside a running server up ends with what that has seen minutes ago",
     ),
     _following(

@@ -1,6 +1,6 @@
 """When to stop following: Ready, gone, or no progress and somebody must act."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -234,25 +234,33 @@ class Server:
         return {"looks": list(self.looks), **self._beside}
 
 
+@dataclass
+class Connected:
+    """Of a session, what a reader of looks needs. ``running``: the operator of this process."""
+
+    client: Server
+    running: object | None = None
+
+
 def _ignore(line: str) -> None:
     """Nobody reads it."""
 
 
-@pytest.mark.parametrize("other", [True, False], ids=["of another process", "of this process"])
-async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_once(other: bool) -> None:
+@pytest.mark.parametrize("running", [None, object()], ids=["of another process", "of this process"])
+async def test_only_the_operator_of_another_process_is_asked_to_look_again_and_once(running: object | None) -> None:
     """This command's own operator has begun with it; the first pass of a process looks at everything."""
     server, picture = Server(None), _picture("True")
-    reader = _LookReader(server, picture, _ignore, again=other)
+    reader = _LookReader(Connected(server, running), picture, _ignore)
     for _ in range(2):
         await reader.refresh()
-    assert server.asked == [other, False]
+    assert server.asked == [running is None, False]
     assert not picture.is_news((OURS[0], KEY))
 
 
 async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for() -> None:
     """The first pass may get no answer from the cloud; the one that does must end the wait."""
     server, picture = Server({"seen": "told", "version": "5"}), _picture("True")
-    reader = _LookReader(server, picture, _ignore)
+    reader = _LookReader(Connected(server), picture, _ignore)
     await reader.refresh()
     assert picture.is_news((OURS[0], KEY)) and not UntilReady()(picture, 0.0)
     server.looks = ({"seen": "looked", "version": "5"},)
@@ -264,7 +272,7 @@ async def test_a_status_without_a_look_is_news_and_the_look_is_still_waited_for(
 
 async def test_the_request_to_look_again_is_repeated_until_it_was_heard() -> None:
     server, picture = Server(code=500), _picture("True")
-    reader = _LookReader(server, picture, _ignore)
+    reader = _LookReader(Connected(server), picture, _ignore)
     for _ in range(2):
         await reader.refresh()
     assert server.asked == [True, True] and picture.looks == {}
@@ -276,7 +284,7 @@ async def test_where_nobody_can_tell_the_last_status_counts_and_up_says_so(
 ) -> None:
     """An API server of a cluster, whose operator is elsewhere, or a server of an earlier version."""
     picture = _picture("True")
-    await _LookReader(Server(code=code), picture, _ignore).refresh()
+    await _LookReader(Connected(Server(code=code)), picture, _ignore).refresh()
     assert UntilReady()(picture, 0.0)
     document = ManifestDocument({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}}, "a.yaml")
     up._conclude(picture, [Target(document, OURS[0], KEY)])
@@ -318,7 +326,7 @@ async def test_why_an_operator_serves_nothing_is_told_once_and_at_once() -> None
     lines: list[str] = []
     picture = _picture("True")
     server = Server(None, problem="the key ring is missing", queued=3)
-    reader = _LookReader(server, picture, lines.append)
+    reader = _LookReader(Connected(server), picture, lines.append)
     for _ in range(2):
         await reader.refresh()
     assert lines == ["the operator serves nothing for now: the key ring is missing"]
