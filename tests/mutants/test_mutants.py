@@ -208,3 +208,11 @@ def test_a_trial_that_cannot_start_is_not_a_kill(copy: Copy) -> None:
         mutant, edit(mutant, PACKAGE), {"tests/unit/operator/test_operator_objects.py::test_gone": 1.0}
     )
     assert tried.verdict is Verdict.BROKEN
+
+
+def test_a_module_that_cannot_be_collected_without_the_edit_either_shows_nothing(copy: Copy, tmp_path: Path) -> None:
+    """Somebody who edits the tests while they are tried would have killed every mutant that they reach."""
+    module = tmp_path / "test_broken.py"
+    module.write_text("from freehold import nothing_of_this_name\n")
+    tried = copy.attempt(SAMPLE[0], edit(SAMPLE[0], PACKAGE), {f"{module}::test_one": 1.0})
+    assert tried.verdict is Verdict.BROKEN and "nor can it without the edit" in tried.by

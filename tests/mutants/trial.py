@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 NOT_THE_COPY = 99
+UNCOLLECTED = " (it cannot be collected)"
 SHORTEST = 10.0
 LONGER = 10.0
 """Seconds, and how many times as long as before: what a test may take on a busy machine."""
@@ -52,7 +53,7 @@ class Trial:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Some modules run the engine when they are imported; without the edit all of them were collected."""
         if report.failed:
-            self._killer.write_text(f"{report.nodeid} (it cannot be collected)")
+            self._killer.write_text(report.nodeid + UNCOLLECTED)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

@@ -95,15 +95,20 @@ class Copy:
         finally:
             path.write_text(original)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if by.endswith(trial.UNCOLLECTED) and not self._collects(by.removesuffix(trial.UNCOLLECTED)):
+            verdict, by = Verdict.BROKEN, f"{by}, nor can it without the edit: were tests changed meanwhile?"
         return Tried(mutant, verdict, by, len(tests), time.monotonic() - began)
 
-    def _run(self, tests: Mapping[str, float]) -> tuple[Verdict, str]:
+    def _collects(self, module: str) -> bool:
+        return self._run({module: 0.0}, "--collect-only")[0] is Verdict.SURVIVED
+
+    def _run(self, tests: Mapping[str, float], *more: str) -> tuple[Verdict, str]:
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
             said, killer, arguments = folder / "said", folder / "killer", folder / "arguments"
             arguments.write_text("".join(f"{test}\n" for test in tests))
             plugin = trial.Trial(self.source, tests, killer)
-            options = ["-x", "-q", "-p", "no:cacheprovider", "--tb=short", f"@{arguments}"]
+            options = ["-x", "-q", "-p", "no:cacheprovider", "--tb=short", *more, f"@{arguments}"]
             process = _FORKS.Process(
                 target=trial.main, args=(plugin, options, str(self._root), self._environment(), str(said))
             )
