@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.errors import Unavailable, Unknown
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.keyed_codec import OWNER, SEAL, UUID
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Call, Effect, step
 from freehold.lifecycle.resources import NodeKey
@@ -204,7 +206,10 @@ def test_what_the_index_still_shows_of_ours_proves_nothing_of_what_came_after(ki
 
 @pytest.mark.parametrize("end", [Unknown("the reply was lost"), faults.Crash("at the delete")], ids=["lost", "crash"])
 @pytest.mark.parametrize("wanted", [False, True], ids=["pruned", "wanted again"])
-def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(end: BaseException, *, wanted: bool) -> None:
+@pytest.mark.parametrize("pause", [60.0, 4.0])
+def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(
+    end: BaseException, pause: float, *, wanted: bool
+) -> None:
     """A person approved that ours goes; another one gets no mark, no policy, and no delete."""
     life = SECOND().begin()
     assert isinstance(life, AwsLife)
@@ -220,7 +225,7 @@ def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(end: BaseExcep
     if wanted:
         life.edit(s3Bucket=BUCKET)
     for _ in range(12):
-        life.world.clock.advance(60.0)
+        life.world.clock.advance(pause)
         life.once()
     assert _tags_there(life, entry.id) == [{"Name"}]
     assert not [call.operation for call in life.port.calls[sent:] if call.effect is Effect.WRITE]
@@ -259,3 +264,63 @@ def test_a_bucket_of_another_account_that_has_got_the_name_holds_nothing_up() ->
     life.port.interceptors.append(taken)
     life.delete()
     assert life.released
+
+
+def _refusing(life: AwsLife, operation: str, times: float, then: Callable[[], None] = lambda: None) -> None:
+    """The cloud answers so many calls of this operation with 503; ``then`` happens at each."""
+    left = times
+
+    async def refused(answer: Answer, call: Call) -> Any:
+        nonlocal left
+        if call.operation == operation and left > 0:
+            left -= 1
+            then()
+            raise Unavailable("503")
+        return await answer(call)
+
+    life.port.interceptors.append(refused)
+
+
+def _untag(life: AwsLife, ident: str, *keys: str) -> None:
+    if keys:
+        life.world.harness.cloud.strangers.untag(ident, *keys)
+
+
+@pytest.mark.parametrize("stripped", [(), (OWNER, UUID)], ids=["born with all", "the owner's have gone"])
+def test_our_bucket_that_got_no_seal_before_its_delete_was_refused_is_deleted(stripped: tuple[str, ...]) -> None:
+    """Its create has set the marks with our nonce: they show that it is still the one of the record."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    _refusing(life, "tag_resources", 5)
+    for _ in range(3):
+        life.once()
+        life.world.clock.advance(5.0)
+    bucket = life.journal.entries[_key(life, "s3-bucket")]
+    assert bucket.phase is Phase.RECORDED
+    _refusing(life, "delete_bucket", 1, partial(_untag, life, bucket.id, *stripped))
+    life.delete()
+    assert life.released
+
+
+@pytest.mark.parametrize("stripped", [(), (SEAL,), (OWNER, UUID)], ids=["all are there", "no seal", "no owner's"])
+def test_our_bucket_whose_prune_was_refused_can_be_wanted_again_with_other_tags(stripped: tuple[str, ...]) -> None:
+    """Its marks were read, the one of our create among them: what the record alone does not prove, both prove."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    key = _key(life, "s3-bucket")
+    life.edit(s3Bucket=None)
+    life.settle()
+    entry = life.journal.entries[key]
+    _refusing(life, "delete_bucket", 1)
+    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+    life.once()
+    assert life.journal.entries[key].deleting
+    _untag(life, entry.id, *stripped)
+    life.edit(s3Bucket=BUCKET, additionalTags={"team": "blue"})
+    for _ in range(12):
+        life.world.clock.advance(60.0)
+        life.once()
+    (bucket,) = (each for each in existing(life.world.harness) if each["id"] == entry.id)
+    assert bucket["tags"]["team"] == "blue" and SEAL in bucket["tags"]
+    assert life.journal.entries[key].phase is Phase.OWNED and not life.journal.entries[key].deleting

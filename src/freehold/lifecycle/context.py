@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.journal import Journal, Phase, Store
+from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
@@ -164,6 +164,11 @@ class PassContext:
     def is_believed(self, key: NodeKey) -> bool:
         """Whether the record shows without any mark that what has the id is ours: then it is marked."""
         return self.is_signed(key) and not self.may_be_another(key)
+
+    def recognised(self, key: NodeKey) -> Entry:
+        """Its record, after marks have shown that what has the id is still ours: from now on it is believed again."""
+        entry = self.journal.entries[key]
+        return replace(entry, deleting=0.0) if self.may_be_another(key) else entry
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from freehold.lifecycle import birth_marks, ownership
 from freehold.lifecycle.context import PassContext
@@ -38,7 +39,7 @@ def carried_marks(ctx: PassContext, key: NodeKey, id_: str, target: str) -> froz
 def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
     """What the tags on a target prove about this node."""
     entry, codec = ctx.journal.get(key), ctx.deps.codec
-    recorded = bool(entry and entry.id == observed.id and ctx.is_believed(key))
+    recorded = bool(entry and entry.id == observed.id and _is_of_record(ctx, key, observed, tags))
     if observed.carried:
         mark = CarriedMark(key.kind, ctx.owner.uuid, codec.carried_id(key.kind, observed.id))
         vouched = _vouched(ctx, key, observed, tags)
@@ -48,6 +49,14 @@ def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
     if found.strength is Strength.COPIED and is_accepted(ctx, key, observed, tags):
         return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
     return found
+
+
+def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether our record is of what has its id now. Of an id that returns, the nonce tells that our create has set."""
+    if not ctx.is_signed(key):
+        return False
+    shown = replace(observed, tags=frozenset(tags))
+    return not ctx.may_be_another(key) or birth_marks.has_birth_mark(ctx, key, shown)
 
 
 def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:

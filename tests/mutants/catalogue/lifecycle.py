@@ -377,6 +377,42 @@ INTENTS = (
         "return False",
         "a stranger's bucket that was made when ours had gone is marked as ours, and deleted",
     ),
+    _context(
+        "PassContext.recognised",
+        "if self.may_be_another(key) else entry",
+        "if False else entry",
+        "our bucket whose delete was refused gets no mark again, and a person is asked whose it is",
+    ),
+    _proofs(
+        "_is_of_record",
+        "if not ctx.is_signed(key):",
+        "if False:",
+        "a forged id in the journal is a proof",
+    ),
+    _proofs(
+        "_is_of_record",
+        "return not ctx.may_be_another(key) or birth_marks.has_birth_mark(ctx, key, shown)",
+        "return True",
+        "a stranger's bucket that was made when ours had gone is taken for the one on record",
+    ),
+    _proofs(
+        "_is_of_record",
+        "shown = replace(observed, tags=frozenset(tags))",
+        "shown = observed",
+        "our bucket that got no seal before its delete was refused is never deleted",
+    ),
+    _read_marks(
+        "_is_unclear",
+        "ctx.may_be_another(key) or ",
+        "",
+        "what the index still shows of our bucket makes ours the one that somebody made after it",
+    ),
+    _read_marks(
+        "_judge_marks",
+        "not in (Strength.PROVEN, Strength.HEALABLE)",
+        "is not Strength.PROVEN",
+        "our bucket whose delete was refused and that lost its owner's marks is not marked again",
+    ),
     _keys(
         "ObjectKeys.signature",
         'f"{ident}\\0{incarnation}" if incarnation else ident',

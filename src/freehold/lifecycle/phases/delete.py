@@ -15,7 +15,7 @@ from freehold.lifecycle.deletion_order import next_delete_wave
 from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
-from freehold.lifecycle.journal import Entry, Phase, let_go
+from freehold.lifecycle.journal import Phase, let_go
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
 from freehold.lifecycle.phases import (
@@ -184,7 +184,7 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
         elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):
             # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
             observe.record_owned(ctx, key, observed, entry)
-            _heal(ctx, key, ctx.journal.entries[key], observed)
+            _heal(ctx, key, observed)
         elif evidence.strength is Strength.HEALABLE and not observed.target and observed.state is not State.PENDING:
             ctx.outcomes[key] = Blocked(
                 Reason.UNMARKABLE,
@@ -194,7 +194,7 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
                 observed,
             )
         elif evidence.strength is Strength.HEALABLE:
-            _heal(ctx, key, entry, observed)
+            _heal(ctx, key, observed)
         else:
             ctx.node(key).unproven = True
             ctx.outcomes[key] = _unproven(ctx, key, observed, evidence)
@@ -230,12 +230,12 @@ def _marks_may_lag(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     return wanted_tags.lagging(ctx, key, wanted_tags.marks(ctx, key, observed))
 
 
-def _heal(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
+def _heal(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
     ctx.node(key).marks_doubted = False
     if not _marks_may_lag(ctx, key, observed):
         ctx.node(key).attached = None
-    ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
+    ctx.journal = ctx.journal.put(key, replace(ctx.recognised(key), phase=Phase.RECORDED))
     ctx.requeue(
         key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "is marked again before it is deleted", observed)
     )

@@ -53,10 +53,13 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
 
 
 def _is_unclear(ctx: PassContext, key: NodeKey, seen: Observed, shown: Collection[str]) -> bool:
-    """Whether the resource is asked itself: what was attached since its last look, no look and no index has shown."""
+    """Whether the resource is asked itself: what was attached since its last look, no look and no index has shown.
+
+    The index may still show what ours had, under an id that another one has got since.
+    """
     if seen.tags is not None:
         return ctx.deps.tagger.asks_resources and not ctx.node(key).seen_since_attach
-    return not is_complete(ctx, key, seen, shown)
+    return ctx.may_be_another(key) or not is_complete(ctx, key, seen, shown)
 
 
 async def _ask(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, frozenset[str] | CloudError]:
@@ -173,7 +176,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
             "found out whose it is"
         )
         _exclude(ctx, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
-    elif evidence.strength is not Strength.PROVEN and not ctx.is_believed(key):
+    elif evidence.strength not in (Strength.PROVEN, Strength.HEALABLE) and not ctx.is_believed(key):
         if not birth_marks.has_birth_mark(ctx, key, observed):
             _exclude(ctx, key, unsigned(ctx, key, observed))
             return
@@ -193,7 +196,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
             if entry.phase is Phase.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
             ctx.node(key).attached = None
-        ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
+        ctx.journal = ctx.journal.put(key, replace(ctx.recognised(key), phase=Phase.RECORDED))
 
 
 def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
