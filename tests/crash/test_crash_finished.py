@@ -22,6 +22,10 @@ def test_bad(request):
 """
 
 
+def _finished(folder: Path, kept: Path) -> Finished:
+    return Finished(kept, notes=True, root=folder)
+
+
 def _run(folder: Path, kept: Path, ends: pytest.ExitCode = pytest.ExitCode.OK) -> list[str]:
     """The tests that ran."""
     ran: list[str] = []
@@ -44,7 +48,7 @@ def _run(folder: Path, kept: Path, ends: pytest.ExitCode = pytest.ExitCode.OK) -
         "-c",
         "/dev/null",
     ]
-    assert ends == pytest.main([*options, str(folder / "test_some.py")], plugins=[Finished(kept, notes=True), Ran()])
+    assert ends == pytest.main([*options, str(folder / "test_some.py")], plugins=[_finished(folder, kept), Ran()])
     return ran
 
 
@@ -52,11 +56,13 @@ def test_what_has_passed_is_left_out_and_what_has_failed_runs_again(tmp_path: Pa
     (tmp_path / "test_some.py").write_text(TESTS)
     kept = tmp_path / "kept" / "state.jsonl"
     assert _run(tmp_path, kept, pytest.ExitCode.TESTS_FAILED) == ["test_good", "test_bad"]
-    assert list(Finished(kept, notes=True).rows().values()) == [{"family": "crashes", "runs": 268}]
+    assert list(_finished(tmp_path, kept).rows().values()) == [{"family": "crashes", "runs": 268}]
     assert _run(tmp_path, kept, pytest.ExitCode.TESTS_FAILED) == ["test_bad"]
     (tmp_path / "mended").touch()
     assert _run(tmp_path, kept) == ["test_bad"]
     assert _run(tmp_path, kept) == []
+    (tmp_path / "test_some.py").write_text(TESTS.replace("268", "269"))
+    assert _run(tmp_path, kept) == ["test_good", "test_bad"], "the module of tests has changed"
 
 
 def test_the_results_of_other_sources_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def digest_of(paths: Iterable[Path]) -> str:
-    """Of their contents and of their places below the repository's root."""
+def digest_of(paths: Iterable[Path], root: Path = ROOT) -> str:
+    """Of their contents and of their places below ``root``, which is the repository."""
     digest = hashlib.sha256()
     for path in sorted(paths):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

@@ -112,12 +112,20 @@ EVERYTHING: dict[str, Any] = {
     "additionalTags": {"team": "red"},
 }  # fmt: skip
 SPECS: dict[str, dict[str, Any]] = {"classic": {}, "network": NETWORK, "everything": EVERYTHING}
+SMALL = ("classic", "network")
 
 
-def _moments(every: list[int], some: list[int]) -> Any:
-    """Each of ``every`` for the small clusters; ``some`` of them for the one with everything."""
-    moments = {"classic": every, "network": every, "everything": some}
-    return pytest.mark.parametrize(("kind", "passes"), [(kind, each) for kind in SPECS for each in moments[kind]])
+def _moments(every: list[int], **quick: list[int]) -> Any:
+    """After how many passes the object is lost: of each kind of cluster those of ``quick`` in ``make test``, and each
+    of ``every`` of the small ones in ``make edits``."""
+    moments = [(kind, passes) for kind in SPECS for passes in sorted({*quick[kind], *(every * (kind in SMALL))})]
+    return pytest.mark.parametrize(
+        ("kind", "passes"),
+        [
+            pytest.param(kind, passes, marks=[] if passes in quick[kind] else pytest.mark.slow)
+            for kind, passes in moments
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -153,7 +161,7 @@ def test_the_cluster_with_everything_has_every_kind_that_one_cluster_can_have() 
     assert kinds == FACTS.keys() - {"classic-load-balancer"}
 
 
-@_moments([*range(1, 12), 16, 24, 40], [2, 5, 16])
+@_moments([*range(1, 12), 16, 24, 40], classic=[2, 7], network=[1, 3, 4, 5, 9, 24], everything=[2, 5, 16])
 def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(passes: int, kind: str) -> None:
     """At any moment of a creation: no create is sent twice, and in the end everything can be deleted."""
     harness = _harness(**SPECS[kind])
@@ -170,7 +178,7 @@ def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(p
 
 
 @pytest.mark.parametrize("later", (0.0, 60.0), ids=("at once", "a minute later"))
-@_moments([*range(1, 9), 16, 40], [4])
+@_moments([*range(1, 9), 16, 40], classic=[1, 3], network=[2, 4, 7, 16], everything=[4])
 def test_an_object_that_is_restored_from_before_its_first_pass_finds_what_it_has(
     passes: int, kind: str, later: float
 ) -> None:

@@ -24,7 +24,8 @@ NOT_IN_A_LIFE = (PRODUCT / "cli", PRODUCT / "apiserver")
 
 
 def _sources() -> Iterator[Path]:
-    for folder in (ROOT / "src", ROOT / "tests" / "crash", ROOT / "tests" / "harness"):
+    """What all families share. The module of tests that a family is run by is compared for itself."""
+    for folder in (ROOT / "src", ROOT / "tests" / "crash" / "lab", ROOT / "tests" / "harness"):
         for path in folder.rglob("*.py"):
             if not any(path.is_relative_to(each) for each in NOT_IN_A_LIFE):
                 yield path
@@ -40,18 +41,32 @@ def of_this_state() -> Path:
 
 
 class Finished:
-    """A plugin of pytest. ``file`` has a line for each test that has passed: its id, and the row that it printed."""
+    """A plugin of pytest. ``file`` has a line for each test that has passed: its id, the state of its module, and the
+    row that it printed."""
 
-    def __init__(self, file: Path, *, notes: bool) -> None:
-        """``notes``: this process is told of all results, and writes them down; the workers of a run are not."""
+    def __init__(self, file: Path, *, notes: bool, root: Path = ROOT) -> None:
+        """``notes``: this process is told of all results, and writes them down; the workers of a run are not.
+
+        ``root``: the folder that the ids of tests begin in.
+        """
         self._file = file
         self._notes = notes
+        self._root = root
+        self._states: dict[str, str] = {}
 
     def rows(self) -> dict[str, dict[str, Any]]:
         if not self._file.exists():
             return {}
         read = [json.loads(line) for line in self._file.read_text().splitlines()]
-        return {each["test"]: each["row"] for each in read}
+        return {each["test"]: each["row"] for each in read if each["module"] == self._state(each["test"])}
+
+    def _state(self, test: str) -> str:
+        """Of the module of tests, which has the bounds that a family must keep."""
+        name = test.partition("::")[0]
+        if name not in self._states:
+            path = self._root / name
+            self._states[name] = digest_of([path], self._root) if path.exists() else "gone"
+        return self._states[name]
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         finished = self.rows().keys()
@@ -63,7 +78,8 @@ class Finished:
         if self._notes and report.when == "call" and report.passed:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("a") as file:
-                file.write(json.dumps({"test": report.nodeid, "row": printed(report.capstdout)}) + "\n")
+                passed = {"test": report.nodeid, "module": self._state(report.nodeid)}
+                file.write(json.dumps({**passed, "row": printed(report.capstdout)}) + "\n")
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Nothing is left to run: that is the end, and no mistake in the command."""
