@@ -16,7 +16,7 @@ from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_machines import FAMILIES, NAMED
 from lab.mutations import MACHINE_MUTATIONS, Mutation, mutated
 
-CI_CASES = 16
+CI_CASES = 10
 MOST_TRIES = 1500
 MOST_CALLS = 222
 """Three times the calls of an undisturbed life."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -61,9 +60,9 @@ def test_naive_controllers_work_without_crashes(naive: type[Naive], ground: Grou
     assert not families.run(Case("alive", ground.world, baseline=naive)).faults
 
 
-def _cases(mutation: Mutation) -> Iterator[Case]:
-    for family in mutation.families:
-        yield from families_memory.FAMILIES[family]()
+def _cases(mutation: Mutation) -> list[Case]:
+    every = [case for family in mutation.families for case in families_memory.FAMILIES[family]()]
+    return families.shuffled(every, len(every))
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)

@@ -13,7 +13,7 @@ from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_network import FAMILIES, NAMED
 from lab.mutations import NETWORK_MUTATIONS, Mutation, mutated
 
-CI_CASES = 12
+CI_CASES = 8
 MOST_TRIES = 250
 MOST_CALLS = 303
 """Three times the calls of an undisturbed life."""

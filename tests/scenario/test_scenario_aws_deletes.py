@@ -7,6 +7,7 @@ import pytest
 from freehold.api import names
 from freehold_sim.aws.settings import Assumptions, Quotas, Settings
 from freehold_sim.faults import Effect, Fault
+from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own
 from harness.aws_pruning import LISTED
@@ -97,6 +98,30 @@ def test_a_nat_gateway_that_has_failed_does_not_hold_the_delete(stays: bool, res
     assert len(deletes) <= 2
     harness.clock.advance(3600)
     assert own(harness) == []
+
+
+INSIDE = {
+    "subnet": ("CreateSubnet", {"CidrBlock": "10.0.250.0/24"}),
+    "security-group": ("CreateSecurityGroup", {"GroupName": "theirs", "Description": "theirs"}),
+    "route-table": ("CreateRouteTable", {}),
+    "egress-only-gateway": ("CreateEgressOnlyInternetGateway", {}),
+}
+
+
+@pytest.mark.parametrize("kind", INSIDE)
+def test_what_somebody_has_made_in_our_vpc_is_named_and_the_delete_goes_on_without_it(kind: str) -> None:
+    """EC2 names nothing of what a VPC has in it."""
+    harness = AwsHarness(aws_cluster(network={"subnets": LISTED[:2]}))
+    harness.up()
+    (vpc,) = (each for each in own(harness) if each["kind"] == "vpc")
+    operation, params = INSIDE[kind]
+    theirs = harness.cloud.strangers.create("ec2", operation, {**params, "VpcId": vpc["id"]}, region=REGION)
+    harness.object.delete()
+    harness.for_a_while(3600)
+    assert not harness.object.gone
+    assert f"held by {theirs['id']}" in harness.condition(names.DELETING)["message"]
+    harness.cloud.strangers.delete(theirs["id"])
+    harness.run(lambda: harness.object.gone)
 
 
 def test_a_delete_that_waits_for_an_answer_says_which() -> None:

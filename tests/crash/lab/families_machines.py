@@ -145,6 +145,6 @@ FAMILIES: Families = {
 }
 NAMED: Mapping[str, Named] = {
     "stranger and crash at different calls": Named(0, 2),
-    "our tags stripped": Named(0, 13),
+    "our tags stripped": Named(1, 13),
     **expiring_tokens.NAMED,
 }

@@ -112,6 +112,12 @@ MUTANTS = (
         "a create of anybody is taken for ours",
     ),
     _holders(
+        "inside_vpc",
+        'any(each["VpcId"] == vpc for each in row.get("Attachments", ()))',
+        "False",
+        "a stranger's egress-only gateway holds our VPC, and nobody is told which",
+    ),
+    _holders(
         "named",
         "except CloudError:",
         "except ZeroDivisionError:",

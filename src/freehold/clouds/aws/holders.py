@@ -51,6 +51,11 @@ def inside_vpc(vpc: str) -> tuple[Search, ...]:
         Search(
             "describe_internet_gateways", "InternetGateways", "InternetGatewayId", {"attachment.vpc-id": vpc}
         ),
+        # No filter takes its VPC: docs/reference/aws.md.
+        Search(
+            "describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "EgressOnlyInternetGatewayId", {},
+            lambda row: any(each["VpcId"] == vpc for each in row.get("Attachments", ())),
+        ),
         Search("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
         interfaces(inside),
     )  # fmt: skip
@@ -82,8 +87,9 @@ async def named(client: ApiClient, refused: InUse, searches: tuple[Search, ...])
     try:
         for search in searches:
             filters = [{"Name": name, "Values": [value]} for name, value in search.filters.items()]
-            subject = f"what holds {', '.join(search.filters.values())}"
-            rows = await client.listed("ec2", search.operation, search.items, subject, Filters=filters)
+            asked = {"Filters": filters} if filters else {}
+            subject = f"what holds {', '.join(search.filters.values()) or 'it'}"
+            rows = await client.listed("ec2", search.operation, search.items, subject, **asked)
             if found := [_told(row, search.ident) for row in rows if search.selects(row)]:
                 more = len(found) - MOST_NAMED
                 return refused.held_by(", ".join(found[:MOST_NAMED]) + (f" and {more} more" if more > 0 else ""))
