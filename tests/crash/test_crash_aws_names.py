@@ -324,3 +324,22 @@ def test_our_bucket_whose_prune_was_refused_can_be_wanted_again_with_other_tags(
     (bucket,) = (each for each in existing(life.world.harness) if each["id"] == entry.id)
     assert bucket["tags"]["team"] == "blue" and SEAL in bucket["tags"]
     assert life.journal.entries[key].phase is Phase.OWNED and not life.journal.entries[key].deleting
+
+
+BALANCING = {"classic-load-balancer": "create_load_balancer", "target-group": "create_target_group"}
+
+
+@pytest.mark.parametrize("kind", BALANCING)
+def test_what_lost_all_its_tags_before_it_was_on_record_is_named_when_the_object_goes(kind: str) -> None:
+    """Nothing but its name, which is one of the region, says that it may be ours. By then its VPC has gone."""
+    world = AWS.world if kind in WORLDS else SECOND
+    calls = families.golden(world).port.calls
+    at = next(number for number, call in enumerate(calls) if call.operation == BALANCING[kind]) + 1
+
+    def script(world: World) -> Script:
+        return Script({at: faults.BEFORE}, {at: partial(catalogue.meddle, world, "strip", kind)})
+
+    excuse = Excuse(frozenset({Reason.NAME_TAKEN}), frozenset({kind}))
+    verdict = families.run(Case(f"{kind} at {at}", world, script, excuse=excuse))
+    assert verdict.faults == []
+    assert len(verdict.named) == 1

@@ -377,6 +377,12 @@ INTENTS = (
         "return False",
         "a stranger's bucket that was made when ours had gone is marked as ours, and deleted",
     ),
+    _final_check(
+        "_free",
+        "(node.requires <= known.keys() or ctx.kind(node.key).name_in_region)",
+        "node.requires <= known.keys()",
+        "a load balancer of ours that lost all its tags before it was on record stays, and nobody is told",
+    ),
     _context(
         "PassContext.recognised",
         "if self.may_be_another(key) else entry",

@@ -48,19 +48,21 @@ async def _ask(
     ctx: PassContext, kind: str, places: Sequence[Place], nodes: Sequence[Node], known: Mapping[NodeKey, Observed]
 ) -> Sequence[Observed]:
     nonces = birth_marks.any_nonce(ctx, kind)
-    wants = [Want(node.key, node.name, node.request(known), nonces) for node in nodes]
+    # What a name alone finds needs no request, which nobody can compute when its place has gone.
+    requests = [node.request(known) if node.requires <= known.keys() else {} for node in nodes]
+    wants = [Want(node.key, node.name, asked, nonces) for node, asked in zip(nodes, requests, strict=True)]
     return await ctx.deps.registry[kind].driver.by_nonce(places, wants, nonces)
 
 
 def _free(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> list[Node]:
-    """The wanted nodes of which nothing proven is on record, and whose place exists."""
+    """The wanted nodes of which nothing proven is on record, and whose place exists, or that a name alone finds."""
     return [
         node
         for node in ctx.graph.nodes.values()
         if not node.given
         and not _is_known(ctx, node.key)
         and node.key not in ctx.journal.open
-        and node.requires <= known.keys()
+        and (node.requires <= known.keys() or ctx.kind(node.key).name_in_region)
     ]
 
 
