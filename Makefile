@@ -48,7 +48,7 @@ bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json;
 crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds); goes on where it was stopped
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxschedchunk 1 -m slow --continue $(CRASH)
 
-edits: $(STAMP) ## every edit of a spec after every pass of a creation; every write of an AWS cluster without its answer
+edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every pass of a creation; every write of an AWS cluster without its answer
 	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/scenario tests/unit
 
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
