@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any
 
 import pytest
@@ -343,3 +344,67 @@ def test_what_lost_all_its_tags_before_it_was_on_record_is_named_when_the_object
     verdict = families.run(Case(f"{kind} at {at}", world, script, excuse=excuse))
     assert verdict.faults == []
     assert len(verdict.named) == 1
+
+
+@pytest.mark.parametrize(
+    "tags", [{"team": "blue"}, {"team": "red"}], ids=["other tags are wanted", "all marks are there"]
+)
+@pytest.mark.parametrize("earlier", [0, 1], ids=["the first", "after one that was refused long ago"])
+def test_a_delete_that_takes_effect_after_our_marks_were_read_makes_no_strangers_bucket_ours(
+    earlier: int, tags: dict[str, str]
+) -> None:
+    """Its reply was lost, and the bucket is wanted again. What was read says nothing of what has the name later."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    key = _key(life, "s3-bucket")
+    life.edit(s3Bucket=None)
+    life.settle()
+    entry = life.journal.entries[key]
+    sent: list[float] = []
+    _refusing(life, "delete_bucket", inf, lambda: sent.append(life.world.clock.now()))
+    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+    while len(sent) <= earlier:
+        life.once()
+        life.world.clock.advance(200.0 * (len(sent) <= earlier))
+    life.edit(s3Bucket=BUCKET, additionalTags=tags)
+    for _ in range(3):
+        life.world.clock.advance(3.0)
+        life.once()
+    _replace_by_a_strangers(life, entry.id)
+    for _ in range(12):
+        life.world.clock.advance(60.0)
+        life.once()
+    assert _tags_there(life, entry.id) == [{"Name"}]
+
+
+def _replace_by_a_strangers(life: AwsLife, ident: str) -> None:
+    life.world.neighbours.remove(ident)
+    life.world.neighbours.namesake("s3-bucket")
+
+
+def test_a_lost_delete_of_a_bucket_without_our_owners_marks_takes_effect_before_they_are_on_it_again() -> None:
+    """The object is being deleted. The mark of our create was read, and shows nothing of what has the name later."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    life.watch()
+    ident = life.journal.entries[_key(life, "s3-bucket")].id
+    lost: list[str] = []
+
+    def loses_it() -> None:
+        lost.append(ident)
+        _untag(life, ident, OWNER, UUID)
+
+    _refusing(life, "delete_bucket", 1, loses_it)
+
+    async def taken(answer: Answer, call: Call) -> Any:
+        found = await answer(call)
+        if call.operation == "get_bucket_tagging" and lost:
+            lost.clear()
+            _replace_by_a_strangers(life, ident)
+        return found
+
+    life.port.interceptors.append(taken)
+    life.delete()
+    assert _tags_there(life, ident) == [{"Name"}]

@@ -1,7 +1,7 @@
 """Birth marks: which resource a create of this object made, while no record tells.
 
-A nonce is in the name or in the tags with which a resource is created. It tells which resource a create made. It never
-authorises a delete: names and tags can be copied.
+A nonce is in the name or in the tags with which a resource is created. It tells which resource a create made. Alone it
+never authorises a delete: names and tags can be copied.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def without_resource(ctx: PassContext, key: NodeKey, vacant: Entry) -> Entry:
 def matches_own_create(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     """Whether it has a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
 
-    It tells which resource a create of ours made. It never authorises a delete: a name or a tag can
+    It tells which resource a create of ours made. Alone it never authorises a delete: a name or a tag can
     be copied, and what existed before the create was sent, or was made by somebody else, cannot have come of it.
     """
     return has_birth_mark(ctx, key, observed) and not not_from_intent(ctx, key, observed)

@@ -166,9 +166,17 @@ class PassContext:
         return self.is_signed(key) and not self.may_be_another(key)
 
     def recognised(self, key: NodeKey) -> Entry:
-        """Its record, after marks have shown that what has the id is still ours: from now on it is believed again."""
+        """Its record, after a read has shown that what has the id is ours: believed again, if it was not.
+
+        Not while our last request to delete it may still take effect: what has the id after that is another one.
+        """
         entry = self.journal.entries[key]
-        return replace(entry, deleting=0.0) if self.may_be_another(key) else entry
+        return replace(entry, deleting=0.0) if self.may_be_another(key) and not self.may_go(key) else entry
+
+    def may_go(self, key: NodeKey) -> float:
+        """The seconds for which our last request to delete it may still take effect; 0 when it cannot any more."""
+        since = self.deps.clock.now() - self.journal.entries[key].deleting
+        return max(0.0, self.kind(key).settle - max(0.0, since))
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle

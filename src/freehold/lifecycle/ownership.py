@@ -201,7 +201,8 @@ def proves(
     """Whether a resource that carries its own marks is ours: with :func:`proves_carried` the only ownership test.
 
     ``tags`` are those now read from the target, ``acceptable`` the sealed marks any one of which binds the
-    resource to this node, ``recorded`` whether the journal holds this very id with a signature of ours.
+    resource to this node, ``recorded`` whether the journal holds this very id with a signature of ours, and what has it
+    now cannot be another one.
     """
     have = codec.fold(tags)
     sealed = not codec.fold(acceptable).isdisjoint(have)

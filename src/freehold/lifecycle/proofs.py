@@ -52,7 +52,8 @@ def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
 
 
 def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether our record is of what has its id now. Of an id that returns, the nonce tells that our create has set."""
+    """Whether our record is of what has its id now: an id that returns, and whose delete we have asked for, shows that
+    only together with the nonce that our create has set on it."""
     if not ctx.is_signed(key):
         return False
     shown = replace(observed, tags=frozenset(tags))

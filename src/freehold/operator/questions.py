@@ -79,8 +79,8 @@ async def _of_record(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Quest
 
 async def _is_told(ctx: PassContext, key: NodeKey, seen: Observed) -> bool:
     tags = await _tags(ctx, seen) if seen.target else ()
-    proven = proofs.evidence(ctx, key, seen, tags).strength is Strength.PROVEN
-    return proven or birth_marks.has_birth_mark(ctx, key, seen)
+    told = proofs.evidence(ctx, key, seen, tags).strength in (Strength.PROVEN, Strength.HEALABLE)
+    return told or birth_marks.has_birth_mark(ctx, key, seen)
 
 
 async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:

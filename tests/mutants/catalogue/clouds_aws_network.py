@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     _holders(
         "inside_vpc",
-        'any(each["VpcId"] == vpc for each in row.get("Attachments", ()))',
+        'any(each.get("VpcId") == vpc for each in row.get("Attachments", ()))',
         "False",
         "a stranger's egress-only gateway holds our VPC, and nobody is told which",
     ),

@@ -186,7 +186,7 @@ ONCE = (
     ),
     _questions(
         "_is_told",
-        "return proven or",
+        "return told or",
         "return",
         "a person is asked about what its own marks prove",
     ),

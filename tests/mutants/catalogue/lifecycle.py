@@ -385,9 +385,27 @@ INTENTS = (
     ),
     _context(
         "PassContext.recognised",
-        "if self.may_be_another(key) else entry",
+        "if self.may_be_another(key) and not self.may_go(key) else entry",
         "if False else entry",
         "our bucket whose delete was refused gets no mark again, and a person is asked whose it is",
+    ),
+    _context(
+        "PassContext.may_go",
+        "return max(0.0, self.kind(key).settle - max(0.0, since))",
+        "return 0.0",
+        "a delete that takes effect late makes the bucket that a stranger makes then ours",
+    ),
+    _delete(
+        "request",
+        "if not entry.deleting or ctx.may_be_another(key):",
+        "if not entry.deleting:",
+        "a second delete that takes effect late makes the bucket that a stranger makes then ours",
+    ),
+    _read_marks(
+        "_close",
+        "believed = stays and not (ctx.may_be_another(key) and ctx.may_go(key))",
+        "believed = stays",
+        "a bucket of which all marks were read before its delete took effect counts as ours for ever",
     ),
     _proofs(
         "_is_of_record",
@@ -1458,14 +1476,14 @@ LOOKS = (
     ),
     _confirm(
         "_is_settled",
-        "entry.key != ctx.keys.writing or not ctx.is_signed(key)",
+        "entry.key != ctx.keys.writing or not ctx.is_believed(key)",
         "entry.key != ctx.keys.writing",
         "a record that somebody edited is confirmed",
     ),
     _confirm(
         "_is_settled",
-        "entry.key != ctx.keys.writing or not ctx.is_signed(key)",
-        "not ctx.is_signed(key)",
+        "entry.key != ctx.keys.writing or not ctx.is_believed(key)",
+        "not ctx.is_believed(key)",
         "seals of an older key are never renewed",
     ),
     _confirm(

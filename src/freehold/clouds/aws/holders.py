@@ -40,7 +40,7 @@ def holding_address(allocation: str) -> tuple[Search, ...]:
 
 
 def inside_vpc(vpc: str) -> tuple[Search, ...]:
-    """All that must go before a VPC; its main route table and its default group go with it."""
+    """What is looked for in a VPC that cannot be deleted; its main route table and its default group go with it."""
     inside = {"vpc-id": vpc}
     return (
         Search("describe_subnets", "Subnets", "SubnetId", inside),
@@ -51,13 +51,13 @@ def inside_vpc(vpc: str) -> tuple[Search, ...]:
         Search(
             "describe_internet_gateways", "InternetGateways", "InternetGatewayId", {"attachment.vpc-id": vpc}
         ),
+        Search("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
+        interfaces(inside),
         # No filter takes its VPC: docs/reference/aws.md.
         Search(
             "describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "EgressOnlyInternetGatewayId", {},
-            lambda row: any(each["VpcId"] == vpc for each in row.get("Attachments", ())),
+            lambda row: any(each.get("VpcId") == vpc for each in row.get("Attachments", ())),
         ),
-        Search("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
-        interfaces(inside),
     )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def _is_settled(ctx: PassContext) -> bool:
         return False
     if any(is_unfinished(ctx, key, entry) for key, entry in journal.entries.items()):
         return False
-    if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in journal.ours.items()):
+    if any(entry.key != ctx.keys.writing or not ctx.is_believed(key) for key, entry in journal.ours.items()):
         return False
     if not detach.node_tags_are_recorded(ctx):
         return False

@@ -231,7 +231,11 @@ def _marks_may_lag(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
 
 
 def _heal(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
-    """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
+    """Mark it (again) because of its record, or its birth mark; the proof is read in a later pass."""
+    if ctx.may_be_another(key) and (left := ctx.may_go(key)):
+        ctx.node(key).marks_doubted = True
+        ctx.requeue(key, Waiting(Reason.SETTLING, left, read_marks.MAY_GO, observed))
+        return
     ctx.node(key).marks_doubted = False
     if not _marks_may_lag(ctx, key, observed):
         ctx.node(key).attached = None
@@ -273,7 +277,7 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
     stamp = round(ctx.deps.clock.now(), 3)
     for key in keys:
         entry = ctx.journal.entries[key]
-        if not entry.deleting:
+        if not entry.deleting or ctx.may_be_another(key):
             ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
     await ctx.save()
     in_use: set[NodeKey] = set()

@@ -11,11 +11,13 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import UNKEYED
-from freehold.lifecycle.outcomes import Blocked, Reason, of_error
+from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import given_tags, keyed_tags, observe
 from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import Existence, MarkState, NodeState
+
+MAY_GO = "the delete that was asked for may still take effect; it is marked again after that"
 
 
 async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
@@ -190,6 +192,9 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         lost = keyed_tags.lost_seal(ctx, key, observed, tags)  # ours to replace, after a crash too
         entry = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *lost})))
         observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
+    elif ctx.may_be_another(key) and (left := ctx.may_go(key)):
+        ctx.requeue(key, Waiting(Reason.SETTLING, left, MAY_GO, observed))
+        ctx.ready_nodes.pop(key, None)
     else:
         ctx.node(key).marks_doubted = False
         if not wanted_tags.lagging(ctx, key, missing(ctx, key, observed, tags)):
@@ -225,7 +230,8 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> 
     signature = ctx.keys.signature(digest, key.kind, entry.id, incarnation)
     record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
     stays = key in ctx.graph.nodes and not ctx.state.releasing
-    record = replace(record, incarnation=incarnation, deleting=0.0 if stays else record.deleting)
+    believed = stays and not (ctx.may_be_another(key) and ctx.may_go(key))
+    record = replace(record, incarnation=incarnation, deleting=0.0 if believed else record.deleting)
     ctx.journal = ctx.journal.put(key, replace(record, node_tags=() if entry.carried else entry.node_tags))
 
 
