@@ -14,7 +14,7 @@ from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.errors import Unavailable, Unknown
 from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keyed_codec import OWNER, SEAL, UUID
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Call, Effect, step
@@ -205,6 +205,23 @@ def test_what_the_index_still_shows_of_ours_proves_nothing_of_what_came_after(ki
     assert _tags_there(life, ident) == [{"Name"}]
 
 
+def _with_surplus_bucket() -> tuple[AwsLife, NodeKey, Entry]:
+    """A cluster at rest whose spec does not want its bucket any more."""
+    life = SECOND().begin()
+    assert isinstance(life, AwsLife)
+    life.create()
+    key = _key(life, "s3-bucket")
+    life.edit(s3Bucket=None)
+    life.settle()
+    return life, key, life.journal.entries[key]
+
+
+def _approve(life: AwsLife, key: NodeKey) -> None:
+    """A person approves its prune."""
+    entry = life.journal.entries[key]
+    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+
+
 @pytest.mark.parametrize("end", [Unknown("the reply was lost"), faults.Crash("at the delete")], ids=["lost", "crash"])
 @pytest.mark.parametrize("wanted", [False, True], ids=["pruned", "wanted again"])
 @pytest.mark.parametrize("pause", [60.0, 4.0])
@@ -212,15 +229,9 @@ def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(
     end: BaseException, pause: float, *, wanted: bool
 ) -> None:
     """A person approved that ours goes; another one gets no mark, no policy, and no delete."""
-    life = SECOND().begin()
-    assert isinstance(life, AwsLife)
-    life.create()
-    key = _key(life, "s3-bucket")
-    life.edit(s3Bucket=None)
-    life.settle()
-    entry = life.journal.entries[key]
+    life, key, entry = _with_surplus_bucket()
     Swap(life, "s3-bucket", end)
-    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+    _approve(life, key)
     life.once()
     sent = len(life.port.calls)
     if wanted:
@@ -306,15 +317,9 @@ def test_our_bucket_that_got_no_seal_before_its_delete_was_refused_is_deleted(st
 @pytest.mark.parametrize("stripped", [(), (SEAL,), (OWNER, UUID)], ids=["all are there", "no seal", "no owner's"])
 def test_our_bucket_whose_prune_was_refused_can_be_wanted_again_with_other_tags(stripped: tuple[str, ...]) -> None:
     """Its marks were read, the one of our create among them: what the record alone does not prove, both prove."""
-    life = SECOND().begin()
-    assert isinstance(life, AwsLife)
-    life.create()
-    key = _key(life, "s3-bucket")
-    life.edit(s3Bucket=None)
-    life.settle()
-    entry = life.journal.entries[key]
+    life, key, entry = _with_surplus_bucket()
     _refusing(life, "delete_bucket", 1)
-    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+    _approve(life, key)
     life.once()
     assert life.journal.entries[key].deleting
     _untag(life, entry.id, *stripped)
@@ -354,16 +359,10 @@ def test_a_delete_that_takes_effect_after_our_marks_were_read_makes_no_strangers
     earlier: int, tags: dict[str, str]
 ) -> None:
     """Its reply was lost, and the bucket is wanted again. What was read says nothing of what has the name later."""
-    life = SECOND().begin()
-    assert isinstance(life, AwsLife)
-    life.create()
-    key = _key(life, "s3-bucket")
-    life.edit(s3Bucket=None)
-    life.settle()
-    entry = life.journal.entries[key]
+    life, key, entry = _with_surplus_bucket()
     sent: list[float] = []
     _refusing(life, "delete_bucket", inf, lambda: sent.append(life.world.clock.now()))
-    life.decide(Decision(Verdict.PRUNE, str(key), entry.id, entry.attempt, "a person", life.world.clock.now()))
+    _approve(life, key)
     while len(sent) <= earlier:
         life.once()
         life.world.clock.advance(200.0 * (len(sent) <= earlier))
