@@ -25,10 +25,11 @@ setup: $(STAMP) ## install everything into .venv
 demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked
 	@$(BIN)/freehold demo
 
+# A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
 # Hundreds of tests start a process of ours: without bytecode, where PYTHONDONTWRITEBYTECODE is set, each compiles the modules.
 test: $(STAMP) ## the suite; of crashes, edits of specs and mutants a sample (whole: crash-pairs, edits, mutants)
 	@$(BIN)/python -m compileall -q src
-	@$(BIN)/python -m pytest -n $(WORKERS:auto=$(ONE_MORE)) -m "not slow"
+	@$(BIN)/python -m pytest -n $(WORKERS:auto=$(ONE_MORE)) --dist worksteal -m "not slow"
 
 check: $(STAMP) ## format, lint, types, import contracts, generated files
 	@$(BIN)/ruff format --check src tests benchmarks examples
