@@ -4,8 +4,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= auto
-# Some tests wait for a process that they have started: one worker more than there are cores keeps all of them busy.
-ONE_MORE = $(shell $(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)")
 CRASH  ?= tests/crash
 
 .DEFAULT_GOAL := help
@@ -29,7 +27,7 @@ demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, tol
 # Hundreds of tests start a process of ours: without bytecode, where PYTHONDONTWRITEBYTECODE is set, each compiles the modules.
 test: $(STAMP) ## the suite; of crashes, edits of specs and mutants a sample (whole: crash-pairs, edits, mutants)
 	@$(BIN)/python -m compileall -q src
-	@$(BIN)/python -m pytest -n $(WORKERS:auto=$(ONE_MORE)) --dist worksteal -m "not slow"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 check: $(STAMP) ## format, lint, types, import contracts, generated files
 	@$(BIN)/ruff format --check src tests benchmarks examples
