@@ -174,7 +174,10 @@ class PassContext:
         return replace(entry, deleting=0.0) if self.may_be_another(key) and not self.may_go(key) else entry
 
     def may_go(self, key: NodeKey) -> float:
-        """The seconds for which our last request to delete it may still take effect; 0 when it cannot any more."""
+        """The seconds for which our last request to delete it may still take effect, after which a later resource may
+        have its id; 0 where none can, or when that time is over."""
+        if not self.may_be_another(key):
+            return 0.0
         since = self.deps.clock.now() - self.journal.entries[key].deleting
         return max(0.0, self.kind(key).settle - max(0.0, since))
 

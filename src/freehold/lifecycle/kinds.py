@@ -108,7 +108,8 @@ class Kind:
     id_returns: bool = False
     """Its id is a name: after it has gone, somebody else's can have the same one."""
     name_in_region: bool = False
-    """No two in a region have one name, so another's is in the way wherever it is."""
+    """No two in a region have one name, so another's is in the way wherever it is, and the name alone finds it: of what
+    is wanted its driver's ``by_nonce`` reads nothing else."""
     in_the_way: Callable[[Request, Observed], str] = _never
     """What a create would need that another one of the kind has, for a person; empty where both can be."""
     holds_part: Callable[[Part, str, Observed], bool] = _holds_none

@@ -403,7 +403,7 @@ INTENTS = (
     ),
     _read_marks(
         "_close",
-        "believed = stays and not (ctx.may_be_another(key) and ctx.may_go(key))",
+        "believed = stays and not ctx.may_go(key)",
         "believed = stays",
         "a bucket of which all marks were read before its delete took effect counts as ours for ever",
     ),

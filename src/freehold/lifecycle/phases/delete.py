@@ -232,7 +232,7 @@ def _marks_may_lag(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
 
 def _heal(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     """Mark it (again) because of its record, or its birth mark; the proof is read in a later pass."""
-    if ctx.may_be_another(key) and (left := ctx.may_go(key)):
+    if left := ctx.may_go(key):
         ctx.node(key).marks_doubted = True
         ctx.requeue(key, Waiting(Reason.SETTLING, left, read_marks.MAY_GO, observed))
         return

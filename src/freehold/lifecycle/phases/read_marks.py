@@ -192,7 +192,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         lost = keyed_tags.lost_seal(ctx, key, observed, tags)  # ours to replace, after a crash too
         entry = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *lost})))
         observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
-    elif ctx.may_be_another(key) and (left := ctx.may_go(key)):
+    elif left := ctx.may_go(key):
         ctx.requeue(key, Waiting(Reason.SETTLING, left, MAY_GO, observed))
         ctx.ready_nodes.pop(key, None)
     else:
@@ -230,7 +230,7 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> 
     signature = ctx.keys.signature(digest, key.kind, entry.id, incarnation)
     record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
     stays = key in ctx.graph.nodes and not ctx.state.releasing
-    believed = stays and not (ctx.may_be_another(key) and ctx.may_go(key))
+    believed = stays and not ctx.may_go(key)
     record = replace(record, incarnation=incarnation, deleting=0.0 if believed else record.deleting)
     ctx.journal = ctx.journal.put(key, replace(record, node_tags=() if entry.carried else entry.node_tags))
 
