@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from freehold.apiserver.cel_functions import FUNCTIONS, LENGTH
@@ -176,6 +177,7 @@ class _Node:
         return next((each for each in old if [each.get(key) for key in keys] == identity), None)
 
 
+@lru_cache(maxsize=4096)  # a CRD is compiled to be checked and to be served, and many rules occur in several places
 def _compiled(source: str) -> cel.Program:
     """Raises ValueError on a syntax error or an unsupported function."""
     # Imported late: it costs 0.2 s, and most schemas have no rules.
