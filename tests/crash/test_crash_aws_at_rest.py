@@ -90,4 +90,14 @@ def _with_range(picked: str, let_in: str) -> AtRest:
 @pytest.mark.parametrize(("let_in", "lacks"), [("2600:2::/56", False), ("2600:1::/56", True)])
 def test_a_rule_for_the_range_that_aws_has_picked_is_the_same_in_each_life(let_in: str, lacks: bool) -> None:
     undisturbed = _with_range("2600:1::/56", "2600:1::/56")
-    assert bool(_with_range("2600:2::/56", let_in).lacking("sg-1", undisturbed)) is lacks
+    assert bool(_with_range("2600:2::/56", let_in).lacking("sg-1", undisturbed, ("vpc-1", "sg-1"))) is lacks
+
+
+@pytest.mark.parametrize(("on_record", "lacks"), [(("vpc-1", "sg-1", "lb-1"), True), (("vpc-1", "sg-1"), False)])
+def test_a_rule_that_names_what_is_not_on_record_is_waited_for(on_record: tuple[str, ...], lacks: bool) -> None:
+    """Whoever strips a group before its id is on record leaves one that nobody knows to be ours."""
+    groups = {
+        f"security-group/{n}": {"id": f"{n}-1", "arn": f"arn:{n}-1", "tags": {}, "view": {}} for n in ("sg", "lb")
+    }
+    rule = {"view": {"GroupId": "sg-1", "ReferencedGroupInfo": {"GroupId": "lb-1"}}}
+    assert bool(AtRest(groups, []).lacking("sg-1", AtRest(groups, [rule]), on_record)) is lacks

@@ -69,12 +69,16 @@ class AtRest:
             said = said.replace(id_, node)
         return said
 
-    def lacking(self, ident: str, undisturbed: AtRest) -> frozenset[str]:
-        """The facts of that life that a resource lacks; none where it still waits for a resource that is not there."""
+    def lacking(self, ident: str, undisturbed: AtRest, on_record: Iterable[str]) -> frozenset[str]:
+        """The facts of that life that a resource lacks; none where it still waits for a resource.
+
+        ``on_record``: the ids of the journal. What is there and not on record, nobody knows to be ours.
+        """
         if (node := self._nodes.get(ident)) is None:
             return frozenset()
         lacking = undisturbed.facts(node) - self.facts(node)
-        absent = [f"<{each}>" for each in undisturbed._ours.keys() - self._ours.keys()]
+        known = {self._nodes[each] for each in on_record if each in self._nodes}
+        absent = [f"<{each}>" for each in undisturbed._ours.keys() - known]
         waits = any(each in fact for fact in lacking for each in absent)
         return frozenset() if waits else lacking
 

@@ -257,14 +257,15 @@ SECOND_GROUND = replace(
 def stripped(on: Ground) -> Iterator[Case]:
     """Somebody takes our tags off.
 
-    Where the process dies before the id is on record, nothing shows that a subnet or a target group is ours, and its
-    range, or its name, is taken. CreateListener answers with one that is there already, so that its tags must show that
-    it is ours before it is recorded. The name of a bucket may be another's once its delete was sent (ADR 47).
+    Where the process dies before the id is on record, nothing shows that a subnet, a security group or a target group
+    is ours, and its range, or its name, is taken. CreateListener answers with one that is there already, so that its
+    tags must show that it is ours before it is recorded. The name of a bucket may be another's once its delete was
+    sent (ADR 47).
     """
     taken = [Reason.NAME_TAKEN]
     reasons = {
-        "subnet": [Reason.INVALID], "listener": taken, "target-group": taken, "network-load-balancer": taken,
-        "s3-bucket": [Reason.NOT_OWNED],
+        "subnet": [Reason.INVALID], "security-group": taken, "listener": taken, "target-group": taken,
+        "network-load-balancer": taken, "s3-bucket": [Reason.NOT_OWNED],
     }  # fmt: skip
     for crash in catalogue.NO_CRASH_TOO:
         for kind in on.tagged:
