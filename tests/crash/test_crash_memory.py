@@ -16,7 +16,7 @@ from lab.branches import branching
 from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_memory import FAMILIES, NAMED, PAIRS
 
-CI_CASES = 10
+CI_CASES = 6
 CI_CASES_IN_A_MAP = 4
 """Of each family in the second, smaller world (:mod:`lab.mapped`)."""
 MOST_CALLS = 531

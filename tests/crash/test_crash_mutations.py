@@ -13,7 +13,7 @@ from lab.catalogue import Ground
 from lab.families import Case
 from lab.families_memory import MEMORY
 from lab.families_powervs import POWERVS
-from lab.mutations import AWS_MUTATIONS, MUTATIONS, Mutation, mutated
+from lab.mutations import AWS_MUTATIONS, MUTATIONS, Mutation, in_order, mutated
 from mutants.rows import Moved, Mutant
 
 MOST_TRIES = 100
@@ -60,16 +60,11 @@ def test_naive_controllers_work_without_crashes(naive: type[Naive], ground: Grou
     assert not families.run(Case("alive", ground.world, baseline=naive)).faults
 
 
-def _cases(mutation: Mutation) -> list[Case]:
-    every = [case for family in mutation.families for case in families_memory.FAMILIES[family]()]
-    return families.shuffled(every, len(every))
-
-
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_each_safety_line_is_needed(mutation: Mutation) -> None:
     """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""
     with mutated(mutation.row):
-        assert families.any_fails(_cases(mutation)), f"nothing noticed: {mutation}"
+        assert families.any_fails(in_order(mutation, families_memory.FAMILIES)), f"nothing noticed: {mutation}"
 
 
 @pytest.mark.slow

@@ -51,10 +51,18 @@ LONG = 3 * 3600.0
 
 
 def provable(fixtures: list[str]) -> pytest.MarkDecorator:
-    """Each fixture with both API keys, except those that need a person."""
+    """Each fixture with both API keys, except those that need a person; in ``make test`` a third of them."""
     pairs = [(f, key) for f in fixtures for key in ("", ROTATED) if f != PRESUMED and not (key and f in UNPROVABLE)]
-    ids = [f"{f}, the API key is {'another' if key else 'the same'}" for f, key in pairs]
-    return pytest.mark.parametrize(("fixture", "api_key"), pairs, ids=ids)
+    return pytest.mark.parametrize(
+        ("fixture", "api_key"),
+        [
+            pytest.param(
+                f, key, id=f"{f}, the API key is {'another' if key else 'the same'}",
+                marks=[] if index % 3 == 0 else pytest.mark.slow,
+            )
+            for index, (f, key) in enumerate(pairs)
+        ],
+    )  # fmt: skip
 
 
 def wanted(fixture: str) -> Counter[Trait]:

@@ -283,8 +283,8 @@ def any_fails(cases: Iterable[Case]) -> bool:
     return any(run(case).faults for case in cases)
 
 
-def shuffled(cases: Iterable[Case], most: int) -> list[Case]:
-    """That many of them in a random but fixed order, so that the first failure is found soon."""
+def shuffled(cases: Iterable[Case], most: int | None = None) -> list[Case]:
+    """That many of them, or all, in a random but fixed order, so that the first failure is found soon."""
     every = list(cases)
     random.Random(1).shuffle(every)
     return every[:most]

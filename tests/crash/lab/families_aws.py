@@ -312,12 +312,9 @@ CI_FAMILIES = (
     "stranger of the same name",
     "our tags stripped",
     "journal rolled back, create in flight",
-    *catalogue_edges.families(AWS),
     "parts taken out",
-    "another's value under the key of our seal",
     "another cluster of our name",
     "crash before and after each call, every other kind",
-    "crashes, network given",
 )
 """Four cases of each run in CI, one of every other family."""
 

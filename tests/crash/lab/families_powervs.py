@@ -160,6 +160,23 @@ FAMILIES: Families = {
     **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),
 }
 
+CI_FAMILIES = (
+    "crash before and after each call",
+    "single faults",
+    "late effects within settle",
+    "stranger of the same name",
+    "our tags stripped",
+    "journal rolled back, create in flight",
+    "lags and reads that step back",
+    "delete in a lagging cloud",
+    "carried resource deleted, carrier given",
+    "crashes, storage given",
+    "delete after a crash, every kind",
+    "stranger in the place of ours",
+    "restored from before an edit",
+)
+"""Four cases of each run in CI, one of every other family."""
+
 NAMED: Mapping[str, Named] = {
     "journal rolled back, object deleted": Named(0, 4),
     "journal rolled back, a read fails": Named(0, 34),

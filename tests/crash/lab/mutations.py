@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import freehold
-from lab import mapped
+from lab import families, mapped
+from lab.catalogue import Families
+from lab.families import Case
 from mutants.catalogue import MUTANTS, creates, mark_calls, parts
 from mutants.rows import Mutant, edit
 
@@ -23,15 +25,24 @@ from mutants.rows import Mutant, edit
 @dataclass(frozen=True)
 class Mutation:
     """``families`` must fail in memory, and those of ``powervs`` and ``aws`` on the simulated clouds, unless another
-    line replaces it there."""
+    line replaces it there. ``first`` is a case that fails, where it takes the others long to find one."""
 
     row: Mutant
     families: tuple[str, ...]
     powervs: str = ""
     aws: str = ""
+    first: str = ""
 
     def __str__(self) -> str:
         return self.row.why
+
+
+def in_order(mutation: Mutation, table: Families, most: int | None = None) -> list[Case]:
+    """The cases of its families, that many of each; the one that is known to fail first."""
+    cases = [case for family in mutation.families for case in families.shuffled(table[family](), most)]
+    found = sorted(cases, key=lambda case: case.label != mutation.first)
+    assert mutation.first in ("", found[0].label), f"there is no case {mutation.first!r} any more: {mutation}"
+    return found
 
 
 @contextlib.contextmanager
@@ -74,8 +85,8 @@ def _row(file: str, why: str, rows: tuple[Mutant, ...] = MUTANTS) -> Mutant:
     return next(row for row in rows if row.file.removeprefix("lifecycle/") == f"{file}.py" and row.why == why)
 
 
-def _of_creates(file: str, why: str, *families: str) -> Mutation:
-    return Mutation(_row(file, why, creates.MUTANTS), families)
+def _of_creates(file: str, why: str, *named: str, first: str = "") -> Mutation:
+    return Mutation(_row(file, why, creates.MUTANTS), named, first=first)
 
 
 MUTATIONS = (
@@ -99,11 +110,13 @@ MUTATIONS = (
         ("lags and reads that step back",),
         powervs="lags and reads that step back",
         aws="lags and reads that step back",
+        first="crash-after at 9",
     ),
     Mutation(
         _row("phases/delete", "one read that shows nothing counts as gone, and the resource is orphaned"),
         ("delete in a lagging cloud",),
         powervs="delete in a lagging cloud",
+        first="dead at 7, unavailable 11 later",
     ),
     Mutation(
         _row("phases/delete", "a recorded resource is deleted without proof"),
@@ -126,15 +139,18 @@ MUTATIONS = (
     Mutation(
         _row("birth_marks", "a resource that is older than the create counts as its result"),
         ("stranger copies our tags onto an old resource",),
+        first="brand of net at 7, crash-before",
     ),
     Mutation(
         _row("phases/intents", "of two resources with one nonce the first counts as ours"),
         ("stranger copies our tags",),
+        first="copycat of net at 8, crash-after",
     ),
     Mutation(
         _row("phases/delete", "the finalizer does not wait for creates in flight"),
         ("journal rolled back, object deleted",),
         aws="journal rolled back, object deleted",
+        first="late-crash15 at 6",
     ),
     Mutation(
         _row("phases/delete", "native lists are not read at the end"),
@@ -168,6 +184,7 @@ MUTATIONS = (
         _row("phases/delete", "stripped marks are not attached again"),
         ("our tags stripped",),
         aws="our tags stripped",
+        first="strip of net at 140, no crash",
     ),
     Mutation(
         _row("context", "an id in the journal counts without a valid signature"),
@@ -275,11 +292,13 @@ MACHINE_MUTATIONS = (
         "phases/intents",
         "a stranger's resource that a create answered with is marked, and deleted with the object",
         "stranger of the same name",
+        first="namesake of pool at 2, no crash",
     ),
     _of_creates(
         "phases/create",
         "a stranger's resource that a create answered with is recorded by the next pass",
         "stranger of the same name",
+        first="namesake of pool at 2, no crash",
     ),
     _of_creates(
         "birth_marks",
