@@ -119,7 +119,7 @@ FAMILIES: Families = {
     ),
 }
 NAMED = {
-    "the token of another request, until it ends": Named(1, 55),
-    "the token of another request, where only its token finds it": Named(2, 21),
-    "the token of another request, refused at first, where only its token finds it": Named(3, 12),
+    "the token of another request, until it ends": Named(0, 55),
+    "the token of another request, where only its token finds it": Named(0, 21),
+    "the token of another request, refused at first, where only its token finds it": Named(0, 12),
 }
