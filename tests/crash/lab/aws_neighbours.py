@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.lifecycle import journal
 from freehold.lifecycle.keyed_codec import OWNER, SEAL, UUID
 from freehold.lifecycle.tag_text import tag_map, texts
 from freehold_sim.faults import Effect, Fault
@@ -231,6 +233,16 @@ class Neighbours:
         """Detach every tag of a resource of ours."""
         if (victim := self.ours(kind)) is not None:
             self._cloud.strangers.strip(victim["id"])
+
+    def strip_recorded(self, kind: str) -> None:
+        """The same, unless nobody could tell afterwards whose it is: no record has its id yet."""
+        if (victim := self.ours(kind)) is not None and victim["id"] in self._on_record():
+            self._cloud.strangers.strip(victim["id"])
+
+    def _on_record(self) -> set[str]:
+        annotations = self._harness.object.raw["metadata"].get("annotations", {})
+        text = annotations.get(JOURNAL_ANNOTATION)
+        return {entry.id for entry in journal.loads(text).entries.values()} if text else set()
 
     def strike(self, kind: str) -> None:
         """Delete a resource of ours as anybody may who has the permission: a VPC with everything in it."""

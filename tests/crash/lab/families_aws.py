@@ -254,13 +254,18 @@ SECOND_GROUND = replace(
 )
 
 
+ANONYMOUS = frozenset({"vpc", "internet-gateway", "elastic-ip", "route-table"})
+"""Their creates take neither a name that EC2 keeps unique nor a client token."""
+
+
 def stripped(on: Ground) -> Iterator[Case]:
     """Somebody takes our tags off.
 
     Where the process dies before the id is on record, nothing shows that a subnet, a security group or a target group
     is ours, and its range, or its name, is taken. CreateListener answers with one that is there already, so that its
     tags must show that it is ours before it is recorded. The name of a bucket may be another's once its delete was
-    sent (ADR 47).
+    sent (ADR 47). What has neither a name of its own nor a client token cannot be told from anybody's then: no case
+    strips it before it is on record in a process that dies just there.
     """
     taken = [Reason.NAME_TAKEN]
     reasons = {
@@ -269,7 +274,8 @@ def stripped(on: Ground) -> Iterator[Case]:
     }  # fmt: skip
     for crash in catalogue.NO_CRASH_TOO:
         for kind in on.tagged:
-            yield from catalogue.meddling(on.world, "strip", (kind,), crash, on.moments, reasons.get(kind, ()))
+            deed = "strip_recorded" if crash and kind in ANONYMOUS else "strip"
+            yield from catalogue.meddling(on.world, deed, (kind,), crash, on.moments, reasons.get(kind, ()))
 
 
 def _second() -> Families:
