@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -13,8 +14,10 @@ from harness.findings import FINDING
 
 def pytest_configure() -> None:
     """A process of the suite holds 800 MB of modules and tests, which stay to the end: looking through them again and
-    again for garbage took a sixth of its time."""
+    again for garbage took a sixth of its time. A shell that starts the suite in the background has it ignore Ctrl-C,
+    and so would the commands that tests interrupt: they would be waited for without an end."""
     gc.disable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
