@@ -249,12 +249,14 @@ def test_a_cluster_that_is_there_is_not_stopped_by_an_older_object_without_recor
     assert older.condition(names.SPEC_VALID)["reason"] == Reason.NAME_TAKEN.value
 
 
-def test_of_two_that_an_earlier_version_let_begin_both_go_on() -> None:
+@pytest.mark.parametrize("passes", [3, 40], ids=["in the middle of its creation", "ready"])
+def test_of_two_that_an_earlier_version_let_begin_both_go_on(passes: int) -> None:
     """Nothing stops the healing of a living cluster, whoever is older."""
     younger, older = pair()
     older.object.gone = True
-    younger.up()
-    older.object.raw = recorded(older.object.raw, "111122223333/us-east-1")
+    younger.settle(passes)
+    assert younger.ready() is (passes == 40)
+    older.object.raw = recorded(older.object.raw, "111122223333/us-east-1", cluster="demo")
     older.object.gone = False
     younger.start_process()
     younger.for_a_while(900)
