@@ -158,8 +158,8 @@ MUTANTS = (
     ),
     _parts(
         "_remove_surplus",
-        "for refusal in held.values():",
-        "for refusal in ():",
+        "raise refusal",
+        "pass",
         "a range that cannot go counts as gone",
     ),
     _parts(
