@@ -62,6 +62,14 @@ def test_what_a_load_balancer_has_left_can_be_pruned() -> None:
     assert "subnet/pub-b" in found
 
 
+def test_a_second_range_is_asked_for_before_the_first_subnet() -> None:
+    """EC2 takes some seconds for it, and refuses a subnet in it before."""
+    subnets = [LISTED[0], {**LISTED[1], "cidrBlock": "10.1.1.0/24"}]
+    cluster = harness(network={"vpc": {"secondaryCidrBlocks": [{"ipv4CidrBlock": "10.1.0.0/16"}]}, "subnets": subnets})
+    sent = [call.operation for call in cluster.calls(mutating=True)]
+    assert sent.index("ec2.AssociateVpcCidrBlock") < sent.index("ec2.CreateSubnet")
+
+
 def test_a_range_with_a_subnet_of_ours_in_it_waits_for_a_prune() -> None:
     """EC2 would refuse each time. Plan and condition say by which subnet, and what frees the range."""
     subnets = [LISTED[0], {**LISTED[1], "cidrBlock": "10.1.1.0/24"}]

@@ -151,7 +151,7 @@ MUTANTS = (
         "kind",
         "essential_parts=frozenset({CIDR}),",
         "",
-        "a subnet is asked for in a block that the VPC does not have yet",
+        "a subnet is asked for before the range that it is in",
     ),
     _subnet(
         "SubnetDriver.update",
