@@ -142,7 +142,8 @@ def test_what_this_operator_deleted_itself_may_be_made_again() -> None:
     assert isinstance(life.create()["machine/node"], Ready)
 
 
-def test_one_whose_delete_was_refused_and_that_is_wanted_again_is_reported_when_it_goes() -> None:
+@pytest.mark.parametrize("stripped", [False, True], ids=["with its marks", "without its marks"])
+def test_one_whose_delete_was_refused_and_that_is_wanted_again_is_reported_when_it_goes(stripped: bool) -> None:
     """A person had it pruned, and the cloud refused that: that it goes now is not our doing."""
     world = MachineWorld()
     life = _ready(world)
@@ -161,7 +162,11 @@ def test_one_whose_delete_was_refused_and_that_is_wanted_again_is_reported_when_
     assert life.journal.entries[MACHINE].deleting
     world.edit(add=machine)
     life.invalidate()
-    assert isinstance(life.create()["machine/node"], Ready)
+    if stripped:  # they are put on again, but have not been read yet when it goes
+        world.meddle("strip", "machine")
+        life.once()
+    else:
+        assert isinstance(life.create()["machine/node"], Ready)
     world.strike("machine")
     life.invalidate()
     _is_reported(life.create()["machine/node"], entry.id)
