@@ -62,6 +62,29 @@ def test_what_a_load_balancer_has_left_can_be_pruned() -> None:
     assert "subnet/pub-b" in found
 
 
+def test_a_plan_says_that_a_strangers_subnet_has_the_range_as_the_condition_does() -> None:
+    """Only EC2's answer to the create tells the pass; a plan sends none, so it reads what is in the VPC."""
+    cluster = harness(network={"subnets": LISTED})
+    vpc = next(row["id"] for row in cluster.resources() if row["kind"] == "vpc")
+    wanted = another("pub")
+    request = {"VpcId": vpc, "CidrBlock": wanted["cidrBlock"], "AvailabilityZone": wanted["availabilityZone"]}
+    theirs = Strangers(cluster.cloud).create("ec2", "CreateSubnet", request)["id"]
+    cluster.object.patch({"spec": {"network": {"subnets": [*LISTED, wanted]}}})
+    (row,) = [row for row in planned(cluster).rows if row.action is Action.REFUSE]
+    assert f"{wanted['cidrBlock']} of VPC {vpc} is taken by subnet {theirs}" in row.reason
+    cluster.for_a_while(400)
+    assert row.reason in cluster.condition("SubnetsReady")["message"]
+
+
+def test_a_pass_that_makes_a_subnet_reads_the_subnets_once() -> None:
+    cluster = harness(network={"subnets": LISTED})
+    known = len(cluster.calls())
+    cluster.object.patch({"spec": {"network": {"subnets": [*LISTED, another("pub")]}}})
+    cluster.pass_once()
+    sent = [call.operation for call in cluster.calls()[known:]]
+    assert (sent.count("ec2.DescribeSubnets"), sent.count("ec2.CreateSubnet")) == (1, 1)
+
+
 def test_a_second_range_is_asked_for_before_the_first_subnet() -> None:
     """EC2 takes some seconds for it, and refuses a subnet in it before."""
     subnets = [LISTED[0], {**LISTED[1], "cidrBlock": "10.1.1.0/24"}]
