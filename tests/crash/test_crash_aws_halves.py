@@ -102,3 +102,12 @@ def test_nothing_is_lost_or_made_twice(half: Half, meanwhile: Callable[[Any], No
     assert seen == [True]
     assert verdict.faults == []
     assert verdict.named == []
+
+
+def test_what_lost_its_tags_before_its_record_is_not_found_and_nothing_of_others_is_touched() -> None:
+    """The limit of ADR 30: nothing tells such a VPC from anybody's. A second one is made, and deleted as usual."""
+    after_the_create = 8  # its id is saved with those of the whole wave
+    (case,) = catalogue.meddling(AwsWorld, "strip", ("vpc",), faults.BEFORE, (after_the_create,))
+    verdict = families.run(case)
+    assert verdict.orphans and all(each.endswith("of vpc/main") for each in verdict.orphans)
+    assert (verdict.wrong, verdict.wedged, verdict.marks) == ([], [], [])
