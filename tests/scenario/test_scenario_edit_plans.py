@@ -15,6 +15,8 @@ from harness.plans import Change, Snapshot, changed, planned, promised, refused,
 from harness.powervs import Harness
 
 PASSES = [*range(1, 16), 40]
+QUICK = sorted(EDITS)[::2]
+"""The edits of which ``make test`` plays one moment; ``make edits`` plays all others."""
 
 
 def _moment(edit: str) -> int:
@@ -42,7 +44,7 @@ def _compare(harness: Harness, before: Snapshot, wanted: Counter[Change], most: 
     assert not {api: (n, most.get(api, 0)) for api, n in sent.items() if n > most.get(api, 0)}
 
 
-@pytest.mark.parametrize("edit", sorted(EDITS)[::2])
+@pytest.mark.parametrize("edit", QUICK)
 def test_a_plan_of_a_cluster_that_is_being_created(edit: str) -> None:
     _play(edit, _moment(edit))
 
@@ -51,5 +53,5 @@ def test_a_plan_of_a_cluster_that_is_being_created(edit: str) -> None:
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("passes", PASSES)
 def test_a_plan_after_every_pass(edit: str, passes: int) -> None:
-    if passes != _moment(edit) or edit not in sorted(EDITS)[::2]:
+    if passes != _moment(edit) or edit not in QUICK:
         _play(edit, passes)

@@ -162,8 +162,7 @@ class AwsWorld:
             wanted = self.harness.object.raw["spec"].get("additionalTags") or {}
             named = frozenset({text("kubernetes.io/cluster/demo", "shared")})
             return (texts(wanted) | named) - texts(self.harness.cloud.strangers.find(ident)["tags"])
-        on_record = [entry.id for entry in self.life.journal.entries.values() if entry.id]
-        return self.at_rest().lacking(ident, self._undisturbed(), on_record)
+        return self.at_rest().lacking(ident, self._undisturbed(), self.neighbours.on_record())
 
     def at_rest(self) -> AtRest:
         """Without what has failed: nothing can be in it."""

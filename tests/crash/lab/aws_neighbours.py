@@ -236,10 +236,11 @@ class Neighbours:
 
     def strip_recorded(self, kind: str) -> None:
         """The same, unless nobody could tell afterwards whose it is: no record has its id yet."""
-        if (victim := self.ours(kind)) is not None and victim["id"] in self._on_record():
+        if (victim := self.ours(kind)) is not None and victim["id"] in self.on_record():
             self._cloud.strangers.strip(victim["id"])
 
-    def _on_record(self) -> set[str]:
+    def on_record(self) -> set[str]:
+        """The ids that the object's journal has."""
         annotations = self._harness.object.raw["metadata"].get("annotations", {})
         text = annotations.get(JOURNAL_ANNOTATION)
         return {entry.id for entry in journal.loads(text).entries.values()} if text else set()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from freehold.clouds.aws import kind_facts
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.outcomes import Reason
 from freehold_sim.aws.settings import Delays, Lags, Settings
@@ -254,8 +255,8 @@ SECOND_GROUND = replace(
 )
 
 
-ANONYMOUS = frozenset({"vpc", "internet-gateway", "elastic-ip", "route-table"})
-"""Their creates take neither a name that EC2 keeps unique nor a client token."""
+ANONYMOUS = frozenset(kind.name for kind in kind_facts.KINDS if not kind.token_in and not kind.natural_key)
+"""Nothing but the tags tells what their create has made from what anybody else has."""
 
 
 def stripped(on: Ground) -> Iterator[Case]:
