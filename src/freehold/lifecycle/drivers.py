@@ -149,6 +149,17 @@ class NeighboursDriver(Protocol):
         ...
 
 
+class UntaggedDriver(Protocol):
+    """Of kinds whose creates have neither a client token nor a name: without its tags nothing finds what one made."""
+
+    async def untagged(self, request: Request) -> Sequence[Observed]:
+        """What a create with ``request`` may have made that has no tag at all and is not in use: anybody's.
+
+        Raises CloudError unless every list was read to its end.
+        """
+        ...
+
+
 class User(NamedTuple):
     """What uses a resource: ``text`` for a person, ``id`` as its own driver writes it, empty where it has no driver."""
 

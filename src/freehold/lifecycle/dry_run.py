@@ -117,6 +117,13 @@ class DryRunDriver:
         there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
         return overlay.left(kind, await kind.driver.by_nonce(there, real, nonces))
 
+    async def untagged(self, request: Request) -> Sequence[Observed]:
+        inner, overlay = self._kind.untagged, self._overlay
+        if inner is None:
+            return ()
+        question = ("untagged", self._kind.name, _text(request))
+        return overlay.left(self._kind, await overlay.once(question, lambda: inner.untagged(request)))
+
     def identify(self, target: str, carried: str = "") -> str:
         if known := self._overlay.identified.get((self._kind.name, target, carried)):
             return known
@@ -325,6 +332,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
         part_changer=driver if kind.part_changer else None,
         container=driver if kind.container else None,
         neighbours=driver if kind.neighbours else None,
+        untagged=driver if kind.untagged else None,
         remains=None,
     )
 

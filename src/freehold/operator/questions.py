@@ -12,7 +12,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import decide
+from freehold.lifecycle.phases import decide, interrupted
 from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import ObjectState
 
@@ -87,7 +87,7 @@ async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
     request = entry.request or {}
     name = str(request.get("name", ""))
     try:
-        seen = await decide.candidates(ctx, key, entry)
+        seen = await interrupted.candidates(ctx, key, entry)
         return Question(key, entry, name, tuple([await _candidate(ctx, key, one) for one in seen]))
     except CloudError as error:
         return Question(key, entry, name, (), error.message)
@@ -99,7 +99,7 @@ async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidat
         said.append("has the birth mark of this create")
         if why := birth_marks.not_from_intent(ctx, key, seen):
             said.append(why)
-    if whose := await decide.claimed_by(ctx, key, seen):
+    if whose := await interrupted.claimed_by(ctx, key, seen):
         said.append(f"not this object's: it has {whose}")
     elif seen.target:
         said.append(proofs.evidence(ctx, key, seen, await _tags(ctx, seen)).source)

@@ -234,11 +234,6 @@ class Neighbours:
         if (victim := self.ours(kind)) is not None:
             self._cloud.strangers.strip(victim["id"])
 
-    def strip_recorded(self, kind: str) -> None:
-        """The same, unless nobody could tell afterwards whose it is: no record has its id yet."""
-        if (victim := self.ours(kind)) is not None and victim["id"] in self.on_record():
-            self._cloud.strangers.strip(victim["id"])
-
     def on_record(self) -> set[str]:
         """The ids that the object's journal has."""
         annotations = self._harness.object.raw["metadata"].get("annotations", {})

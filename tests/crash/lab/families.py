@@ -195,7 +195,7 @@ def _with_a_person(life: Course, verb: Callable[[], dict[str, Outcome]]) -> dict
         if not presumed:
             return outcomes
         for name in presumed:
-            _confirm(life, name)
+            _confirm(life, name, outcomes[name].message)
         outcomes = verb()
     return outcomes
 
@@ -218,9 +218,14 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
         life.delete()
 
 
-def _confirm(life: Course, name: str) -> None:
-    """The person reads the cloud's audit trail and decides which one is ours, or that none is."""
+def _confirm(life: Course, name: str, message: str) -> None:
+    """The person reads the cloud's audit trail and decides which one is ours, or that none is.
+
+    Raises Wedged where the message does not name it: nobody would look for it.
+    """
     ours = [thing for thing in life.world.living() if thing.ours and thing.role == name]
+    if ours and ours[0].id.rpartition("/")[2] not in message:
+        raise Wedged(f"{name}: {ours[0].id} is not named to the person who is to decide: {message}")
     verdict, ident = (decisions.Verdict.MINE, ours[0].id) if ours else (decisions.Verdict.NOT_MINE, "")
     attempt = life.journal.entries[NodeKey.parse(name)].attempt
     life.decide(decisions.Decision(verdict, name, ident, attempt, "a person", life.world.clock.now()))

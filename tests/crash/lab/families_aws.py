@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.clouds.aws import kind_facts
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.outcomes import Reason
 from freehold_sim.aws.settings import Delays, Lags, Settings
@@ -255,18 +254,13 @@ SECOND_GROUND = replace(
 )
 
 
-ANONYMOUS = frozenset(kind.name for kind in kind_facts.KINDS if not kind.token_in and not kind.natural_key)
-"""Nothing but the tags tells what their create has made from what anybody else has."""
-
-
 def stripped(on: Ground) -> Iterator[Case]:
     """Somebody takes our tags off.
 
     Where the process dies before the id is on record, nothing shows that a subnet, a security group or a target group
     is ours, and its range, or its name, is taken. CreateListener answers with one that is there already, so that its
     tags must show that it is ours before it is recorded. The name of a bucket may be another's once its delete was
-    sent (ADR 47). What has neither a name of its own nor a client token cannot be told from anybody's then: no case
-    strips it before it is on record in a process that dies just there.
+    sent (ADR 47). What has neither a name of its own nor a client token is named, and a person decides (ADR 48).
     """
     taken = [Reason.NAME_TAKEN]
     reasons = {
@@ -275,8 +269,7 @@ def stripped(on: Ground) -> Iterator[Case]:
     }  # fmt: skip
     for crash in catalogue.NO_CRASH_TOO:
         for kind in on.tagged:
-            deed = "strip_recorded" if crash and kind in ANONYMOUS else "strip"
-            yield from catalogue.meddling(on.world, deed, (kind,), crash, on.moments, reasons.get(kind, ()))
+            yield from catalogue.meddling(on.world, "strip", (kind,), crash, on.moments, reasons.get(kind, ()))
 
 
 def _second() -> Families:

@@ -106,18 +106,6 @@ DECISIONS = (
         "fails=0",
         "one decision lets two creates through",
     ),
-    _decide(
-        "claimed_by",
-        "if objects:",
-        "if False:",
-        "what another object has on record is marked as ours, and deleted with it",
-    ),
-    _decide(
-        "claimed_by",
-        'return f"a mark of uuid {\', \'.join(others)} on {seen.target}" if others else ""',
-        'return ""',
-        "what another owner marked on a shared carrier is deleted with ours",
-    ),
     _decisions(
         "answered",
         ', signature=""',

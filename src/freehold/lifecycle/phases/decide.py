@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import birth_marks, decisions, proofs
+from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import observe
+from freehold.lifecycle.phases import interrupted, observe
 from freehold.lifecycle.phases.prune import being_pruned
-from freehold.lifecycle.resources import NodeKey, Observed, Ref, Want
+from freehold.lifecycle.resources import NodeKey, Observed, Ref
 
 
 async def apply(ctx: PassContext) -> None:
@@ -50,9 +49,9 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
     try:
-        among = await (recorded(ctx, key, entry) if is_recorded else candidates(ctx, key, entry))
+        among = await (recorded(ctx, key, entry) if is_recorded else interrupted.candidates(ctx, key, entry))
         seen = next((one for one in among if one.id == decision.id), None)
-        whose = await claimed_by(ctx, key, seen) if seen else ""
+        whose = await interrupted.claimed_by(ctx, key, seen) if seen else ""
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
         return
@@ -71,32 +70,6 @@ async def recorded(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Obs
     """The resource that ``entry`` names, read now; none if it does not exist."""
     seen = (await ctx.kind(key).driver.observe([Ref(entry.id, entry.target)])).get(entry.id)
     return (seen,) if seen else ()
-
-
-async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
-    """What the create that ``entry`` records may have made: everything in its place with its name or a nonce of it."""
-    request = entry.request or {}
-    want = Want(key, str(request.get("name", "")), request, birth_marks.sought(ctx, key))
-    found = (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
-    return [each for each in found if not birth_marks.is_of_another_node(ctx, want, each)]
-
-
-async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
-    """Another owner's claim to it, for a person: its mark, or its record. Empty where there is none."""
-    objects = await ctx.deps.others.owning(ctx.owner, key.kind, seen.id)
-    if objects:
-        return f"an owner already: it is on record as that of {', '.join(objects)}"
-    if not seen.target:
-        return ""
-    tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
-    if seen.carried:
-        codec, own = ctx.deps.codec, ctx.owner.uuid.casefold()
-        ident = codec.carried_id(key.kind, seen.id).casefold()
-        marks = [mark for mark in codec.read(tags).carried if (mark.kind, mark.id.casefold()) == (key.kind, ident)]
-        others = sorted({mark.uuid for mark in marks if mark.uuid.casefold() != own})
-        return f"a mark of uuid {', '.join(others)} on {seen.target}" if others else ""
-    evidence = proofs.evidence(ctx, key, seen, tags)
-    return evidence.source if evidence.strength in (Strength.OTHERS, Strength.DISPUTED) else ""
 
 
 def _not_mine(ctx: PassContext, decision: Decision) -> None:

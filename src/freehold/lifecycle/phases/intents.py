@@ -20,7 +20,7 @@ from freehold.lifecycle.journal import Entry, Phase, vacated
 from freehold.lifecycle.kinds import Dedupe, Tagging, TokenBinding, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import observe, recovery, reveal
+from freehold.lifecycle.phases import interrupted, observe, recovery, reveal
 from freehold.lifecycle.resources import Birth, NodeKey, Observed, Want
 from freehold.lifecycle.state import earliest
 
@@ -126,10 +126,10 @@ async def _resolve(
     elif Witness.TOKEN in ctx.kind(key).witnesses and _token_protects(ctx, key, entry):
         await _replay(ctx, key, entry, candidates)
     else:
-        _without_token(ctx, key, entry, candidates)
+        await _without_token(ctx, key, entry, candidates)
 
 
-def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
+async def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
     """No witness shows an effect: there was none, unless nothing tells ours from a namesake."""
     if not ctx.kind(key).tells_apart and candidates:
         names = ", ".join(c.id for c in candidates)
@@ -139,8 +139,27 @@ def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Seq
             f"{ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
             ctx.deps.intervals.slow,
         )
+    elif ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now)) and (why := await _untagged(ctx, key, entry)):
+        _retry_later(ctx, key, why)
     else:
         _no_effect(ctx, key, entry)
+
+
+async def _untagged(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked | None:
+    """Why it is not sent again although nothing has its marks: what has no tags at all may be what it made (ADR 48)."""
+    try:
+        found = await interrupted.untagged(ctx, key, entry)
+    except CloudError as error:
+        return of_error(error)
+    if not found:
+        return None
+    ids = ", ".join(sorted(each.id for each in found))
+    return Blocked(
+        Reason.PRESUMED_ONLY,
+        f"a create of {key} was cut off. Nothing has its tags; {ids} has no tags at all and may be what it made. To "
+        f"decide: {ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
+        ctx.deps.intervals.slow,
+    )
 
 
 def _of_forgotten_attempts(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> list[Observed]:
@@ -275,7 +294,7 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
         _retry_later(ctx, key, of_error(error))
         return
     if request is None:
-        _without_token(ctx, key, entry, candidates)
+        await _without_token(ctx, key, entry, candidates)
         return
     try:
         await ctx.save_before_write()

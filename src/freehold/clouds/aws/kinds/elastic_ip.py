@@ -5,7 +5,9 @@ Request: ``name`` (for messages). It has neither client token nor natural key, a
 
 from __future__ import annotations
 
-from freehold.clouds.aws import holders
+from collections.abc import Sequence
+
+from freehold.clouds.aws import holders, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
@@ -14,7 +16,7 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Request, State
+from freehold.lifecycle.resources import Observed, Request, State
 
 
 def decode(body: Json, place: Place) -> Seen:
@@ -35,6 +37,13 @@ def decode(body: Json, place: Place) -> Seen:
 READ = Read("describe_addresses", "Addresses", "allocation-id", decode, page=0)
 
 
+class ElasticIpDriver(Ec2Driver):
+    async def untagged(self, request: Request) -> Sequence[Observed]:
+        """Held by nothing: ours is given to something when it is on record."""
+        found = await reading.all_of(self._client, READ)
+        return [seen.observed() for seen in found if not (seen.tags or seen.attributes["association"])]
+
+
 def _params(request: Request) -> Json:
     return {"Domain": "vpc"}
 
@@ -46,7 +55,13 @@ SHAPE = Shape(
 
 
 def kind(client: ApiClient) -> Kind:
-    driver = Ec2Driver(client, SHAPE)
+    driver = ElasticIpDriver(client, SHAPE)
     return aws_kind(
-        "elastic-ip", driver, outputs=frozenset({"address"}), listing=driver, nameless=True, gone_at_once=True
+        "elastic-ip",
+        driver,
+        outputs=frozenset({"address"}),
+        listing=driver,
+        nameless=True,
+        gone_at_once=True,
+        untagged=driver,
     )

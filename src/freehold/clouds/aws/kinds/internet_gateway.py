@@ -6,6 +6,8 @@ NAT gateways need it, and it refuses the delete of both ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from freehold.clouds.aws import holders, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import Ec2Driver, Shape
@@ -16,7 +18,7 @@ from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken
 from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Part, Ref, Request, State
+from freehold.lifecycle.resources import Observed, Part, Ref, Request, State
 
 ATTACHMENT = "attachment"
 _LEAVING = frozenset({"detaching", "detached"})
@@ -40,6 +42,10 @@ READ = Read("describe_internet_gateways", "InternetGateways", "internet-gateway-
 
 
 class InternetGatewayDriver(Ec2Driver):
+    async def untagged(self, request: Request) -> Sequence[Observed]:
+        """Not attached: ours is attached when it is on record."""
+        return [seen.observed() for seen in await reading.all_of(self._client, READ) if not (seen.tags or seen.parts)]
+
     async def add_part(self, ref: Ref, part: Part) -> None:
         vpc = part.natural_key
         try:
@@ -84,4 +90,5 @@ def kind(client: ApiClient) -> Kind:
         listing=driver,
         gone_at_once=True,
         nameless=True,
+        untagged=driver,
     )

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 
-from freehold.clouds.aws import errors, holders
+from freehold.clouds.aws import errors, holders, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
-from freehold.clouds.aws.native_tags import tag_map
+from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks, tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
@@ -148,6 +148,18 @@ class VpcDriver(Ec2Driver):
         known = await self._dns.of(ref.id)
         self._dns.keep(ref.id, {**known, **wanted})
 
+    async def untagged(self, request: Request) -> Sequence[Observed]:
+        """Of its range, and without subnets: ours would have none yet."""
+        filters = {"cidr": [str(request["cidr"])], "is-default": ["false"]}
+        found = await reading.by_filters(self._client, READ, filters, f"those of the range {request['cidr']}")
+        free = {seen.id: seen.observed() for seen in found if not seen.tags}
+        for some in chunks(sorted(free), FILTER_VALUES):
+            inside = [{"Name": "vpc-id", "Values": some}]
+            subject = f"subnets of {', '.join(some)}"
+            for row in await self._client.listed("ec2", "describe_subnets", "Subnets", subject, Filters=inside):
+                free.pop(row["VpcId"], None)
+        return list(free.values())
+
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, part, "associate_vpc_cidr_block", VpcId=ref.id, CidrBlock=part.natural_key)
 
@@ -209,4 +221,5 @@ def kind(client: ApiClient) -> Kind:
         remembering=driver,
         gone_at_once=True,
         nameless=True,
+        untagged=driver,
     )
