@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from e2e_operator_lab import Stage
 from e2e_servers import PATIENCE, ended
 
-PROGRAM = [sys.executable, "-m", "freehold.cli.main"]
+from harness.commands import PROGRAM
 
 
 class Cli:

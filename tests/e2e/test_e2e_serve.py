@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from e2e_servers import PATIENCE, PATIENTLY, until
 
+from harness.commands import PROGRAM
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
@@ -47,7 +48,7 @@ class Served:
         return json.loads(done.stdout)
 
     def freehold(self, *words: str) -> str:
-        command = [sys.executable, "-m", "freehold.cli.main", *words, "--state", str(self.state)]
+        command = [*PROGRAM, *words, "--state", str(self.state)]
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
 
     def planned(self, action: str, *words: str) -> list[int]:
@@ -59,7 +60,7 @@ class Served:
 @pytest.fixture(name="served")
 def _served(tmp_path: Path) -> Iterator[Served]:
     state = tmp_path / "state"
-    command = [sys.executable, "-m", "freehold.cli.main", "serve", "--simulate", "--speed", "60", "--state", str(state)]
+    command = [*PROGRAM, "serve", "--simulate", "--speed", "60", "--state", str(state)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None

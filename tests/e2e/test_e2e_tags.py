@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +16,10 @@ from e2e_operator_lab import Cloud
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended
 from test_e2e_metadata import Account
 
+from harness.commands import PROGRAM
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
-
-PROGRAM = [sys.executable, "-m", "freehold.cli.main"]
 
 
 @pytest.fixture

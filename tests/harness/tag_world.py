@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import requests
 
 from freehold.cli.simulator import ask, simulated_cloud
 from freehold.cli.state_directory import Lock, StateDirectory
+from harness.commands import PROGRAM, freehold
 from harness.metadata import CLASSIFIER
 from harness.simulated_aws import tagged
 
@@ -89,7 +89,7 @@ class TagWorld:
         if self._serving is not None:
             yield self._serving
             return
-        with self._process("-m", "freehold_sim", "--cloud", "ibm", "--later", "aws", "--speed", "1",
+        with self._process(sys.executable, "-m", "freehold_sim", "--cloud", "ibm", "--later", "aws", "--speed", "1",
                            "--state", str(self.state.world), "--until-stdin-closes") as said:  # fmt: skip
             yield _admin_of(re.search(r"http://[0-9.:]+", said)[0])  # type: ignore[index]  # it prints one
 
@@ -97,7 +97,7 @@ class TagWorld:
     def served(self, *options: str) -> Iterator[Admin]:
         """``freehold serve`` as a process, which the commands join; its operator looks every ten minutes."""
         words = ("serve", "--simulate", "--speed", "1", "--until-stdin-closes", "--state", str(self.state.path))
-        with self._process("-m", "freehold.cli.main", *words, *options):
+        with self._process(*PROGRAM, *words, *options):
             server = Lock(self.state.lock).read()
             assert server is not None
             self._serving = _admin_of(server.simulator)
@@ -107,7 +107,7 @@ class TagWorld:
     @contextmanager
     def _process(self, *words: str) -> Iterator[str]:
         """One that ends with its standard input; gives its first line."""
-        process = subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         with process:
             assert process.stdout is not None and process.stdin is not None
             try:
@@ -118,8 +118,5 @@ class TagWorld:
 
     def run(self, *words: str, stdin: str = "", **env: str) -> Said:
         """One command on this state directory."""
-        done = subprocess.run(
-            [sys.executable, "-m", "freehold.cli.main", *words, "--state", str(self.state.path)],
-            input=stdin, capture_output=True, text=True, timeout=240, check=False, env={**os.environ, **env},
-        )  # fmt: skip
+        done = freehold(*words, "--state", str(self.state.path), stdin=stdin, **env)
         return Said(done.stdout, done.stderr, done.returncode)

@@ -6,10 +6,11 @@ import pty
 import select
 import signal
 import struct
-import sys
 import termios
 import time
 from dataclasses import dataclass
+
+from harness.commands import PROGRAM
 
 _SIZE = ("COLUMNS", "LINES")
 
@@ -32,7 +33,7 @@ def freehold_on_terminal(
     **env: str,
 ) -> Shown:
     """Run ``freehold`` there; ``typed`` is typed as soon as ``after`` is seen."""
-    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
+    command = [*PROGRAM, *arguments]
     # The environment is given whole: readline, once imported, sets COLUMNS below Python's own view of it.
     environment = {**{name: value for name, value in os.environ.items() if name not in _SIZE}, **env}
     child, terminal = pty.fork()

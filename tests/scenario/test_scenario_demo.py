@@ -4,13 +4,14 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from harness.commands import PROGRAM
 
 STEPS = (
     "strangers with tempting names are there before us",
@@ -42,7 +43,7 @@ def test_the_demo_succeeds_from_the_first_create_to_the_last_delete(tmp_path: Pa
     """Simulated time runs fast here, and no account is named; nothing else differs from `make demo`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "IBMCLOUD_"))}
     done = subprocess.run(
-        [sys.executable, "-m", "freehold.cli.main", "demo", "--speed", "120", "--keep", str(tmp_path)],
+        [*PROGRAM, "demo", "--speed", "120", "--keep", str(tmp_path)],
         capture_output=True, text=True, timeout=400, check=False, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,20 +6,20 @@ A third run, of the unchanged manifest, looks at the cloud again.
 import asyncio
 import json
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 from freehold.cli.demo.world import IBMWorld
 from freehold.cli.simulator import simulated_cloud
 from freehold.cli.state_directory import StateDirectory
+from harness.commands import PROGRAM
 
 MINIMAL = Path(__file__).parents[2] / "examples" / "powervs-minimal.yaml"
 
 
 def _up(state: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "freehold.cli.main", "up", "-f", str(MINIMAL), "--simulate", "--speed", "120",
+        [*PROGRAM, "up", "-f", str(MINIMAL), "--simulate", "--speed", "120",
          "--state", str(state)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip

@@ -16,7 +16,7 @@ import pytest
 import requests
 import yaml
 
-from freehold.cli.credentials import AWS_VARIABLES
+from harness.commands import PROGRAM, freehold
 from harness.metadata import EXAMPLES as METADATA_EXAMPLES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -27,15 +27,6 @@ KUBECONFIG = str(Path(__file__).with_name("nobody.kubeconfig"))
 
 
 GATE = "BootstrapFormatIgnition=true"
-
-
-def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    ours = ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG", *AWS_VARIABLES)
-    clean = {key: value for key, value in os.environ.items() if key not in ours}
-    return subprocess.run(
-        [sys.executable, "-m", "freehold.cli.main", *arguments],
-        input=stdin, capture_output=True, text=True, timeout=240, env={**clean, **env}, check=False,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -78,7 +69,7 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else None,
 )
 def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, tmp_path: Path) -> None:
-    done = _freehold(*arguments, FREEHOLD_STATE=str(tmp_path))
+    done = freehold(*arguments, FREEHOLD_STATE=str(tmp_path))
     assert done.returncode == code
     assert sentence in done.stderr
     assert done.stderr.startswith("freehold: ")
@@ -89,14 +80,14 @@ def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, 
 @pytest.mark.parametrize("command", ["up", "plan", "serve", "operator"])
 def test_help_names_every_field_that_a_feature_gate_turns_on(command: str) -> None:
     """On both clouds."""
-    said = " ".join(_freehold(command, "--help").stdout.split())
+    said = " ".join(freehold(command, "--help").stdout.split())
     assert "BootstrapFormatIgnition (acts on spec.cosInstance of an IBMPowerVSCluster" in said
     assert "spec.s3Bucket of an AWSCluster" in said
 
 
 def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_objects_miss_them() -> None:
     """The objects of one cloud are no reason to leave those of another one alone."""
-    done = _freehold("operator", "--kubeconfig", KUBECONFIG, HOME="/none")
+    done = freehold("operator", "--kubeconfig", KUBECONFIG, HOME="/none")
     assert "no credentials for IBM Cloud (IBMCLOUD_API_KEY): its objects will say NoCredentials" in done.stderr
     assert "no credentials for AWS in variables or files" in done.stderr
     assert done.stderr.endswith("http://127.0.0.1:9 cannot be reached: Connection refused\n")
@@ -104,7 +95,7 @@ def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_ob
 
 def test_interrupted_is_distinguished_from_failed(tmp_path: Path) -> None:
     """A script must know that somebody pressed Ctrl-C, and must not treat it as success."""
-    command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", MINIMAL, "--simulate", "--state", str(tmp_path)]
+    command = [*PROGRAM, "up", "-f", MINIMAL, "--simulate", "--state", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert "state in" in running.stdout.readline()
@@ -116,23 +107,23 @@ def test_interrupted_is_distinguished_from_failed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"]])
 def test_the_version_is_shown_by_option_and_by_command(arguments: list[str]) -> None:
-    assert _freehold(*arguments).stdout == f"freehold {version('freehold')}\n"
+    assert freehold(*arguments).stdout == f"freehold {version('freehold')}\n"
 
 
 def test_without_a_command_help_is_shown_without_an_error() -> None:
-    done = _freehold()
+    done = freehold()
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: freehold")
     assert "Exit codes: 0 done; 1 not done, and why; 2 wrong usage; 130 interrupted." in done.stderr
 
 
 def test_the_shell_completes_commands_and_files() -> None:
-    script = _freehold("completion", "bash").stdout
+    script = freehold("completion", "bash").stdout
     assert "complete -o nosort -F _freehold_completion freehold" in script
 
     def asked(words: str, index: int) -> list[str]:
         env = {"_FREEHOLD_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
-        return _freehold(**env).stdout.split()
+        return freehold(**env).stdout.split()
 
     assert asked("freehold u", 1) == ["plain,up"]
     assert asked("freehold up -f ", 3) == ["file,"]
@@ -141,7 +132,7 @@ def test_the_shell_completes_commands_and_files() -> None:
 def test_a_namespace_that_contradicts_the_manifest_is_refused(tmp_path: Path) -> None:
     """`down -n test -f FILE` must not delete objects that the file has in another namespace."""
     for command in ("up", "down", "plan"):
-        done = _freehold(command, "-f", MINIMAL, "-n", "other", "--simulate", "--state", str(tmp_path / command))
+        done = freehold(command, "-f", MINIMAL, "-n", "other", "--simulate", "--state", str(tmp_path / command))
         assert done.returncode == 1
         assert "-n other contradicts the manifest" in done.stderr
         assert "IBMPowerVSCluster minimal: metadata.namespace is default" in done.stderr
@@ -153,18 +144,18 @@ def test_an_advised_command_has_the_namespace(command: list[str], tmp_path: Path
     world = ("--simulate", "--state", str(tmp_path))
     assert (
         f"; freehold get --state {tmp_path} -n kube-system shows"
-        in _freehold(*command, "-n", "kube-system", *world).stderr
+        in freehold(*command, "-n", "kube-system", *world).stderr
     )
-    assert f"; freehold get --state {tmp_path} shows" in _freehold(*command, *world).stderr
+    assert f"; freehold get --state {tmp_path} shows" in freehold(*command, *world).stderr
 
 
 def test_up_in_a_mistyped_namespace_names_the_option_that_creates_it(tmp_path: Path) -> None:
     manifest = Path(MINIMAL).read_text().replace("namespace: default", "namespace: tpyo")
     world = ("-f", "-", "--simulate", "--state", str(tmp_path))
-    done = _freehold("up", *world, stdin=manifest)
+    done = freehold("up", *world, stdin=manifest)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "there is no namespace tpyo; --create-namespace makes it" in done.stderr
-    planned = _freehold("plan", *world, stdin=manifest)
+    planned = freehold("plan", *world, stdin=manifest)
     assert f"freehold up --state {tmp_path} makes it with --create-namespace only" in planned.stderr
     assert "to create" in planned.stdout
 
@@ -172,13 +163,13 @@ def test_up_in_a_mistyped_namespace_names_the_option_that_creates_it(tmp_path: P
 def test_only_the_owner_can_read_the_state_also_in_a_directory_open_to_all(tmp_path: Path) -> None:
     """Secrets are stored as they were applied."""
     tmp_path.chmod(0o755)
-    assert _freehold("get", "--state", str(tmp_path)).returncode == 0
+    assert freehold("get", "--state", str(tmp_path)).returncode == 0
     assert {path.name: path.stat().st_mode & 0o077 for path in tmp_path.iterdir() if path.stat().st_mode & 0o077} == {}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_not_reported_as_a_defect(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "freehold.cli.main", "get", "--state", str(tmp_path)]
+    command = [*PROGRAM, "get", "--state", str(tmp_path)]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=240, check=False)
     assert done.returncode == 1
@@ -189,7 +180,7 @@ def test_a_full_disk_is_not_reported_as_a_defect(tmp_path: Path) -> None:
 def test_an_outage_is_retried_and_requires_no_action(tmp_path: Path) -> None:
     """Otherwise a person would search for an error in the manifest, which may have none."""
     dark = {"IBMCLOUD_API_KEY": "a-key-that-nobody-sees", "HTTPS_PROXY": "http://127.0.0.1:9"}
-    command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", MINIMAL, "--state", str(tmp_path)]
+    command = [*PROGRAM, "up", "-f", MINIMAL, "--state", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, env={**os.environ, **dark}, **pipes) as running:
         assert running.stdout is not None
@@ -198,9 +189,9 @@ def test_an_outage_is_retried_and_requires_no_action(tmp_path: Path) -> None:
         rest, complaint = running.communicate(timeout=60)
     assert running.returncode == 130, complaint
     assert "somebody must act" not in "".join([*said, rest, complaint])
-    row = _freehold("get", "--state", str(tmp_path)).stdout.splitlines()[1]
+    row = freehold("get", "--state", str(tmp_path)).stdout.splitlines()[1]
     assert "Progressing" in row and "retrying: IBM Cloud did not answer" in row
-    planned = _freehold("plan", "-f", MINIMAL, "--state", str(tmp_path), **dark)
+    planned = freehold("plan", "-f", MINIMAL, "--state", str(tmp_path), **dark)
     assert planned.returncode == 1
     assert "the plan is not known: the cloud could not be asked; run the same command again" in planned.stderr
     assert planned.stderr.count("IBM Cloud did not answer") == 1
@@ -231,7 +222,7 @@ def test_the_log_has_each_look_only_where_that_is_asked_for(debug: bool, tmp_pat
 
 
 def test_without_credentials_nothing_is_started(tmp_path: Path) -> None:
-    done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
+    done = freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
     assert done.returncode == 1
     assert "no credentials: set IBMCLOUD_API_KEY" in done.stderr
     assert "--simulate" in done.stderr
@@ -240,14 +231,14 @@ def test_without_credentials_nothing_is_started(tmp_path: Path) -> None:
 
 def test_reading_an_empty_state_is_not_an_error(tmp_path: Path) -> None:
     state = ("--state", str(tmp_path))
-    assert _freehold("get", *state).stdout == "no clusters in namespace default\n"
-    assert json.loads(_freehold("get", *state, "-o", "json").stdout)["items"] == []
-    found = yaml.safe_load(_freehold("get", "ns", *state, "-o", "yaml").stdout)
+    assert freehold("get", *state).stdout == "no clusters in namespace default\n"
+    assert json.loads(freehold("get", *state, "-o", "json").stdout)["items"] == []
+    found = yaml.safe_load(freehold("get", "ns", *state, "-o", "yaml").stdout)
     assert [each["metadata"]["name"] for each in found["items"]] == ["default", "kube-system"]
 
 
 def test_the_error_for_an_unknown_name_lists_the_existing_ones(tmp_path: Path) -> None:
-    done = _freehold("tree", "x" * 200, "--state", str(tmp_path))
+    done = freehold("tree", "x" * 200, "--state", str(tmp_path))
     assert done.returncode == 1
     assert "there is no cluster" in done.stderr
     assert "x" * 100 not in done.stderr
@@ -258,7 +249,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        done = _freehold("serve", "--simulate", "--state", str(tmp_path), "--port", port)
+        done = freehold("serve", "--simulate", "--state", str(tmp_path), "--port", port)
     assert done.returncode == 1
     assert (
         done.stderr
@@ -270,7 +261,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
 def test_a_damaged_state_is_named_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / "cloud.json").write_text('{"cloud": "simulated"}')
     (tmp_path / name).write_text("spoilt")
-    done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
+    done = freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
     assert done.returncode == 1
     assert str(tmp_path / name) in done.stderr
     assert "Traceback" not in done.stderr
@@ -283,33 +274,33 @@ def test_a_refused_manifest_leaves_nothing_behind(tmp_path: Path) -> None:
         "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: IBMPowerVSCluster\nmetadata: {name: bad}\n"
         "spec: {zone: 5, color: red}\n"
     )
-    done = _freehold("up", "-f", "-", "--simulate", "--state", str(tmp_path), stdin=manifest)
+    done = freehold("up", "-f", "-", "--simulate", "--state", str(tmp_path), stdin=manifest)
     assert done.returncode == 1
     assert "IBMPowerVSCluster default/bad: spec.color: unknown field" in done.stderr
     assert "IBMPowerVSCluster default/bad: spec.zone: " in done.stderr
-    assert _freehold("get", "configmaps", "--state", str(tmp_path)).stdout.startswith("no configmaps")
+    assert freehold("get", "configmaps", "--state", str(tmp_path)).stdout.startswith("no configmaps")
 
 
 def test_an_unknown_zone_is_explained_and_can_be_corrected(tmp_path: Path) -> None:
     """The schema does not know zones: a condition reports it in one reconcile, and `up` ends with its message."""
     state = ("--state", str(tmp_path), "--speed", "300")
     misspelt = Path(MINIMAL).read_text().replace("dal10", '"\\e[31mdal99"')
-    refused = _freehold("up", "-f", "-", "--simulate", *state, stdin=misspelt)
+    refused = freehold("up", "-f", "-", "--simulate", *state, stdin=misspelt)
     assert refused.returncode == 1 and "spec.zone" in refused.stderr, "the schema knows how a zone is written"
     unknown = Path(MINIMAL).read_text().replace("dal10", "dal99")
-    done = _freehold("up", "-f", "-", "--simulate", *state, stdin=unknown)
+    done = freehold("up", "-f", "-", "--simulate", *state, stdin=unknown)
     assert done.returncode == 1
     assert "somebody must act" in done.stderr
     assert "spec.zone: there is no PowerVS zone" in done.stderr
     assert "\x1b" not in "".join((refused.stdout, refused.stderr, done.stdout, done.stderr))
-    heads, row = _freehold("get", "--state", str(tmp_path)).stdout.splitlines()
+    heads, row = freehold("get", "--state", str(tmp_path)).stdout.splitlines()
     assert heads.split()[-1] == "NOTE"
     assert "blocked: spec.zone: there is no PowerVS zone" in row
-    events = json.loads(_freehold("get", "events", "--state", str(tmp_path), "-o", "json").stdout)["items"]
+    events = json.loads(freehold("get", "events", "--state", str(tmp_path), "-o", "json").stdout)["items"]
     ages = [time.time() - datetime.fromisoformat(each["lastTimestamp"]).timestamp() for each in events]
     assert ages and max(map(abs, ages)) < 600, "kubectl tells ages by its own clock, and old events are swept by ours"
-    assert _freehold("down", "minimal", *state).returncode == 0
-    assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no clusters")
+    assert freehold("down", "minimal", *state).returncode == 0
+    assert freehold("get", "--state", str(tmp_path)).stdout.startswith("no clusters")
 
 
 def test_the_exit_code_of_a_plan_shows_whether_anything_would_change(tmp_path: Path) -> None:
@@ -317,20 +308,20 @@ def test_the_exit_code_of_a_plan_shows_whether_anything_would_change(tmp_path: P
     world = ("--state", str(tmp_path), "--simulate", "--speed", "2000")
     full = str(EXAMPLES / "powervs-create-infra.yaml")
     ask = ("plan", *world, "-o", "json", "--detailed-exitcode")
-    first = _freehold(*ask, "-f", full)
+    first = freehold(*ask, "-f", full)
     assert (first.returncode, first.stderr) == (2, "")
     assert {row["action"] for row in json.loads(first.stdout)[0]["resources"]} == {"create", "add part"}
-    assert _freehold("up", *world, "-f", full).returncode == 0
-    assert _freehold(*ask, "-f", full).returncode == 0
-    last = _freehold(*ask, "--down", "freehold-demo")
+    assert freehold("up", *world, "-f", full).returncode == 0
+    assert freehold(*ask, "-f", full).returncode == 0
+    last = freehold(*ask, "--down", "freehold-demo")
     assert last.returncode == 2
     assert {row["action"] for row in json.loads(last.stdout)[0]["resources"]} == {"delete"}
-    assert _freehold(*ask, "--down", "nobody").returncode == 1
+    assert freehold(*ask, "--down", "nobody").returncode == 1
 
 
 def test_a_crd_that_somebody_deletes_is_put_back_and_said(tmp_path: Path) -> None:
     name = "ibmpowervsclusters.infrastructure.cluster.x-k8s.io"
-    command = [sys.executable, "-m", "freehold.cli.main", "serve", "--simulate", "--state", str(tmp_path)]
+    command = [*PROGRAM, "serve", "--simulate", "--state", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         assert served.stdout and served.stderr
         try:
@@ -348,14 +339,14 @@ def test_a_crd_that_somebody_deletes_is_put_back_and_said(tmp_path: Path) -> Non
     assert said.startswith(f"CRD {name} was deleted, and its objects with it; it is put back")
     assert after["metadata"]["uid"] != before["metadata"]["uid"] and after["spec"] == before["spec"]
     world = ("--state", str(tmp_path), "--simulate", "--speed", "2000")
-    assert _freehold("up", "-f", MINIMAL, *world).returncode == 0, "the kind is served again"
+    assert freehold("up", "-f", MINIMAL, *world).returncode == 0, "the kind is served again"
 
 
 def test_up_says_who_works_on_metadata_objects(tmp_path: Path) -> None:
     """This command ends before a tag is written; an operator has to run."""
     manifest = tmp_path / "metadata.yaml"
     manifest.write_text(METADATA_EXAMPLES)
-    done = _freehold("up", "-f", str(manifest), "--simulate", "--create-namespace", "--state", str(tmp_path / "state"))
+    done = freehold("up", "-f", str(manifest), "--simulate", "--create-namespace", "--state", str(tmp_path / "state"))
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
     assert "or an operator runs: CloudMetadata created, AWSMetadata created" in said

@@ -1,7 +1,5 @@
 """`freehold down` asks a person who is there, and nobody else."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,30 +16,26 @@ from freehold.cli.session import Session, opened
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden
 from freehold.kube.resources import Key
+from harness.commands import freehold
 from harness.terminals import freehold_on_terminal
 
 MINIMAL = (Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml").read_text()
 QUESTION = "[y/N]"
 
 
-def _freehold(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=240, check=False)
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     """A state with the cluster ``minimal``, and ``second`` and ``third``, which own nothing: their zone is wrong."""
     options = ("--state", str(tmp_path_factory.mktemp("state")), "--simulate", "--speed", "300")
-    assert _freehold("up", "-f", "-", *options, stdin=MINIMAL).returncode == 0
+    assert freehold("up", "-f", "-", *options, stdin=MINIMAL).returncode == 0
     wrong = MINIMAL.replace("dal10", "dal99")
     two = "\n---\n".join(wrong.replace("name: minimal", f"name: {name}") for name in ("second", "third"))
-    assert _freehold("up", "-f", "-", *options, stdin=two).returncode == 1
+    assert freehold("up", "-f", "-", *options, stdin=two).returncode == 1
     yield options
 
 
 def _names(world: tuple[str, ...]) -> list[str]:
-    return _freehold("get", "-o", "jsonpath={.items[*].metadata.name}", *world[:2]).stdout.split()
+    return freehold("get", "-o", "jsonpath={.items[*].metadata.name}", *world[:2]).stdout.split()
 
 
 @pytest.mark.parametrize("answer", ["\n", "n\n", "\x04"], ids=["enter", "no", "end of input"])
@@ -67,7 +61,7 @@ def test_yes_deletes_and_several_names_are_deleted_together(world: tuple[str, ..
     shown = freehold_on_terminal("down", "minimal", *world, typed="y\n", after=QUESTION)
     assert shown.code == 0, shown.text
     assert _names(world) == ["second", "third"]
-    done = _freehold("down", "second", "nobody", "third", *world)
+    done = freehold("down", "second", "nobody", "third", *world)
     assert done.returncode == 1, "without a terminal nothing is asked"
     assert QUESTION not in done.stdout
     assert f"no cluster default/nobody; freehold get --state {world[1]} shows what there is" in done.stderr
@@ -75,7 +69,7 @@ def test_yes_deletes_and_several_names_are_deleted_together(world: tuple[str, ..
 
 
 def test_with_yes_nothing_is_asked_on_a_terminal_either(world: tuple[str, ...]) -> None:
-    assert _freehold("up", "-f", "-", *world, stdin=MINIMAL).returncode == 0
+    assert freehold("up", "-f", "-", *world, stdin=MINIMAL).returncode == 0
     shown = freehold_on_terminal("down", "minimal", "--yes", *world)
     assert shown.code == 0, shown.text
     assert QUESTION not in shown.text

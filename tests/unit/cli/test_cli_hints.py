@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -13,6 +11,7 @@ import pytest
 from freehold.cli import hints
 from freehold.cli.main import cli
 from freehold.cli.terminal import columns, folded
+from harness.commands import freehold
 
 FROM_A_STATUS = "ownership of vpc r006-1 is unknown: freehold resolve m1 -n team vpc/vpc --mine"
 
@@ -97,8 +96,3 @@ def test_what_a_refusal_names_can_be_pasted(command: tuple[str, ...], tmp_path: 
     assert f"; {hint} shows what there is" in refused.stderr
     again = freehold(*shlex.split(hint)[1:])
     assert (again.returncode, again.stdout) == (0, "no clusters in namespace default\n")
-
-
-def freehold(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from harness.commands import freehold_in
+
 ROOT = Path(__file__).parents[3]
 NAME = "minimal"
 SPEED = ("--speed", "2000")
-
-
-def _freehold(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "freehold.cli.main", *words, "--state", str(state)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _manifest(folder: Path, **spec: Any) -> str:
@@ -36,7 +31,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     endpoint = {"host": "api.example.com", "port": 6443}
     manifest = _manifest(folder, controlPlaneEndpoint=endpoint)
-    made = _freehold(folder / "state", "up", "-f", manifest, "--simulate", *SPEED)
+    made = freehold_in(folder / "state", "up", "-f", manifest, "--simulate", *SPEED)
     assert made.returncode == 0, made.stderr
     return folder
 
@@ -53,7 +48,7 @@ def _state(made: Path, tmp_path: Path) -> Path:
 
 
 def _lost(state: Path, *words: str) -> dict[str, Any]:
-    (owner,) = json.loads(_freehold(state, "orphans", "-o", "json", *words).stdout)
+    (owner,) = json.loads(freehold_in(state, "orphans", "-o", "json", *words).stdout)
     return dict(owner)
 
 
@@ -61,51 +56,51 @@ def test_the_way_back_over_a_name_that_is_taken_by_oneself(state: Path) -> None:
     """Applied anew it is another object, which must not be told to delete what was lost, or to be called otherwise."""
     lost = _lost(state)
     assert lost["owners"] == [f"default/{NAME}"] and lost["account"] == "AWS 111122223333/us-east-1"
-    again = _freehold(state, "up", "-f", str(state.with_name("cluster.yaml")), *SPEED)
+    again = freehold_in(state, "up", "-f", str(state.with_name("cluster.yaml")), *SPEED)
     assert again.returncode == 1
     recover = f"freehold recover --state {state} --uuid {lost['uuid']} --region us-east-1"
     assert recover in " ".join(again.stderr.split())
-    assert f"there is an AWSCluster default/{NAME} already" in _freehold(state, "recover", NAME, "--yes").stderr
-    assert "and it owned nothing" in _freehold(state, "down", NAME, *SPEED).stdout
-    plan = _freehold(state, "recover", "--uuid", lost["uuid"], "--region", "us-east-1")
+    assert f"there is an AWSCluster default/{NAME} already" in freehold_in(state, "recover", NAME, "--yes").stderr
+    assert "and it owned nothing" in freehold_in(state, "down", NAME, *SPEED).stdout
+    plan = freehold_in(state, "recover", "--uuid", lost["uuid"], "--region", "us-east-1")
     assert plan.stdout.count("sealed node mark") == len(lost["resources"]) >= 10
     assert f"--uuid {lost['uuid']} --region us-east-1 --yes" in plan.stdout
-    assert "no clusters" in _freehold(state, "get").stdout
+    assert "no clusters" in freehold_in(state, "get").stdout
 
 
 def test_with_its_manifest_it_is_as_before_and_nothing_is_created(state: Path) -> None:
     """Marks do not tell of a load balancer that was never wanted, and the API server lets none be disabled later."""
     manifest = str(state.with_name("cluster.yaml"))
-    plan = _freehold(state, "recover", NAME, "-f", manifest)
+    plan = freehold_in(state, "recover", NAME, "-f", manifest)
     assert f"-f {manifest} --yes" in plan.stdout
-    assert _freehold(state, "recover", NAME, "-f", manifest, "--yes").returncode == 0
-    assert "it was recovered: apply its manifest" in _freehold(state, "tree", NAME).stdout
-    assert "none: all that carries our marks has an object here" in _freehold(state, "orphans").stdout
+    assert freehold_in(state, "recover", NAME, "-f", manifest, "--yes").returncode == 0
+    assert "it was recovered: apply its manifest" in freehold_in(state, "tree", NAME).stdout
+    assert "none: all that carries our marks has an object here" in freehold_in(state, "orphans").stdout
     before = (state / "audit.jsonl").read_text()
-    up = _freehold(state, "up", "-f", manifest, *SPEED)
+    up = freehold_in(state, "up", "-f", manifest, *SPEED)
     assert up.returncode == 0, up.stderr
     assert "is Ready" in up.stdout
     assert "create_" not in (state / "audit.jsonl").read_text().removeprefix(before)
 
 
 def test_it_is_deleted_without_its_manifest(state: Path) -> None:
-    assert _freehold(state, "recover", NAME, "--yes").returncode == 0
-    down = _freehold(state, "down", NAME, *SPEED)
+    assert freehold_in(state, "recover", NAME, "--yes").returncode == 0
+    down = freehold_in(state, "down", NAME, *SPEED)
     assert down.returncode == 0, down.stderr
     assert "and everything that it owned" in down.stdout
-    assert "none" in _freehold(state, "orphans").stdout
+    assert "none" in freehold_in(state, "orphans").stdout
 
 
 def test_a_manifest_of_another_region_is_refused(state: Path) -> None:
     """There everything would count as gone, and the finalizer would let it go."""
     manifest = Path(state.with_name("cluster.yaml"))
     manifest.write_text(manifest.read_text().replace("us-east-1", "eu-west-1"))
-    refused = _freehold(state, "recover", NAME, "-f", str(manifest), "--yes")
+    refused = freehold_in(state, "recover", NAME, "-f", str(manifest), "--yes")
     assert refused.returncode == 1
     assert "the manifest is of AWS 111122223333/eu-west-1, and the resources are in AWS" in refused.stderr
 
 
 def test_regions_that_were_not_looked_through_are_said(state: Path) -> None:
-    listed = _freehold(state, "orphans", "--region", "nowhere")
+    listed = freehold_in(state, "orphans", "--region", "nowhere")
     assert listed.returncode == 0
     assert "not looked through: 'nowhere' is no region of AWS" in listed.stderr

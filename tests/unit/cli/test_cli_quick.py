@@ -20,6 +20,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.planning import concluded
 from freehold.cli.state_directory import Lock
 from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
+from harness.commands import PROGRAM, freehold_in
 
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
 
@@ -36,12 +37,8 @@ OTHERS_CODE = (
     "cli.progress",
 )
 """Parts of freehold that a command which only asks does not use."""
-
-
-def freehold(state: Path, *arguments: str, imports: bool = False) -> subprocess.CompletedProcess[str]:
-    flags = ["-X", "importtime"] if imports else []
-    command = [sys.executable, *flags, "-m", "freehold.cli.main", *arguments, "--state", str(state)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
+"""Has Python say what it imports."""
 
 
 def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
@@ -63,7 +60,7 @@ def of_others(done: subprocess.CompletedProcess[str]) -> set[str]:
 @contextmanager
 def serving(state: Path) -> Iterator[subprocess.Popen[str]]:
     """``freehold serve --simulate`` in a process of its own, until it is killed or the block ends."""
-    command = [sys.executable, "-m", "freehold.cli.main", "serve", "--simulate", "--state", str(state)]
+    command = [*PROGRAM, "serve", "--simulate", "--state", str(state)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
@@ -114,7 +111,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 )
 def test_reading_what_is_served_imports_little(command: tuple[str, ...], served: Path) -> None:
     """Of these, aiohttp alone would cost more than all the rest of the command."""
-    done = freehold(served, *command, imports=True)
+    done = freehold_in(served, *command, **IMPORTS)
     assert not imported(done) & {*NEVER, "yaml"}, done.stderr[-2000:]
     assert not of_others(done)
     assert "freehold.cli.quick" in modules(done)
@@ -127,15 +124,15 @@ def test_it_says_what_the_long_way_says(served: Path) -> None:
         ("get", "crd", "-l", "a=b"), ("get", "namespaces", "default", "other", "-o", "name"), ("tree", "quiet"),
         ("get", "nonsense"), ("get", "ibmpowervsclusters", "x", "-A"), ("tree", "missing"),
     ):  # fmt: skip
-        quick = freehold(served, *command)
-        environment = [sys.executable, "-m", "freehold.cli.main", *command, "--kubeconfig", str(served / "kubeconfig")]
+        quick = freehold_in(served, *command)
+        environment = [*PROGRAM, *command, "--kubeconfig", str(served / "kubeconfig")]
         slow = subprocess.run(environment, capture_output=True, text=True, timeout=120, check=False)
         assert (quick.returncode, quick.stdout, quick.stderr) == (slow.returncode, slow.stdout, slow.stderr), command
 
 
 def test_it_writes_nothing_into_the_state_directory(served: Path) -> None:
     before = {each.name: each.stat().st_mtime_ns for each in served.iterdir() if each.name.startswith("server")}
-    assert freehold(served, "get").returncode == 0
+    assert freehold_in(served, "get").returncode == 0
     assert before == {each.name: each.stat().st_mtime_ns for each in served.iterdir() if each.name in before}
 
 
@@ -146,7 +143,7 @@ def test_a_killed_server_is_not_asked(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert json.loads((state / "server.lock").read_text())["url"]
-    done = freehold(state, "get")
+    done = freehold_in(state, "get")
     assert (done.returncode, done.stdout) == (0, "no clusters in namespace default\n"), done.stderr
 
 
@@ -163,9 +160,7 @@ def test_a_server_that_does_not_answer_is_left_to_the_long_way(tmp_path: Path) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == "held\n"
-        reading = subprocess.Popen(
-            [sys.executable, "-m", "freehold.cli.main", "get", "--state", str(state)], stdout=subprocess.PIPE, text=True
-        )
+        reading = subprocess.Popen([*PROGRAM, "get", "--state", str(state)], stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             reading.wait(1)
         process.stdin.close()
@@ -193,17 +188,17 @@ def test_a_served_plan_is_made_by_the_server_and_reads_as_one_made_here(tmp_path
     manifest.write_text(MANIFEST)
     command = ("plan", "-f", str(manifest), "--detailed-exitcode")
     with serving(state):
-        served = freehold(state, *command, imports=True)
+        served = freehold_in(state, *command, **IMPORTS)
         assert "default/wanted" in served.stdout and " create " in served.stdout, served.stderr[-2000:]
         assert not imported(served) & {*NEVER, "ibm_vpc", "ibm_platform_services", "ibm_cloud_sdk_core"}
-        refused = freehold(state, "plan", "--down", "nothing")
-        wrong = freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json")
+        refused = freehold_in(state, "plan", "--down", "nothing")
+        wrong = freehold_in(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json")
         assert "freehold_sim" not in imported(served)
-    alone = freehold(state, *command)
+    alone = freehold_in(state, *command)
     assert (served.returncode, served.stdout) == (alone.returncode, alone.stdout)
-    again = freehold(state, "plan", "--down", "nothing")
+    again = freehold_in(state, "plan", "--down", "nothing")
     assert (refused.returncode, refused.stderr) == (again.returncode, again.stderr)
-    assert wrong.stdout == freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json").stdout
+    assert wrong.stdout == freehold_in(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json").stdout
 
 
 IDENTITY = """\
@@ -237,12 +232,12 @@ def test_a_plan_counts_the_identity_that_the_manifest_has_beside_the_cluster(tmp
     state, manifest = tmp_path / "state", tmp_path / "named.yaml"
     manifest.write_text(IDENTITY)
     with serving(state):
-        served = freehold(state, "plan", "-f", str(manifest))
-    alone = freehold(state, "plan", "-f", str(manifest))
+        served = freehold_in(state, "plan", "-f", str(manifest))
+    alone = freehold_in(state, "plan", "-f", str(manifest))
     assert "team-a/named" in alone.stdout and " create " in alone.stdout, alone.stdout + alone.stderr[-2000:]
     assert (served.returncode, served.stdout) == (alone.returncode, alone.stdout)
     manifest.write_text(IDENTITY.replace("aws: allowed}}\n---", "aws: refused}}\n---"))
-    refused = freehold(state, "plan", "-f", str(manifest))
+    refused = freehold_in(state, "plan", "-f", str(manifest))
     assert refused.returncode == 1 and "team-a" in refused.stderr, refused.stderr[-2000:]
 
 
@@ -250,7 +245,7 @@ def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, t
     manifest = tmp_path / "map.yaml"
     manifest.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
     for verb in ("created", "unchanged"):
-        done = freehold(served, "up", "-f", str(manifest), imports=True)
+        done = freehold_in(served, "up", "-f", str(manifest), **IMPORTS)
         assert f"ConfigMap {verb}" in done.stdout, done.stderr[-2000:]
     assert not imported(done) & {"pydantic", "cel", "requests", "sqlite3", "jsonschema_rs", "rich"}
     assert not {
@@ -267,7 +262,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec = {"spec": {"serviceInstanceID": "a-b-c", "network": {"name": "n"}}}
     kind = {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "IBMPowerVSCluster"}
     manifest.write_text(json.dumps({**kind, **paused, **spec}))
-    made = freehold(folder / "state", "up", "-f", str(manifest), "--simulate", "--speed", "3000", "--timeout", "1")
+    made = freehold_in(folder / "state", "up", "-f", str(manifest), "--simulate", "--speed", "3000", "--timeout", "1")
     assert "created" in made.stdout, made.stderr
     return folder / "state"
 
@@ -282,7 +277,7 @@ READS = (
 @pytest.mark.parametrize("command", READS, ids=" ".join)
 def test_reading_what_is_not_served_starts_no_server(command: tuple[str, ...], left: Path) -> None:
     """aiohttp alone costs twenty times `python -c pass`; CEL drags in prompt_toolkit, and only a write needs it."""
-    done = freehold(left, *command, imports=True)
+    done = freehold_in(left, *command, **IMPORTS)
     never = {*NEVER, "yaml", "http", "ssl", "email"} - {"sqlite3"}
     assert not imported(done) & never, done.stderr[-2000:]
     assert not {each for each in of_others(done) if not each.startswith("freehold.apiserver.")}
@@ -300,7 +295,7 @@ def test_what_is_not_served_reads_as_what_is(left: Path, tmp_path: Path) -> None
 
 def told(state: Path, command: tuple[str, ...]) -> tuple[int, str, str]:
     """Exit code and lines, without ages and the room that they take."""
-    done = freehold(state, *command)
+    done = freehold_in(state, *command)
     lines = re.sub(r" +\d+[smh]\d*s?\b", " AGE", done.stdout)
     return done.returncode, re.sub(r" +", " ", lines), done.stderr
 
@@ -310,7 +305,7 @@ def test_a_store_that_is_none_is_left_to_the_long_way(left: Path, tmp_path: Path
     state = tmp_path / "state"
     shutil.copytree(left, state)
     (state / "store.sqlite").write_bytes(b"something else altogether, and long enough to be taken for a database")
-    done = freehold(state, "get")
+    done = freehold_in(state, "get")
     assert done.returncode == 1 and "cannot be opened: file is not a database" in done.stderr
 
 

@@ -1,7 +1,6 @@
 """`freehold get`: which objects, in which form, and what is said of those that are not there."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import requests
 import yaml
 
 from freehold.cli.formats import Format, Output
+from harness.commands import freehold
 
 SERVED = "infrastructure.cluster.x-k8s.io/v1beta2"
 
@@ -25,9 +25,7 @@ class Served:
         self.url = url
 
     def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "freehold.cli.main", *arguments]
-        given = {**os.environ, "FREEHOLD_STATE": str(self.state), **env}
-        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=given)
+        return freehold(*arguments, **{"FREEHOLD_STATE": str(self.state), **env})
 
     def get(self, *arguments: str) -> str:
         done = self.run("get", *arguments)

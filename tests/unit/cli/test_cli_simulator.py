@@ -16,6 +16,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import Lock, StateDirectory
 from freehold.lifecycle.clock import SystemClock
+from harness.commands import PROGRAM, freehold
 
 MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 
@@ -110,14 +111,12 @@ async def test_bad_settings_are_one_sentence(tmp_path: Path, text: str | None, s
 
 
 def test_settings_without_a_simulated_cloud_are_refused(tmp_path: Path) -> None:
-    environment = {**os.environ, "IBMCLOUD_API_KEY": "a-key-that-nobody-sees"}
     for arguments, sentence in (
         (["serve", "--state", str(tmp_path)], "--simulate-settings is for the simulated cloud: add --simulate"),
         (["up", "-f", MINIMAL, "--kubeconfig", "x"], "--simulate and --kubeconfig exclude each other"),
         (["serve", "--state", str(tmp_path), "--simulator", "http://x"], "that this command starts, not for --simulat"),
     ):
-        command = [sys.executable, "-m", "freehold.cli.main", *arguments, "--simulate-settings", "x.json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
+        done = freehold(*arguments, "--simulate-settings", "x.json", IBMCLOUD_API_KEY="a-key-that-nobody-sees")
         assert done.returncode in (1, 2)
         assert sentence in done.stderr
         assert done.stderr.count("\n") == 1
@@ -127,20 +126,18 @@ def test_a_plan_with_other_settings_keeps_none_and_is_refused_where_they_cannot_
     """A server that runs has a cloud with settings of its own; a plan on them would be another one than was asked."""
     state, settings = tmp_path / "state", tmp_path / "settings.json"
     settings.write_text(json.dumps({"quotas": {"vpcs_per_region": 0}}))
-    program = [sys.executable, "-m", "freehold.cli.main"]
     options = ["-f", MINIMAL, "--state", str(state), "--simulate-settings", str(settings)]
-    planned = [*program, "plan", *options]
     with subprocess.Popen(
-        [*program, "serve", "--simulate", "--state", str(state)], stdout=subprocess.PIPE, text=True
+        [*PROGRAM, "serve", "--simulate", "--state", str(state)], stdout=subprocess.PIPE, text=True
     ) as serving:
         try:
             assert serving.stdout is not None and "serving" in serving.stdout.readline()
-            refused = subprocess.run(planned, capture_output=True, text=True, timeout=120, check=False)
+            refused = freehold("plan", *options)
         finally:
             serving.terminate()
     assert refused.returncode == 1
     assert f"process {serving.pid} serves this state, and its cloud has settings of its own" in refused.stderr
-    alone = subprocess.run(planned, capture_output=True, text=True, timeout=120, check=False)
+    alone = freehold("plan", *options)
     assert "to create" in alone.stdout, alone.stderr
     assert not StateDirectory.open(state).simulator_settings.exists(), "a plan writes nothing"
 
@@ -150,9 +147,8 @@ def test_several_clusters_at_a_high_speed_are_ready(tmp_path: Path) -> None:
     text = Path(MINIMAL).read_text()
     manifest = tmp_path / "three.yaml"
     manifest.write_text("---\n".join(text.replace("minimal", f"m{number}") for number in (1, 2, 3)))
-    command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", str(manifest), "--simulate"]
     options = ["--speed", "500", "--state", str(tmp_path / "state"), "--timeout", "120"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=240, check=False)
+    done = freehold("up", "-f", str(manifest), "--simulate", *options)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(" is Ready: ") == 3
 

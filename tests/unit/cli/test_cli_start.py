@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from harness.commands import PROGRAM
+
 HEAVY = (
     "aiohttp",
     "pydantic",
@@ -25,9 +27,7 @@ def test_the_program_imports_nothing_heavy_before_a_command_runs() -> None:
 
 
 def test_help_names_every_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "freehold.cli.main", "--help"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*PROGRAM, "--help"], capture_output=True, text=True, check=True)
     for command in ("up", "down", "get", "tree", "plan", "serve", "demo"):
         assert f"  {command} " in done.stdout
     assert done.stderr == ""

@@ -1,20 +1,15 @@
 """``freehold tree -f``: the objects that manifests name, with the options that the other commands take."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from harness.commands import freehold
+
 GROUP = "infrastructure.cluster.x-k8s.io/v1beta2"
-
-
-def freehold(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
 
 def powervs(name: str) -> dict[str, Any]:

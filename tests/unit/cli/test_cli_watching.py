@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold.cli.tables import GrowingTable
 from freehold.cli.watching import Changes, follow_changes
 from freehold.kube.resources import CONFIG_MAPS, Key
+from harness.commands import PROGRAM
 
 READER = ServeOptions(operator=False)
 
@@ -106,7 +106,7 @@ async def test_a_watch_waits_for_a_server_and_does_not_hold_the_state(
 
 
 def test_a_watch_shows_the_existing_objects_and_ends_quietly(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "freehold.cli.main", "get", "ns", "-w", "--state", str(tmp_path)]
+    command = [*PROGRAM, "get", "ns", "-w", "--state", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None and running.stderr is not None
         shown = [running.stdout.readline().split() for _ in range(3)]
