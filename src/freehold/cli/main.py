@@ -206,6 +206,7 @@ def prune(**given: Any) -> None:
 @cli.command(short_help="Decide what only a person can: whether a resource is an object's own.")
 @partial(options.name, required=True)
 @click.argument("resource", required=False, callback=options.filled)
+@click.argument("ident", metavar="[ID]", required=False, callback=options.filled)
 @click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
 @click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
 @options.yes("Do it, instead of showing the evidence.")
@@ -215,6 +216,8 @@ def prune(**given: Any) -> None:
 @options.of_cluster
 def resolve(**given: Any) -> None:
     """Show the evidence for creates whose outcome is unclear, and decide: RESOURCE is a node, a name or an id.
+
+    Where several creates may have made one resource, or one of them several, RESOURCE is the node, and ID follows it.
 
     The decision is signed with the key ring, and the audit log tells who made it.
     """

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str, resource: str | None, verdict: str | None, yes: bool, simulate: bool, speed: float, namespace: str,
-    state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
+    name: str, resource: str | None, ident: str | None, verdict: str | None, yes: bool, simulate: bool, speed: float,
+    namespace: str, state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if verdict and not resource:
@@ -40,10 +40,13 @@ def run(
         state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    run_to_end(_resolve(target, name, resource or "", verdict or "", namespace, yes=yes))
+    asked = (resource or "", ident or "")
+    run_to_end(_resolve(target, name, asked, verdict or "", namespace, yes=yes))
 
 
-async def _resolve(target: Access, name: str, resource: str, verdict: str, namespace: str, *, yes: bool) -> None:
+async def _resolve(
+    target: Access, name: str, asked: tuple[str, str], verdict: str, namespace: str, *, yes: bool
+) -> None:
     from freehold.lifecycle.decisions import Decision, Verdict
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
@@ -59,13 +62,13 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         if not found:
             tell(f"{key}: nothing is left for a person to decide")
             return
-        if not resource:
+        if not asked[0]:
             for each in found:
                 _print(each)
             this = hints.command("resolve", name, "RESOURCE", namespace=key.namespace)
             tell(f"to decide: {this} --mine, or --not-mine")
             return
-        question, candidate = _chosen(matching(found, resource), resource, verdict)
+        question, candidate = _chosen(matching(found, *asked), asked, verdict, key)
         _print(question)
         if not verdict:
             return
@@ -73,28 +76,43 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         ident = candidate.observed.id if candidate and named else ""
         if not yes:
             _say_what_follows(question, candidate, verdict)
-            what = vendor_id(ident) or str(question.key)
-            this = hints.command("resolve", name, what, namespace=key.namespace)
-            tell(f"nothing was done. To decide so: {this} --{verdict} --yes")
+            tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
             return
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
         await decide(session, kind, raw, [made], ring)
 
 
+def _command(key: Key, question: Question, ident: str, among: Sequence[Question]) -> str:
+    """The command that means this resource, or this create: the node where the id alone means several."""
+    from freehold.operator.questions import matching
+
+    shown = vendor_id(ident)
+    words = [shown] if shown and len(matching(among, shown)) == 1 else [str(question.key), *([shown] if shown else [])]
+    return hints.command("resolve", key.name, *words, namespace=key.namespace)
+
+
 def _chosen(
-    fit: Sequence[tuple[Question, Candidate | None]], resource: str, verdict: str
+    fit: Sequence[tuple[Question, Candidate | None]], asked: tuple[str, str], verdict: str, key: Key
 ) -> tuple[Question, Candidate | None]:
-    """Raises CliError unless it is just one, and with --mine one resource."""
+    """Raises CliError unless it is one create, with --mine one resource, and with --not-mine all that it may be."""
+    resource, ident = asked
     if len(fit) != 1:
-        lines = [str(question.key) for question, _ in fit]
-        raise CliError(f"{resource} is {'several' if fit else 'none'} of what is to be decided", lines)
+        own = [(str(question.key), *([vendor_id(one.observed.id)] if one else [])) for question, one in fit]
+        lines = [hints.command("resolve", key.name, *words, namespace=key.namespace) for words in own]
+        what = f"{ident} of {resource}" if ident else resource
+        raise CliError(f"{what} is {'several' if fit else 'none'} of what is to be decided", lines)
     question, candidate = fit[0]
+    ids = [vendor_id(one.observed.id) for one in question.candidates]
+    this = hints.command("resolve", key.name, str(question.key), namespace=key.namespace)
     if verdict == "mine" and candidate is None:
-        ids = [vendor_id(one.observed.id) for one in question.candidates]
         if not ids:
             raise CliError(f"{question.key}: there is nothing in the cloud that could be it")
-        raise CliError(f"{question.key}: say which of them, by its id", ids)
+        raise CliError(f"{question.key}: say which of them is it, by its id", [f"{this} {each} --mine" for each in ids])
+    by_id = candidate and resource not in (str(question.key), question.key.logical, question.name)
+    if verdict == "not-mine" and (by_id or ident) and len(ids) > 1 and not question.recorded:
+        said = f"{question.key} may have made {', '.join(ids)}. If it made none of them: {this} --not-mine"
+        raise CliError(said)
     return question, candidate
 
 
@@ -138,4 +156,6 @@ def _say_what_follows(question: Question, candidate: Candidate | None, verdict: 
             f"{question.entry.id} would be taken off the record and left as it is; the next pass may create another one"
         )
     else:
-        tell(f"the create of {question.key} would count as one without effect; the next pass may create it again")
+        ids = ", ".join(vendor_id(one.observed.id) for one in question.candidates)
+        left = f"{ids} would be left as {'it is' if len(question.candidates) == 1 else 'they are'}, and " if ids else ""
+        tell(f"{left}the create of {question.key} would count as one without effect; the next pass may create it again")

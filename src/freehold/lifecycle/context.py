@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass, field, replace
 
 from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
-from freehold.lifecycle.keys import ObjectKeys
+from freehold.lifecycle.keys import ObjectKeys, is_same
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
@@ -149,9 +148,7 @@ class PassContext:
         entry = self.journal.get(key)
         if entry is None or not entry.phase.ours or entry.key not in self.keys.readable:
             return False
-        return hmac.compare_digest(
-            entry.signature, self.keys.signature(entry.key, key.kind, entry.id, entry.incarnation)
-        )
+        return is_same(entry.signature, self.keys.signature(entry.key, key.kind, entry.id, entry.incarnation))
 
     def may_be_another(self, key: NodeKey) -> bool:
         """Whether what has the recorded id may have been made after ours had gone, so that the record proves nothing.

@@ -7,15 +7,15 @@ whoever may edit the object must not decide what is deleted.
 
 from __future__ import annotations
 
-import hmac
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from freehold.lifecycle.keys import UNKEYED, ObjectKeys
+from freehold.lifecycle.keys import UNKEYED, ObjectKeys, is_same
 from freehold.lifecycle.resources import NodeKey
+from freehold.lifecycle.texts import parsed
 
 LIFE = 86_400.0
 """Seconds of domain time for which a decision may be acted on: a stored copy of it must not decide for ever."""
@@ -82,7 +82,7 @@ def signed(decision: Decision, keys: ObjectKeys) -> Decision:
 def is_signed(decision: Decision, keys: ObjectKeys) -> bool:
     if decision.key == UNKEYED or decision.key not in keys.readable:
         return False
-    return hmac.compare_digest(decision.signature, _signature(decision, keys))
+    return is_same(decision.signature, _signature(decision, keys))
 
 
 def _signature(decision: Decision, keys: ObjectKeys) -> str:
@@ -97,7 +97,7 @@ def dumps(decisions: Iterable[Decision]) -> str:
 def loads(text: str) -> tuple[Decision, ...]:
     """Raises DamagedDecisions."""
     try:
-        return tuple(_decision(row) for row in json.loads(text))
+        return tuple(_decision(row) for row in parsed(text))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise DamagedDecisions(f"the decisions cannot be read ({type(error).__name__})") from error
 

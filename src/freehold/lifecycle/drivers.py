@@ -149,13 +149,14 @@ class NeighboursDriver(Protocol):
         ...
 
 
-class UntaggedDriver(Protocol):
-    """Of kinds whose creates have neither a client token nor a name: without its tags nothing finds what one made."""
+class StrippedDriver(Protocol):
+    """Of kinds that nothing but their tags tell from anybody's, at the latest when a client token has expired."""
 
-    async def untagged(self, request: Request) -> Sequence[Observed]:
-        """What a create with ``request`` may have made that has no tag at all and is not in use: anybody's.
+    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+        """What a create with ``request`` and ``tags`` may have made of which somebody has taken tags off since.
 
-        Raises CloudError unless every list was read to its end.
+        It fits the request, is not in use, and has no tag that is not one of ``tags``: it may be anybody's. Raises
+        CloudError unless every list was read to its end.
         """
         ...
 

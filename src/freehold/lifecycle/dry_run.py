@@ -117,12 +117,12 @@ class DryRunDriver:
         there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
         return overlay.left(kind, await kind.driver.by_nonce(there, real, nonces))
 
-    async def untagged(self, request: Request) -> Sequence[Observed]:
-        inner, overlay = self._kind.untagged, self._overlay
-        if inner is None:
+    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+        inner, overlay = self._kind.stripped, self._overlay
+        if inner is None or mentions_planned(request):
             return ()
-        question = ("untagged", self._kind.name, _text(request))
-        return overlay.left(self._kind, await overlay.once(question, lambda: inner.untagged(request)))
+        question = ("stripped", self._kind.name, _text(request), tags)
+        return overlay.left(self._kind, await overlay.once(question, lambda: inner.stripped(request, tags)))
 
     def identify(self, target: str, carried: str = "") -> str:
         if known := self._overlay.identified.get((self._kind.name, target, carried)):
@@ -332,7 +332,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
         part_changer=driver if kind.part_changer else None,
         container=driver if kind.container else None,
         neighbours=driver if kind.neighbours else None,
-        untagged=driver if kind.untagged else None,
+        stripped=driver if kind.stripped else None,
         remains=None,
     )
 

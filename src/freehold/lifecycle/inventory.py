@@ -107,8 +107,11 @@ class OtherObjects(Protocol):
         """
         ...
 
-    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
-        """The objects other than ``owner``'s that have this resource on record as theirs. Raises CloudError."""
+    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects.
+
+        Raises CloudError.
+        """
         ...
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
@@ -125,8 +128,8 @@ class NoOthers:
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         return frozenset()
 
-    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
-        return ()
+    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        return {}
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return ()

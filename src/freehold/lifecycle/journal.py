@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey, Observed, Request
+from freehold.lifecycle.texts import parsed
 
 FORMAT = 2
 """Written. 1, from before there was a key ring, is read too: its entries name no key."""
@@ -65,7 +66,8 @@ class Entry:
     marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
     cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
     is not made again (:attr:`kinds.Kind.once`). ``incarnation`` tells it from a later one with its id, where the id is
-    a name (:attr:`kinds.Kind.id_returns`).
+    a name (:attr:`kinds.Kind.id_returns`). ``candidates`` are the ids of what an open create may have made, of which a
+    person was asked (:mod:`phases.interrupted`); ``signature`` is theirs until the create has an id.
     """
 
     phase: Phase
@@ -89,6 +91,7 @@ class Entry:
     had_effect: bool = False
     gone: str = ""
     incarnation: str = ""
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -220,6 +223,7 @@ _SHORT = {
     "had_effect": "h",
     "gone": "n",
     "incarnation": "i",
+    "candidates": "m",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -251,7 +255,7 @@ def dumps(journal: Journal) -> str:
 def loads(text: str) -> Journal:
     """Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
-        document = json.loads(text)
+        document = parsed(text)
         if document["v"] not in _READ:
             raise CorruptJournal(f"journal format {document['v']} is not one that this version reads (1 and 2)")
         owner = Owner(*map(_text_field, document["owner"]))
@@ -275,7 +279,7 @@ stays readable."""
 def _entry(row: Mapping[str, Any]) -> Entry:
     """Raises ValueError for what we never write: a user with edit rights can write anything here."""
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
-    for name in ("earlier", "parts", "requires", "node_tags", "tags"):
+    for name in ("earlier", "parts", "requires", "node_tags", "tags", "candidates"):
         if name in values:
             values[name] = tuple(map(_text_field, values[name]))
     entry = Entry(phase=Phase(row["p"]), **values)

@@ -34,6 +34,18 @@ _MAC_BYTES = 20
 """The longest text that is made of a MAC, a client token, has the letters of as many bytes."""
 
 
+_ANY = "surrogatepass"
+"""How a text is encoded that somebody else may have written, and that may be none."""
+
+
+def is_same(said: str, right: str) -> bool:
+    """Whether what somebody may have written is what only the operator can write, compared in constant time.
+
+    ``hmac`` itself raises where a text is no ASCII, and everybody who may tag or edit something can write that.
+    """
+    return hmac.compare_digest(*(each.encode(errors=_ANY) for each in (said, right)))
+
+
 def digest_of(key: bytes) -> str:
     """Names a key of the ring: ten letters that tell nothing about it."""
     return _text(hashlib.sha256(b"freehold key\0" + key).digest())[:10]
@@ -139,7 +151,7 @@ class ObjectKeys:
         """Whether ``signature`` is that one. Records from before the ring have none."""
         if digest == UNKEYED or digest not in self.readable:
             return False
-        return hmac.compare_digest(signature, self.tags_signature(digest, target, tags))
+        return is_same(signature, self.tags_signature(digest, target, tags))
 
     def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:
         """The birth mark of one attempt of one node: derived, so that no crash can lose it.
@@ -157,7 +169,7 @@ class ObjectKeys:
         if len(word) != 1 + _SLOT + _CHECK or not word.startswith("f"):
             return False
         slot, check = word[1 : 1 + _SLOT], word[1 + _SLOT :]
-        return any(hmac.compare_digest(self._check(digest, kind, slot), check) for digest in self.derived)
+        return any(is_same(self._check(digest, kind, slot), check) for digest in self.derived)
 
     def token(self, digest: str, key: NodeKey, attempt: int) -> str:
         """The client token of this attempt: 32 letters, which every client token field of AWS takes."""
@@ -194,4 +206,4 @@ class ObjectKeys:
 @lru_cache(maxsize=4096)
 def _keyed_text(key: bytes, said: str) -> str:
     """Kept for a while: a pass asks for the same nonces many times."""
-    return _text(hmac.digest(key, said.encode(), "sha256")[:_MAC_BYTES])
+    return _text(hmac.digest(key, said.encode(errors=_ANY), "sha256")[:_MAC_BYTES])

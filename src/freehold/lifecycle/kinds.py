@@ -17,7 +17,7 @@ from freehold.lifecycle.drivers import (
     PartsDriver,
     RemainsDriver,
     RememberingDriver,
-    UntaggedDriver,
+    StrippedDriver,
     UsageDriver,
 )
 from freehold.lifecycle.resources import Observed, Part, Request
@@ -111,8 +111,8 @@ class Kind:
     name_in_region: bool = False
     """No two in a region have one name, so another's is in the way wherever it is, and the name alone finds it: of what
     is wanted its driver's ``by_nonce`` reads nothing else."""
-    untagged: UntaggedDriver | None = None
-    """By which a person is shown what a create that was cut off may have made, if it has lost its tags since."""
+    stripped: StrippedDriver | None = None
+    """By which a person is shown what a create that was cut off may have made, if it has lost tags since (ADR 48)."""
     in_the_way: Callable[[Request, Observed], str] = _never
     """What a create would need that another one of the kind has, for a person; empty where both can be."""
     holds_part: Callable[[Part, str, Observed], bool] = _holds_none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -18,3 +19,12 @@ def texts_in(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
         case list() | tuple() | set() | frozenset():
             for each in value:
                 yield from texts_in(each, without=without)
+
+
+def parsed(text: str) -> Any:
+    """JSON of which every text can be hashed, signed and shown. Raises ValueError, also for a lone surrogate."""
+    text.encode()
+    document = json.loads(text)
+    if "\\ud" in text.lower():
+        json.dumps(document, ensure_ascii=False).encode()
+    return document

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from freehold.kube import errors as kube
@@ -36,8 +36,8 @@ class StoredObjects:
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         return claimed(await self._stored(), owner, target, ring)
 
-    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
-        return owning(await self._stored(), owner, kind, ident)
+    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        return owning(await self._stored(), owner, kind, idents)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return naming(await self._stored(), owner, words)
@@ -78,16 +78,17 @@ def _is_proven(raw: Json, journal: Journal, target: str, row: AttachedTags, ring
     return ring.of(journal.owner, unkeyed=False).are_signed(row.key, row.signature, target, row.tags)
 
 
-def owning(objects: Iterable[Json], owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
-    """The objects other than ``owner``'s that have this resource on record as theirs."""
-    found = []
+def owning(objects: Iterable[Json], owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects."""
+    found: dict[str, set[str]] = {}
     for raw in objects:
         journal = _journal(raw)
         if journal is None or journal.owner.uuid == owner.uuid:
             continue
-        if any((key.kind, entry.id) == (kind, ident) for key, entry in journal.ours.items()):
-            found.append(str(key_of(raw)))
-    return tuple(sorted(found))
+        for key, entry in journal.ours.items():
+            if key.kind == kind and entry.id in idents:
+                found.setdefault(entry.id, set()).add(str(key_of(raw)))
+    return {ident: tuple(sorted(names)) for ident, names in found.items()}
 
 
 def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:

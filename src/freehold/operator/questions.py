@@ -110,20 +110,22 @@ async def _tags(ctx: PassContext, seen: Observed) -> Collection[str]:
     return seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
 
 
-def matching(found: Sequence[Question], text: str) -> list[tuple[Question, Candidate | None]]:
-    """What ``text`` means: a node, its name, or a candidate by its id."""
-    by_id = [
+def matching(found: Sequence[Question], text: str, ident: str = "") -> list[tuple[Question, Candidate | None]]:
+    """What ``text`` means: a candidate by its id, a node, or its name; with ``ident``, that candidate of the node."""
+    of_node = [each for each in found if text in (str(each.key), each.key.logical, each.name)]
+    if ident:
+        return _by_id(of_node, ident)
+    return _by_id(found, text) or [
+        (each, each.candidates[0] if len(each.candidates) == 1 else None) for each in of_node
+    ]
+
+
+def _by_id(found: Sequence[Question], ident: str) -> list[tuple[Question, Candidate | None]]:
+    return [
         (each, one)
         for each in found
         for one in each.candidates
-        if text in (one.observed.id, one.observed.id.rpartition("/")[2])
-    ]
-    if by_id:
-        return list(by_id)
-    return [
-        (each, each.candidates[0] if len(each.candidates) == 1 else None)
-        for each in found
-        if text in (str(each.key), each.key.logical, each.name)
+        if ident in (one.observed.id, one.observed.id.rpartition("/")[2])
     ]
 
 

@@ -6,6 +6,15 @@ from mutants.rows import Mutant
 
 _interrupted = partial(Mutant, "lifecycle/phases/interrupted.py")
 _intents = partial(Mutant, "lifecycle/phases/intents.py")
+_decide = partial(Mutant, "lifecycle/phases/decide.py")
+_keys = partial(Mutant, "lifecycle/keys.py")
+_texts = partial(Mutant, "lifecycle/texts.py")
+_resolve = partial(Mutant, "cli/resolve.py")
+_ec2 = partial(Mutant, "clouds/aws/ec2.py")
+_table = partial(Mutant, "clouds/aws/kinds/route_table.py")
+_nat = partial(Mutant, "clouds/aws/kinds/nat_gateway.py")
+_endpoint = partial(Mutant, "clouds/aws/kinds/vpc_endpoint.py")
+_instance = partial(Mutant, "clouds/aws/kinds/instance.py")
 _vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
 _gateway = partial(Mutant, "clouds/aws/kinds/internet_gateway.py")
 _address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
@@ -13,7 +22,7 @@ _address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
 MUTANTS = (
     _interrupted(
         "claimed_by",
-        "if objects:",
+        "if objects := owned.get(seen.id):",
         "if False:",
         "what another object has on record is marked as ours, and deleted with it",
     ),
@@ -25,25 +34,49 @@ MUTANTS = (
     ),
     _interrupted(
         "candidates",
-        "of_node or await untagged(ctx, key, entry)",
-        "of_node",
+        "if not any(birth_marks.matches_own_create(ctx, key, each) for each in of_node.values()):",
+        "if False:",
         "what has lost its tags is named, and cannot be called ours",
     ),
     _interrupted(
-        "untagged",
-        "if (key.kind, each.id) not in recorded",
-        "if True",
+        "candidates",
+        "if not any(birth_marks.matches_own_create(ctx, key, each) for each in of_node.values()):",
+        "if True:",
+        "what a birth mark shows to be another one can still be called ours",
+    ),
+    _interrupted(
+        "stripped",
+        "if each.id not in recorded and each.state is not State.DELETING",
+        "if each.state is not State.DELETING",
         "what is on record for another node is offered as what a create has made",
     ),
     _interrupted(
-        "untagged",
-        "if not await ctx.deps.others.owning(ctx.owner, key.kind, each.id)",
+        "stripped",
+        "if not _is_anothers(ctx, key, each, each.tags or ())",
+        "if True",
+        "another owner's mark is no answer, and the create waits for ever",
+    ),
+    _interrupted(
+        "stripped",
+        "if each.id not in owned",
         "if True",
         "what another object has on record is offered as ours",
     ),
+    _interrupted(
+        "_asked",
+        "return set(entry.candidates) if own else set()",
+        "return set()",
+        "a tag that somebody puts on what is asked about makes a second one",
+    ),
+    _interrupted(
+        "_asked",
+        "return set(entry.candidates) if own else set()",
+        "return set(entry.candidates)",
+        "whoever may edit the object has a person shown any resource as the object's",
+    ),
     _intents(
         "_without_token",
-        "(why := await _untagged(ctx, key, entry))",
+        "(why := await _stripped(ctx, key, entry))",
         "(why := None)",
         "a second VPC is made, and the first, which somebody stripped, is an orphan that nobody is told of",
     ),
@@ -54,45 +87,123 @@ MUTANTS = (
         "a person is asked about others' resources before the create has had its time to show",
     ),
     _intents(
-        "_untagged",
+        "_stripped",
         "return of_error(error)",
         "return None",
         "a list that could not be read counts as an empty one, and a second resource is made",
     ),
-    _vpc(
-        "VpcDriver.untagged",
-        "if not seen.tags}",
-        "}",
-        "a VPC with tags, which somebody's are, stops a create",
+    _intents(
+        "_stripped",
+        "ctx.journal = ctx.journal.put(key, interrupted.asked_about(ctx, key, entry, ids))",
+        "pass",
+        "a tag that somebody puts on what is asked about makes a second one, in another process",
+    ),
+    _decide(
+        "_mine",
+        "elif not is_recorded and not birth_marks.has_birth_mark(ctx, key, seen) and ",
+        "elif False and ",
+        "what a person says before ours can show makes a stranger's ours, and loses ours",
+    ),
+    _ec2(
+        "Ec2Driver.stripped",
+        "seen.tags.items() <= sent and ",
+        "",
+        "what has tags of its owner's stops a create",
+    ),
+    _ec2(
+        "Ec2Driver.stripped",
+        "seen.tags.items() <= sent and ",
+        "not seen.tags and ",
+        "what has kept its name is made a second time",
+    ),
+    _ec2(
+        "Ec2Driver._beside",
+        "return [seen for seen in found if seen.attributes[home.attribute] == place]",
+        "return found",
+        "a gateway of another VPC stops a create",
     ),
     _vpc(
-        "VpcDriver.untagged",
+        "VpcDriver.stripped",
         'free.pop(row["VpcId"], None)',
         "pass",
         "a VPC in use stops a create",
     ),
+    _vpc(
+        "_may_be",
+        'return bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])',
+        "return True",
+        "a VPC without the IPv6 range that ours was made with stops a create",
+    ),
     _gateway(
-        "InternetGatewayDriver.untagged",
-        "if not (seen.tags or seen.parts)",
-        "if not seen.tags",
+        "_may_be",
+        "return not seen.parts",
+        "return True",
         "a gateway in use stops a create",
     ),
-    _gateway(
-        "InternetGatewayDriver.untagged",
-        "if not (seen.tags or seen.parts)",
-        "if not seen.parts",
-        "a gateway with tags, which somebody's are, stops a create",
-    ),
     _address(
-        "ElasticIpDriver.untagged",
-        'if not (seen.tags or seen.attributes["association"])',
-        "if not seen.tags",
+        "_may_be",
+        'not seen.attributes["association"] and ',
+        "",
         "an address in use stops a create",
     ),
     _address(
-        "ElasticIpDriver.untagged",
-        'if not (seen.tags or seen.attributes["association"])',
-        'if not seen.attributes["association"]',
-        "an address with tags, which somebody's are, stops a create",
+        "_may_be",
+        ' and seen.attributes["pool"] in ("", "amazon")',
+        "",
+        "an address that a company brought stops a create",
+    ),
+    _table(
+        "_may_be",
+        'not seen.attributes["main"] and ',
+        "",
+        "the main route table of our VPC stops a create",
+    ),
+    _table(
+        "_may_be",
+        " and not any(part.kind == ASSOCIATION for part in seen.parts)",
+        "",
+        "a route table in use stops a create",
+    ),
+    _nat(
+        "_may_be",
+        'str(seen.attributes["allocation_id"]) == str(request["allocation_id"])',
+        "True",
+        "a NAT gateway with another address stops a create",
+    ),
+    _endpoint(
+        "_may_be",
+        '(seen.attributes["service_name"], seen.attributes["type"]) == (str(request["service_name"]), "Gateway")',
+        "True",
+        "an endpoint of another service stops a create",
+    ),
+    _instance(
+        "_may_be",
+        'all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type"))',
+        "True",
+        "an instance of another type stops a create",
+    ),
+    _resolve(
+        "_chosen",
+        'if verdict == "not-mine" and (by_id or ident) and len(ids) > 1 and not question.recorded:',
+        "if False:",
+        "a person who calls one of several not theirs gives all of them up",
+    ),
+    _resolve(
+        "_command",
+        "if shown and len(matching(among, shown)) == 1 else",
+        "if shown else",
+        "the command that is printed is refused, because its id means several creates",
+    ),
+    _keys(
+        "is_same",
+        "(each.encode(errors=_ANY) for each in (said, right))",
+        "(said, right)",
+        "a letter that is no ASCII, in a tag or a record, stops every pass",
+    ),
+    _texts(
+        "parsed",
+        '" in text.lower():',
+        '" in "":',
+        "half a character in a record stops the passes of other objects",
     ),
 )

@@ -96,8 +96,8 @@ DECISIONS = (
     ),
     _decide(
         "_not_mine",
-        "if left > 0:",
-        "if False:",
+        "if (left := _unsettled(ctx, key)) > 0:",
+        "if not (left := 1):",
         "a create that may still take effect is given up, and made a second time",
     ),
     _decide(
@@ -219,7 +219,7 @@ GIVEN_TAGS = (
     ),
     _keys(
         "ObjectKeys.are_signed",
-        "return hmac.compare_digest(signature, self.tags_signature(digest, target, tags))",
+        "return is_same(signature, self.tags_signature(digest, target, tags))",
         "return True",
         "whoever may edit the object has any tag taken off any resource",
     ),
@@ -742,7 +742,7 @@ PROOF = (
     ),
     _keys(
         "ObjectKeys.recognises",
-        "return any(hmac.compare_digest(self._check(digest, kind, slot), check) for digest in self.derived)",
+        "return any(is_same(self._check(digest, kind, slot), check) for digest in self.derived)",
         "return True",
         "any text of the right length counts as a nonce of ours",
     ),
@@ -826,8 +826,8 @@ PROOF = (
     ),
     _context(
         "PassContext.is_signed",
-        "return hmac.compare_digest(",
-        "return True or hmac.compare_digest(",
+        "return is_same(",
+        "return True or is_same(",
         "an id in the journal counts without a valid signature",
     ),
     _proofs(

@@ -348,7 +348,7 @@ MUTANTS = (
     ),
     _writer(
         "writer_of",
-        "if known and hmac.compare_digest(signature, _signature(provider, uid, digest, count, ring)):",
+        "if known and is_same(signature, _signature(provider, uid, digest, count, ring)):",
         "if known:",
         "whoever may edit one object removes what was written for another one",
     ),

@@ -303,7 +303,16 @@ def test_stored_decisions_are_read_back_with_their_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[{}]", '[{"verdict":"all"}]', "[1]", '{"a":1}', '[{"verdict":"mine","attempt":1,"at":0,"node":3}]']
+    "text",
+    [
+        "{",
+        "[{}]",
+        '[{"verdict":"all"}]',
+        "[1]",
+        '{"a":1}',
+        '[{"verdict":"mine","attempt":1,"at":0,"node":3}]',
+        r'[{"verdict":"mine","attempt":1,"at":0,"node":"\ud800"}]',
+    ],
 )
 def test_damaged_decisions_are_refused_whole(text: str) -> None:
     with pytest.raises(DamagedDecisions):

@@ -30,6 +30,7 @@ ENTRIES = st.builds(
     tags=st.none() | st.lists(WORDS, max_size=2).map(tuple),
     had_effect=st.booleans(),
     gone=WORDS,
+    candidates=st.lists(WORDS, max_size=2).map(tuple),
 )
 KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 
@@ -61,6 +62,8 @@ def test_equal_journals_are_equal_texts() -> None:
         '{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/x":{}}}',
         '{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/x":{"p":"?"}}}',
         '{"v":1,"owner":["u","k","n","m"],"nodes":[]}',
+        r'{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/x":{"p":"o","id":"\udc00"}}}',
+        '{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/\ud800":{"p":"v"}}}',
     ),
 )
 def test_an_unreadable_journal_is_refused(text: str) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle import ownership
+from freehold.lifecycle import decisions, ownership
+from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of, fingerprint
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey
@@ -137,3 +138,16 @@ def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> Non
     ring = replace(KeyRing.single(ONE), handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
     assert NEW in ring.of(US, unkeyed=False).readable
     assert NEW not in ring.of(replace(US, uuid="22222222-bbbb"), unkeyed=False).readable
+
+
+FOREIGN = ("ж" * 16, "\ud800" * 16)
+"""Text that is no ASCII, and text that is no text at all: JSON and tags can carry both."""
+
+
+@pytest.mark.parametrize("said", FOREIGN, ids=["no ASCII", "no character"])
+def test_what_somebody_wrote_in_other_letters_counts_as_no_signature(said: str) -> None:
+    """Whoever may tag a resource, or edit one object, must not stop the passes of every other one."""
+    decision = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0, NEW, said)
+    assert not decisions.is_signed(decision, keys())
+    assert not keys().are_signed(NEW, said, "crn:1", ["team:red"])
+    assert not keys().recognises("disk", "f" + said[:12])

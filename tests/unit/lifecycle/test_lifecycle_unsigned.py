@@ -20,7 +20,7 @@ SITE = NodeKey("site", "home")
 
 
 def _unsigned(life: Life, **change: object) -> None:
-    entry = replace(life.journal.entries[SITE], signature="not a signature", **change)  # type: ignore[arg-type]  # its fields
+    entry = replace(life.journal.entries[SITE], **{"signature": "not a signature", **change})  # type: ignore[arg-type]  # its fields
     life.rewrite(life.journal.put(SITE, entry))
     life.restart()
 
@@ -46,6 +46,13 @@ def test_an_unmarked_resource_is_judged_by_its_nonce_as_for_an_open_intent(delet
     life.delete()
     assert life.last is not None and life.last.released
     assert not world.living()
+
+
+def test_a_signature_in_other_letters_is_none() -> None:
+    """Whoever may edit the object can write them."""
+    _, life = _recorded()
+    _unsigned(life, signature="ж" * 16)
+    assert isinstance(life.create()["site/home"], Ready)
 
 
 def test_a_recorded_resource_without_proof_holds_the_finalizer_and_is_named() -> None:

@@ -82,12 +82,16 @@ async def test_a_record_that_went_is_lost_and_stays_so(place: Place, gone: list[
     assert await place.of(same_shard, begun=False) == wrote(k="v")
 
 
-@pytest.mark.parametrize("field", ["record", "signature"])
-async def test_a12_what_somebody_else_wrote_is_not_believed(place: Place, field: str) -> None:
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("record", ""), ("signature", "a" * 16), ("signature", "ж" * 16)],
+    ids=["record", "signature", "signature in other letters"],
+)
+async def test_a12_what_somebody_else_wrote_is_not_believed(place: Place, field: str, value: str) -> None:
     """Whoever may edit ConfigMaps could make us remove tags that are not ours."""
     await place.put(env="test")
     stored = place.objects.objects["ConfigMap", Key(PLACE, SHARD)]
-    stored["data"][field] = dumps(Shard(records={A: wrote(env="prod")})) if field == "record" else "a" * 16
+    stored["data"][field] = value or dumps(Shard(records={A: wrote(env="prod")}))
     assert isinstance(await place.of(), RecordLost)
 
 
@@ -281,6 +285,8 @@ async def test_a_count_is_noted_by_the_operator_only() -> None:
     annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING, 7)
     assert witnessed([provider], RING) == 7
     annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING, 7)[:-1] + "9"
+    assert witnessed([provider], RING) == 0
+    annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING, 7)[:-4] + "ж 9"
     assert witnessed([provider], RING) == 0
     annotations[TAGS_WRITER_ANNOTATION] = annotation(provider, "u", RING)
     assert writer_of(provider, RING) == Writer("u", Begun.YES), "of an earlier version"

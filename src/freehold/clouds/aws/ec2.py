@@ -21,6 +21,7 @@ from freehold.lifecycle.drivers import Listed, User
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken, NotFound
 from freehold.lifecycle.keyed_codec import BIRTH
 from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.lifecycle.tag_text import tag_map
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ class Shape:
     ``reply`` is the member of the create's reply that shows the resource, empty where the reply itself does, and
     ``shows_tags`` whether its tags are in it. ``params`` are those of the create but for tags and token. ``home`` is
     None for what is in no other resource; ``home_filter`` is off where its list cannot be narrowed by that.
-    ``holders`` says where to look for what refuses a delete.
+    ``holders`` says where to look for what refuses a delete. ``may_be`` is whether a create with the
+    request may have made what is in its home (:class:`drivers.StrippedDriver`); None where the cloud refuses a second
+    one, and its holder is named.
     """
 
     facts: KindFacts
@@ -64,6 +67,7 @@ class Shape:
     home: Home | None = None
     home_filter: bool = True
     holders: Callable[[str], tuple[holders.Search, ...]] = lambda ident: ()
+    may_be: Callable[[Request, Seen], bool] | None = None
 
 
 class Ec2Driver:
@@ -177,6 +181,28 @@ class Ec2Driver:
         subject = f"those with a route to {ref.id}"
         rows = await self._client.listed("ec2", "describe_route_tables", "RouteTables", subject, Filters=filters)
         return [User(f"route table {row['RouteTableId']}", row["RouteTableId"]) for row in rows]
+
+    # -- what has lost its tags -----------------------------------------------------------------------------------
+
+    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+        may_be, sent = self._shape.may_be, tag_map(tags).items()
+        assert may_be is not None
+        return [
+            seen.observed()
+            for seen in await self._beside(request)
+            if seen.tags.items() <= sent and may_be(request, seen)
+        ]
+
+    async def _beside(self, request: Request) -> list[Seen]:
+        """All that is in the home which the request names, or in the region where the kind has none."""
+        home = self._shape.home
+        if not home:
+            return await reading.all_of(self._client, self._shape.read)
+        place = str(request[home.attribute])
+        if self._shape.home_filter:
+            return await reading.by_filter(self._client, self._shape.read, home.filter, [place])
+        found = await reading.all_of(self._client, self._shape.read)
+        return [seen for seen in found if seen.attributes[home.attribute] == place]
 
     # -- what was born of ours ----------------------------------------------------------------------------------
 

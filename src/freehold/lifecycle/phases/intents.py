@@ -11,17 +11,17 @@ from datetime import UTC, datetime
 from math import inf
 from types import MappingProxyType
 
-from freehold.lifecycle import birth_marks, proofs, wanted_tags
+from freehold.lifecycle import birth_marks, births, proofs
 from freehold.lifecycle.birth_marks import CLOCK_SKEW
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, vacated
-from freehold.lifecycle.kinds import Dedupe, Tagging, TokenBinding, Witness
+from freehold.lifecycle.kinds import TokenBinding, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import interrupted, observe, recovery, reveal
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Want
+from freehold.lifecycle.resources import NodeKey, Observed, Want
 from freehold.lifecycle.state import earliest
 
 
@@ -139,25 +139,28 @@ async def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidate
             f"{ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
             ctx.deps.intervals.slow,
         )
-    elif ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now)) and (why := await _untagged(ctx, key, entry)):
+    elif ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now)) and (why := await _stripped(ctx, key, entry)):
         _retry_later(ctx, key, why)
     else:
         _no_effect(ctx, key, entry)
 
 
-async def _untagged(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked | None:
-    """Why it is not sent again although nothing has its marks: what has no tags at all may be what it made (ADR 48)."""
+async def _stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked | None:
+    """Why it is not sent again although nothing has its marks: what has lost them may be what it made (ADR 48)."""
     try:
-        found = await interrupted.untagged(ctx, key, entry)
+        found = await interrupted.stripped(ctx, key, entry)
     except CloudError as error:
         return of_error(error)
     if not found:
         return None
-    ids = ", ".join(sorted(each.id for each in found))
+    ids = sorted(each.id for each in found)
+    ctx.journal = ctx.journal.put(key, interrupted.asked_about(ctx, key, entry, ids))
+    this = ctx.resolve(key)
+    to_decide = f"{this} --mine, or --not-mine" if len(ids) == 1 else f"{this} ID --mine, or {this} --not-mine"
     return Blocked(
         Reason.PRESUMED_ONLY,
-        f"a create of {key} was cut off. Nothing has its tags; {ids} has no tags at all and may be what it made. To "
-        f"decide: {ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
+        f"a create of {key} was cut off, and nothing has its marks. It may have made {', '.join(ids)}, which nothing "
+        f"tells from anybody's. To decide: {to_decide}; or delete it in the cloud to have it created again",
         ctx.deps.intervals.slow,
     )
 
@@ -287,7 +290,7 @@ def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
     """The same request under the same token answers with the same resource, or creates it now."""
-    birth = birth_of(ctx, key, entry.attempt)
+    birth = births.birth_of(ctx, key, entry.attempt)
     try:
         request = await reveal.again(ctx, key, entry)
     except CloudError as error:
@@ -339,23 +342,3 @@ def look_for_own(ctx: PassContext, key: NodeKey, reply: Observed) -> None:
     ctx.node(key).open_since = earliest(ctx.node(key).open_since, ctx.now)
     message = "its create was answered; whether it made this or it was there is read from its birth mark"
     ctx.requeue(key, Waiting(Reason.SETTLING, recovery.SOON, message))
-
-
-def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
-    """What the create of this attempt carries."""
-    entry = ctx.journal.get(key)
-    digest = ctx.signing_key(key) if entry and entry.phase is Phase.INTENDED else ctx.keys.writing
-    nonce = ctx.keys.nonce(digest, key, attempt)
-    marks: frozenset[str] = frozenset()
-    if ctx.kind(key).tagging is Tagging.ON_CREATE:
-        bound = entry.tags if entry else None
-        beside = wanted_tags.beside_marks(ctx, key) if bound is None else frozenset(bound)
-        marks = wanted_tags.birth_tags(ctx, key, nonce, beside)
-    return Birth(ctx.keys.token(digest, key, attempt), nonce, marks)
-
-
-def bound_tags(ctx: PassContext, key: NodeKey) -> tuple[str, ...] | None:
-    """The tags that the intent of a create records: with others its client token would be refused."""
-    kind = ctx.kind(key)
-    bound = kind.dedupe is Dedupe.TOKEN and TokenBinding.PARAMETERS in kind.token_binds
-    return tuple(sorted(wanted_tags.beside_marks(ctx, key))) if bound and kind.tagging is Tagging.ON_CREATE else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key, Resource
 from freehold.lifecycle.journal import StaleObject
-from freehold.lifecycle.keys import KeyRing, ObjectKeys
+from freehold.lifecycle.keys import KeyRing, ObjectKeys, is_same
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.metadata.record_head import Head, head_of, head_text, merged
 from freehold.tagging.ownership import Proof, Record, RecordLost
@@ -375,7 +374,7 @@ def _opened(name: str, row: Json | None, ring: KeyRing) -> tuple[str | None, Sto
         )
     if not ring.readable(digest, RECORD_UUID):
         return None, stored  # a person accepted that the key is lost, and with it what it signed
-    good = hmac.compare_digest(str(data.get(SIGNATURE, "")), _signature(_keys(ring, name), digest, text))
+    good = is_same(str(data.get(SIGNATURE, "")), _signature(_keys(ring, name), digest, text))
     return (text if good else None), stored
 
 

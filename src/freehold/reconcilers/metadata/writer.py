@@ -5,7 +5,6 @@ The annotation is signed for the object's kind, namespace and name: copied to an
 
 from __future__ import annotations
 
-import hmac
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
-from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.keys import KeyRing, is_same
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.metadata.references import Provider
 
@@ -42,7 +41,7 @@ class Writer:
 def writer_of(provider: Provider, ring: KeyRing) -> Writer:
     uid, digest, signature, count = _said(provider)
     known = ring.readable(digest, uid)
-    if known and hmac.compare_digest(signature, _signature(provider, uid, digest, count, ring)):
+    if known and is_same(signature, _signature(provider, uid, digest, count, ring)):
         return Writer(uid, Begun.YES, count)
     return Writer(str(provider.raw["metadata"]["uid"]), Begun.NOT_YET)
 

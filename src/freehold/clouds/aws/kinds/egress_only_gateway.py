@@ -50,11 +50,18 @@ def _params(request: Request) -> Json:
 SHAPE = Shape(
     FACTS["egress-only-gateway"], READ, "create_egress_only_internet_gateway", "EgressOnlyInternetGateway",
     "delete_egress_only_internet_gateway", "EgressOnlyInternetGatewayId", _params, home=IN_VPC, home_filter=False,
+    may_be=lambda request, seen: True,
 )  # fmt: skip
 
 
 def kind(client: ApiClient) -> Kind:
     driver = EgressOnlyGatewayDriver(client, SHAPE)
     return aws_kind(
-        "egress-only-gateway", driver, requires=("vpc",), usage=driver, listing=driver, nameless=True
-    )  # fmt: skip
+        "egress-only-gateway",
+        driver,
+        requires=("vpc",),
+        usage=driver,
+        listing=driver,
+        nameless=True,
+        stripped=driver,
+    )

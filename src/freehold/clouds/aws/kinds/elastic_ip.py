@@ -5,9 +5,7 @@ Request: ``name`` (for messages). It has neither client token nor natural key, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from freehold.clouds.aws import holders, reading
+from freehold.clouds.aws import holders
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
@@ -16,7 +14,7 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Observed, Request, State
+from freehold.lifecycle.resources import Request, State
 
 
 def decode(body: Json, place: Place) -> Seen:
@@ -29,6 +27,7 @@ def decode(body: Json, place: Place) -> Seen:
         attributes={
             "address": body.get("PublicIp", ""),
             "association": body.get("AssociationId", ""),
+            "pool": body.get("PublicIpv4Pool", ""),
             "held_by": body.get("InstanceId") or body.get("NetworkInterfaceId") or "",
         },
     )
@@ -37,11 +36,9 @@ def decode(body: Json, place: Place) -> Seen:
 READ = Read("describe_addresses", "Addresses", "allocation-id", decode, page=0)
 
 
-class ElasticIpDriver(Ec2Driver):
-    async def untagged(self, request: Request) -> Sequence[Observed]:
-        """Held by nothing: ours is given to something when it is on record."""
-        found = await reading.all_of(self._client, READ)
-        return [seen.observed() for seen in found if not (seen.tags or seen.attributes["association"])]
+def _may_be(request: Request, seen: Seen) -> bool:
+    """Ours is given to something only when it is on record, and is of Amazon's own pool."""
+    return not seen.attributes["association"] and seen.attributes["pool"] in ("", "amazon")
 
 
 def _params(request: Request) -> Json:
@@ -50,12 +47,12 @@ def _params(request: Request) -> Json:
 
 SHAPE = Shape(
     FACTS["elastic-ip"], READ, "allocate_address", "", "release_address", "AllocationId", _params,
-    shows_tags=False, holders=holders.holding_address,
+    shows_tags=False, holders=holders.holding_address, may_be=_may_be,
 )  # fmt: skip
 
 
 def kind(client: ApiClient) -> Kind:
-    driver = ElasticIpDriver(client, SHAPE)
+    driver = Ec2Driver(client, SHAPE)
     return aws_kind(
         "elastic-ip",
         driver,
@@ -63,5 +60,5 @@ def kind(client: ApiClient) -> Kind:
         listing=driver,
         nameless=True,
         gone_at_once=True,
-        untagged=driver,
+        stripped=driver,
     )

@@ -105,6 +105,10 @@ def _network(request: Request) -> Json:
     return {"NetworkInterfaces": [card]}
 
 
+def _may_be(request: Request, seen: Seen) -> bool:
+    return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type"))
+
+
 _SHAPE = Shape(
     facts=FACTS["instance"],
     read=READ,
@@ -114,6 +118,7 @@ _SHAPE = Shape(
     ident="InstanceIds",
     params=dict,
     home=IN_SUBNET,
+    may_be=_may_be,
 )
 
 
@@ -128,6 +133,7 @@ def kind(client: ApiClient) -> Kind:
         create_only=frozenset({"user_data", "associate_public_ip_address"}),
         once=True,
         nameless=True,
+        stripped=driver,
         addresses=frozenset({"public_address", "private_address"}),
         listing=driver,
     )

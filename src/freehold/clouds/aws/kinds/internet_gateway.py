@@ -6,8 +6,6 @@ NAT gateways need it, and it refuses the delete of both ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from freehold.clouds.aws import holders, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import Ec2Driver, Shape
@@ -18,7 +16,7 @@ from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken
 from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Observed, Part, Ref, Request, State
+from freehold.lifecycle.resources import Part, Ref, Request, State
 
 ATTACHMENT = "attachment"
 _LEAVING = frozenset({"detaching", "detached"})
@@ -42,10 +40,6 @@ READ = Read("describe_internet_gateways", "InternetGateways", "internet-gateway-
 
 
 class InternetGatewayDriver(Ec2Driver):
-    async def untagged(self, request: Request) -> Sequence[Observed]:
-        """Not attached: ours is attached when it is on record."""
-        return [seen.observed() for seen in await reading.all_of(self._client, READ) if not (seen.tags or seen.parts)]
-
     async def add_part(self, ref: Ref, part: Part) -> None:
         vpc = part.natural_key
         try:
@@ -66,13 +60,18 @@ class InternetGatewayDriver(Ec2Driver):
             raise await holders.named(self._client, refused, holders.public_addresses_of(part.natural_key)) from refused
 
 
+def _may_be(request: Request, seen: Seen) -> bool:
+    """Ours is attached only when it is on record."""
+    return not seen.parts
+
+
 def _params(request: Request) -> Json:
     return {}
 
 
 SHAPE = Shape(
     FACTS["internet-gateway"], READ, "create_internet_gateway", "InternetGateway", "delete_internet_gateway",
-    "InternetGatewayId", _params,
+    "InternetGatewayId", _params, may_be=_may_be,
 )  # fmt: skip
 
 
@@ -90,5 +89,5 @@ def kind(client: ApiClient) -> Kind:
         listing=driver,
         gone_at_once=True,
         nameless=True,
-        untagged=driver,
+        stripped=driver,
     )

@@ -79,13 +79,17 @@ class NatGatewayDriver(Ec2Driver):
         return await self._routes_to(ref, "route.nat-gateway-id")
 
 
+def _may_be(request: Request, seen: Seen) -> bool:
+    return str(seen.attributes["allocation_id"]) == str(request["allocation_id"])
+
+
 def _params(request: Request) -> Json:
     return {"SubnetId": request["subnet_id"], "AllocationId": request["allocation_id"]}
 
 
 SHAPE = Shape(
     FACTS["nat-gateway"], READ, "create_nat_gateway", "NatGateway", "delete_nat_gateway", "NatGatewayId", _params,
-    home=IN_SUBNET,
+    home=IN_SUBNET, may_be=_may_be,
 )  # fmt: skip
 
 
@@ -98,4 +102,5 @@ def kind(client: ApiClient) -> Kind:
         usage=driver,
         listing=driver,
         nameless=True,
+        stripped=driver,
     )

@@ -124,13 +124,18 @@ def to_target(route: Part) -> dict[str, str]:
     return {name: route.behavior}
 
 
+def _may_be(request: Request, seen: Seen) -> bool:
+    """Ours is associated only when it is on record."""
+    return not seen.attributes["main"] and not any(part.kind == ASSOCIATION for part in seen.parts)
+
+
 def _params(request: Request) -> Json:
     return {"VpcId": request["vpc_id"]}
 
 
 SHAPE = Shape(
     FACTS["route-table"], READ, "create_route_table", "RouteTable", "delete_route_table", "RouteTableId", _params,
-    home=IN_VPC,
+    home=IN_VPC, may_be=_may_be,
 )  # fmt: skip
 
 
@@ -148,4 +153,5 @@ def kind(client: ApiClient) -> Kind:
         listing=driver,
         gone_at_once=True,
         nameless=True,
+        stripped=driver,
     )

@@ -148,17 +148,20 @@ class VpcDriver(Ec2Driver):
         known = await self._dns.of(ref.id)
         self._dns.keep(ref.id, {**known, **wanted})
 
-    async def untagged(self, request: Request) -> Sequence[Observed]:
-        """Of its range, and without subnets: ours would have none yet."""
-        filters = {"cidr": [str(request["cidr"])], "is-default": ["false"]}
-        found = await reading.by_filters(self._client, READ, filters, f"those of the range {request['cidr']}")
-        free = {seen.id: seen.observed() for seen in found if not seen.tags}
+    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+        """Without subnets: ours has none before it is on record."""
+        free = {seen.id: seen for seen in await super().stripped(request, tags)}
         for some in chunks(sorted(free), FILTER_VALUES):
             inside = [{"Name": "vpc-id", "Values": some}]
             subject = f"subnets of {', '.join(some)}"
             for row in await self._client.listed("ec2", "describe_subnets", "Subnets", subject, Filters=inside):
                 free.pop(row["VpcId"], None)
         return list(free.values())
+
+    async def _beside(self, request: Request) -> list[Seen]:
+        """Of its range; not the default one, and not one that another account shares with this one."""
+        filters = {"cidr": [str(request["cidr"])], "is-default": ["false"], "owner-id": [await self._client.account()]}
+        return await reading.by_filters(self._client, READ, filters, f"those of the range {request['cidr']}")
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, part, "associate_vpc_cidr_block", VpcId=ref.id, CidrBlock=part.natural_key)
@@ -194,13 +197,18 @@ def _is_in_range(part: Part, kind: str, other: Observed) -> bool:
     return ip_network(other.attributes["cidr"]).overlaps(ip_network(part.natural_key))
 
 
+def _may_be(request: Request, seen: Seen) -> bool:
+    return bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])
+
+
 def _params(request: Request) -> Json:
     ipv6 = {"AmazonProvidedIpv6CidrBlock": True} if request.get("ipv6") else {}
     return {"CidrBlock": request["cidr"], **ipv6}
 
 
 SHAPE = Shape(
-    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, holders=holders.inside_vpc
+    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, holders=holders.inside_vpc,
+    may_be=_may_be,
 )  # fmt: skip
 
 
@@ -221,5 +229,5 @@ def kind(client: ApiClient) -> Kind:
         remembering=driver,
         gone_at_once=True,
         nameless=True,
-        untagged=driver,
+        stripped=driver,
     )

@@ -80,6 +80,10 @@ class VpcEndpointDriver(Ec2Driver):
         await self._client.write("ec2", "modify_vpc_endpoint", ref.id, VpcEndpointId=ref.id, **changes)
 
 
+def _may_be(request: Request, seen: Seen) -> bool:
+    return (seen.attributes["service_name"], seen.attributes["type"]) == (str(request["service_name"]), "Gateway")
+
+
 def _params(request: Request) -> Json:
     policy = {"PolicyDocument": request["policy_document"]} if "policy_document" in request else {}
     return {
@@ -100,6 +104,7 @@ _SHAPE = Shape(
     ident="VpcEndpointIds",
     params=_params,
     home=IN_VPC,
+    may_be=_may_be,
 )
 
 
@@ -112,6 +117,7 @@ def kind(client: ApiClient) -> Kind:
         mutable=frozenset({"policy_document"}),
         born_with_parts=True,
         nameless=True,
+        stripped=driver,
         parts=driver,
         listing=driver,
     )

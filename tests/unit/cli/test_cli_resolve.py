@@ -1,0 +1,78 @@
+"""``freehold resolve`` where several creates may have made one resource, or one of them several: its commands work."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from freehold.cli.errors import CliError
+from freehold.cli.main import resolve
+from freehold.cli.resolve import _chosen, _command
+from freehold.kube.resources import Key
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.resources import NodeKey, Observed, State
+from freehold.operator.questions import Candidate, Question, matching
+
+DEMO = Key("prod", "demo")
+ONE, TWO = "eipalloc-1", "eipalloc-2"
+
+
+def _question(name: str, *ids: str) -> Question:
+    candidates = tuple(Candidate(Observed(ident, "", State.READY), "nothing speaks for it") for ident in ids)
+    return Question(NodeKey("elastic-ip", name), Entry(Phase.INTENDED), f"demo-{name}", candidates)
+
+
+def _refused(found: list[Question], verdict: str, *asked: str) -> CliError:
+    resource, ident = (*asked, "")[:2]
+    with pytest.raises(CliError) as refused:
+        _chosen(matching(found, resource, ident), (resource, ident), verdict, DEMO)
+    return refused.value
+
+
+def _understood(found: list[Question], command: str) -> list[tuple[str, str]]:
+    """Which creates, and which resource of each, a command means that a message has."""
+    context = resolve.make_context("resolve", shlex.split(command)[2:])
+    given = context.params
+    assert given["name"] == "demo" and given["namespace"] == "prod"
+    fit = matching(found, given["resource"], given["ident"] or "")
+    return [(question.key.logical, one.observed.id if one else "") for question, one in fit]
+
+
+def test_an_id_that_two_creates_may_have_made_is_told_with_the_commands_that_say_which() -> None:
+    found = [_question("a", ONE, TWO), _question("b", ONE, TWO)]
+    refused = _refused(found, "mine", ONE)
+    assert refused.sentence == f"{ONE} is several of what is to be decided"
+    assert [_understood(found, each) for each in refused.more] == [[("a", ONE)], [("b", ONE)]]
+
+
+def test_a_create_that_may_have_made_several_is_told_with_the_commands_that_say_which() -> None:
+    found = [_question("a", ONE, TWO), _question("b", ONE, TWO)]
+    refused = _refused(found, "mine", "elastic-ip/a")
+    assert [_understood(found, each) for each in refused.more] == [[("a", ONE)], [("a", TWO)]]
+
+
+@pytest.mark.parametrize("asked", [(ONE,), ("a", ONE)], ids=["an id", "a create and an id"])
+def test_of_several_one_cannot_be_called_not_mine(asked: tuple[str, ...]) -> None:
+    """All of them would be given up, ours perhaps among them."""
+    sentence = _refused([_question("a", ONE, TWO)], "not-mine", *asked).sentence
+    assert ONE in sentence and TWO in sentence
+    assert sentence.endswith("If it made none of them: freehold resolve demo elastic-ip/a -n prod --not-mine")
+
+
+def test_of_several_all_can_be_called_not_mine() -> None:
+    found = [_question("a", ONE, TWO)]
+    question, _ = _chosen(matching(found, "elastic-ip/a"), ("elastic-ip/a", ""), "not-mine", DEMO)
+    assert question is found[0]
+
+
+@pytest.mark.parametrize("ident", [ONE, ""])
+def test_the_command_that_decides_means_what_was_shown(ident: str) -> None:
+    shared = [_question("a", ONE), _question("b", ONE)]
+    for found in (shared, shared[:1]):
+        command = _command(DEMO, found[0], ident, found)
+        assert _understood(found, command) == [("a", ONE)]
+
+
+def test_what_fits_nothing_is_said_with_what_was_asked() -> None:
+    assert _refused([_question("a", ONE)], "mine", "a", TWO).sentence == f"{TWO} of a is none of what is to be decided"
