@@ -71,6 +71,8 @@ async def _resolve(
         question, candidate = _chosen(matching(found, *asked), asked, verdict, key)
         _print(question)
         if not verdict:
+            for way in _ways(key, question, candidate, found):
+                tell(f"to decide: {way}")
             return
         named = candidate and (verdict == Verdict.MINE or question.recorded)
         ident = candidate.observed.id if candidate and named else ""
@@ -92,16 +94,26 @@ def _command(key: Key, question: Question, ident: str, among: Sequence[Question]
     return hints.command("resolve", key.name, *words, namespace=key.namespace)
 
 
+def _ways(key: Key, question: Question, candidate: Candidate | None, among: Sequence[Question]) -> list[str]:
+    """The commands that decide: with one candidate or several, or with none that could be it."""
+    ident = candidate.observed.id if candidate else "ID"
+    mine = [f"{_command(key, question, ident, among)} --mine"] if question.candidates else []
+    return [*mine, f"{_command(key, question, '', among)} --not-mine"]
+
+
 def _chosen(
     fit: Sequence[tuple[Question, Candidate | None]], asked: tuple[str, str], verdict: str, key: Key
 ) -> tuple[Question, Candidate | None]:
     """Raises CliError unless it is one create, with --mine one resource, and with --not-mine all that it may be."""
     resource, ident = asked
     if len(fit) != 1:
-        own = [(str(question.key), *([vendor_id(one.observed.id)] if one else [])) for question, one in fit]
-        lines = [hints.command("resolve", key.name, *words, namespace=key.namespace) for words in own]
         what = f"{ident} of {resource}" if ident else resource
-        raise CliError(f"{what} is {'several' if fit else 'none'} of what is to be decided", lines)
+        if not fit:
+            raise CliError(f"{what} is none of what is to be decided")
+        decided = f" --{verdict}" if verdict else ""
+        own = [[str(question.key), *_id_to_say(one, verdict)] for question, one in fit]
+        lines = [hints.command("resolve", key.name, *words, namespace=key.namespace) + decided for words in own]
+        raise CliError(f"{what} is several of what is to be decided: say which", lines)
     question, candidate = fit[0]
     ids = [vendor_id(one.observed.id) for one in question.candidates]
     this = hints.command("resolve", key.name, str(question.key), namespace=key.namespace)
@@ -114,6 +126,11 @@ def _chosen(
         said = f"{question.key} may have made {', '.join(ids)}. If it made none of them: {this} --not-mine"
         raise CliError(said)
     return question, candidate
+
+
+def _id_to_say(candidate: Candidate | None, verdict: str) -> list[str]:
+    """A create that had no effect made none of them."""
+    return [vendor_id(candidate.observed.id)] if candidate and verdict != "not-mine" else []
 
 
 def _print(question: Question) -> None:

@@ -16,6 +16,9 @@ from freehold.lifecycle.phases import decide, interrupted
 from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import ObjectState
 
+MOST_TAGS = 6
+"""So many of a candidate's tags are shown."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -102,7 +105,10 @@ async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidat
     if whose := await interrupted.claimed_by(ctx, key, seen):
         said.append(f"not this object's: it has {whose}")
     elif seen.target:
-        said.append(proofs.evidence(ctx, key, seen, await _tags(ctx, seen)).source)
+        tags = await _tags(ctx, seen)
+        said.append(proofs.evidence(ctx, key, seen, tags).source)
+        if not seen.carried:
+            said.append(f"tags: {', '.join(sorted(tags)[:MOST_TAGS])}" if tags else "no tags")
     return Candidate(seen, "; ".join(said) or "nothing but its name speaks for it")
 
 

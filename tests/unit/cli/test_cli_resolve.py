@@ -8,7 +8,7 @@ import pytest
 
 from freehold.cli.errors import CliError
 from freehold.cli.main import resolve
-from freehold.cli.resolve import _chosen, _command
+from freehold.cli.resolve import _chosen, _command, _ways
 from freehold.kube.resources import Key
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.resources import NodeKey, Observed, State
@@ -42,7 +42,7 @@ def _understood(found: list[Question], command: str) -> list[tuple[str, str]]:
 def test_an_id_that_two_creates_may_have_made_is_told_with_the_commands_that_say_which() -> None:
     found = [_question("a", ONE, TWO), _question("b", ONE, TWO)]
     refused = _refused(found, "mine", ONE)
-    assert refused.sentence == f"{ONE} is several of what is to be decided"
+    assert refused.sentence == f"{ONE} is several of what is to be decided: say which"
     assert [_understood(found, each) for each in refused.more] == [[("a", ONE)], [("b", ONE)]]
 
 
@@ -60,6 +60,12 @@ def test_of_several_one_cannot_be_called_not_mine(asked: tuple[str, ...]) -> Non
     assert sentence.endswith("If it made none of them: freehold resolve demo elastic-ip/a -n prod --not-mine")
 
 
+def test_an_id_that_two_creates_may_have_made_is_of_neither() -> None:
+    found = [_question("a", ONE, TWO), _question("b", ONE, TWO)]
+    refused = _refused(found, "not-mine", ONE)
+    assert refused.more == tuple(f"freehold resolve demo elastic-ip/{name} -n prod --not-mine" for name in "ab")
+
+
 def test_of_several_all_can_be_called_not_mine() -> None:
     found = [_question("a", ONE, TWO)]
     question, _ = _chosen(matching(found, "elastic-ip/a"), ("elastic-ip/a", ""), "not-mine", DEMO)
@@ -72,6 +78,22 @@ def test_the_command_that_decides_means_what_was_shown(ident: str) -> None:
     for found in (shared, shared[:1]):
         command = _command(DEMO, found[0], ident, found)
         assert _understood(found, command) == [("a", ONE)]
+
+
+def test_the_ways_to_decide_are_commands() -> None:
+    found = [_question("a", ONE), _question("b", ONE, TWO), _question("c")]
+    one = found[0].candidates[0]
+    assert [_ways(DEMO, each, one if each is found[0] else None, found) for each in found] == [
+        [
+            f"freehold resolve demo elastic-ip/a {ONE} -n prod --mine",
+            "freehold resolve demo elastic-ip/a -n prod --not-mine",
+        ],
+        [
+            "freehold resolve demo elastic-ip/b ID -n prod --mine",
+            "freehold resolve demo elastic-ip/b -n prod --not-mine",
+        ],
+        ["freehold resolve demo elastic-ip/c -n prod --not-mine"],
+    ]
 
 
 def test_what_fits_nothing_is_said_with_what_was_asked() -> None:

@@ -253,7 +253,7 @@ async def test_of_several_creates_a_person_can_answer_each(life: Life) -> None:
     outcomes = await _passes(life)
     for key in keys[1:]:
         assert _is_asked(outcomes[key], made["b"]) and _is_asked(outcomes[key], made["c"])
-        assert f"resolve demo -n default {key} ID --mine" in str(outcomes[key])
+        assert f"to decide: freehold resolve demo -n default {key};" in str(outcomes[key])
     asked = await questions(life.journal, life.deps)
     assert [len(matching(asked, made["b"])), len(matching(asked, str(keys[1]), made["b"]))] == [2, 1]
     await _pass(life, *(_decision(life, key, Verdict.MINE, made[key.logical]) for key in keys[1:]))

@@ -155,12 +155,12 @@ async def _stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | B
         return None
     ids = sorted(each.id for each in found)
     ctx.journal = ctx.journal.put(key, interrupted.asked_about(ctx, key, entry, ids))
-    this = ctx.resolve(key)
-    to_decide = f"{this} --mine, or --not-mine" if len(ids) == 1 else f"{this} ID --mine, or {this} --not-mine"
+    one = " --mine, or --not-mine" if len(ids) == 1 else ""
     return Blocked(
         Reason.PRESUMED_ONLY,
         f"a create of {key} was cut off, and nothing has its marks. It may have made {', '.join(ids)}, which nothing "
-        f"tells from anybody's. To decide: {to_decide}; or delete it in the cloud to have it created again",
+        f"tells from anybody's. The evidence, and to decide: {ctx.resolve(key)}{one}; or delete it in the cloud to "
+        "have it created again",
         ctx.deps.intervals.slow,
     )
 
