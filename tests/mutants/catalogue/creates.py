@@ -5,7 +5,7 @@ from functools import partial
 from mutants.rows import Mutant
 
 _intents = partial(Mutant, "lifecycle/phases/intents.py")
-_births = partial(Mutant, "lifecycle/births.py")
+_create_identity = partial(Mutant, "lifecycle/create_identity.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
 _journal = partial(Mutant, "lifecycle/journal.py")
 _reveal = partial(Mutant, "lifecycle/phases/reveal.py")
@@ -51,7 +51,7 @@ TOKENS = (
         "elif unknown := ():",
         "what a forgotten attempt made is made again under an earlier token",
     ),
-    _births(
+    _create_identity(
         "birth_of",
         "wanted_tags.beside_marks(ctx, key) if bound is None else frozenset(bound)",
         "wanted_tags.beside_marks(ctx, key)",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from freehold.lifecycle import birth_marks, births, polling, proofs, wanted_tags
+from freehold.lifecycle import birth_marks, create_identity, polling, proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
@@ -333,7 +333,7 @@ async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
             parts=parts.claimable(ctx, node.key) if ctx.kind(node.key).born_with_parts else (),
             node_tags=tuple(sorted(wanted_tags.node_tags(ctx, node.key))),
             shared=node.shared,
-            tags=births.bound_tags(ctx, node.key),
+            tags=create_identity.bound_tags(ctx, node.key),
         )
         ctx.journal = ctx.journal.put(node.key, with_edges(intent, node))
     await ctx.save()
@@ -363,7 +363,7 @@ async def _requests(ctx: PassContext, wave: Sequence[Node]) -> dict[NodeKey, tup
 
 async def _send(ctx: PassContext, key: NodeKey, request: Request) -> Observed:
     attempt = ctx.journal.entries[key].attempt
-    return await ctx.kind(key).driver.create(request, births.birth_of(ctx, key, attempt))
+    return await ctx.kind(key).driver.create(request, create_identity.birth_of(ctx, key, attempt))
 
 
 def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> None:

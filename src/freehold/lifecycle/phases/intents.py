@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from math import inf
 from types import MappingProxyType
 
-from freehold.lifecycle import birth_marks, births, proofs
+from freehold.lifecycle import birth_marks, create_identity, proofs
 from freehold.lifecycle.birth_marks import CLOCK_SKEW
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
@@ -290,7 +290,7 @@ def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
     """The same request under the same token answers with the same resource, or creates it now."""
-    birth = births.birth_of(ctx, key, entry.attempt)
+    birth = create_identity.birth_of(ctx, key, entry.attempt)
     try:
         request = await reveal.again(ctx, key, entry)
     except CloudError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import birth_marks, births, proofs
+from freehold.lifecycle import birth_marks, create_identity, proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.keys import is_same
@@ -35,7 +35,7 @@ async def stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Obs
     driver = ctx.kind(key).stripped
     if driver is None or not entry.request:
         return ()
-    sent = births.birth_of(ctx, key, entry.attempt).marks
+    sent = create_identity.birth_of(ctx, key, entry.attempt).marks
     found = {each.id: each for each in await driver.stripped(entry.request, sent)}
     if more := _asked(ctx, key, entry) - found.keys():
         found |= await ctx.kind(key).driver.observe([Ref(ident) for ident in sorted(more)])
