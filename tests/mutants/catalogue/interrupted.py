@@ -52,6 +52,12 @@ MUTANTS = (
     ),
     _interrupted(
         "stripped",
+        " | ctx.journal.tags | frozenset(entry.node_tags)",
+        "",
+        "what has kept its name is not shown to the person who is asked",
+    ),
+    _interrupted(
+        "stripped",
         "if not _is_anothers(ctx, key, each, each.tags or ())",
         "if True",
         "another owner's mark is no answer, and the create waits for ever",
@@ -106,13 +112,13 @@ MUTANTS = (
     ),
     _ec2(
         "Ec2Driver.stripped",
-        "seen.tags.items() <= sent and ",
+        "texts(seen.tags) <= tags and ",
         "",
         "what has tags of its owner's stops a create",
     ),
     _ec2(
         "Ec2Driver.stripped",
-        "seen.tags.items() <= sent and ",
+        "texts(seen.tags) <= tags and ",
         "not seen.tags and ",
         "what has kept its name is made a second time",
     ),

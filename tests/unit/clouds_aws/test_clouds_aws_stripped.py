@@ -217,6 +217,8 @@ async def test_it_may_have_kept_some_of_the_tags_that_it_was_made_with(life: Lif
     kept = {key: value for key, value in _tags(life, ident).items() if key == "Name"}
     life.account.cloud.strangers.strip(ident)
     life.account.cloud.strangers.tag(ident, kept)
+    shown = next(each for each in await questions(life.journal, life.deps) if each.key == create.key)
+    assert [one.observed.id for one in shown.candidates] == [ident]
     assert kept and _is_asked((await _passes(life))[create.key], ident)
 
 

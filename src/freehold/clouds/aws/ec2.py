@@ -21,7 +21,7 @@ from freehold.lifecycle.drivers import Listed, User
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken, NotFound
 from freehold.lifecycle.keyed_codec import BIRTH
 from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
-from freehold.lifecycle.tag_text import tag_map
+from freehold.lifecycle.tag_text import texts
 
 
 @dataclass(frozen=True)
@@ -185,13 +185,10 @@ class Ec2Driver:
     # -- what has lost its tags -----------------------------------------------------------------------------------
 
     async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
-        may_be, sent = self._shape.may_be, tag_map(tags).items()
+        may_be = self._shape.may_be
         assert may_be is not None
-        return [
-            seen.observed()
-            for seen in await self._beside(request)
-            if seen.tags.items() <= sent and may_be(request, seen)
-        ]
+        found = await self._beside(request)
+        return [seen.observed() for seen in found if texts(seen.tags) <= tags and may_be(request, seen)]
 
     async def _beside(self, request: Request) -> list[Seen]:
         """All that is in the home which the request names, or in the region where the kind has none."""

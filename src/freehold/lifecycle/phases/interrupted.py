@@ -35,7 +35,7 @@ async def stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Obs
     driver = ctx.kind(key).stripped
     if driver is None or not entry.request:
         return ()
-    sent = create_identity.birth_of(ctx, key, entry.attempt).marks
+    sent = create_identity.birth_of(ctx, key, entry.attempt).marks | ctx.journal.tags | frozenset(entry.node_tags)
     found = {each.id: each for each in await driver.stripped(entry.request, sent)}
     if more := _asked(ctx, key, entry) - found.keys():
         found |= await ctx.kind(key).driver.observe([Ref(ident) for ident in sorted(more)])
