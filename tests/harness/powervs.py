@@ -199,8 +199,10 @@ class HarnessObjects:
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         return claimed(self.stored(), owner, target, ring)
 
-    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        return owning(self.stored(), owner, kind, idents)
+    async def owning(
+        self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
+        return owning(self.stored(), owner, kind, idents, ring)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return naming(self.stored(), owner, words)

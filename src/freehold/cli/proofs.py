@@ -8,7 +8,7 @@ from typing import Any
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.api.vendor_ids import vendor_id
 from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase, loads
-from freehold.lifecycle.keys import KeyRing, is_same
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.resources import NodeKey
 
 
@@ -58,5 +58,5 @@ def _record(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
     keys = ring.of(journal.owner, unkeyed=False)
     if entry.key not in keys.derived:
         return f"record not checked: the key ring lacks key {entry.key}"
-    signed = is_same(entry.signature, keys.signature(entry.key, key.kind, entry.id, entry.incarnation))
+    signed = keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
     return "record signed" if signed else "record NOT signed by the operator"

@@ -50,7 +50,7 @@ async def _resolve(
     from freehold.lifecycle.decisions import Decision, Verdict
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
-    from freehold.operator.questions import matching, questions
+    from freehold.operator.questions import questions
 
     async with opened(target) as session, AsyncExitStack() as stack:
         key = Key(namespace or session.namespace, name)
@@ -68,16 +68,19 @@ async def _resolve(
             this = hints.command("resolve", name, "RESOURCE", namespace=key.namespace)
             tell(f"to decide: {this} --mine, or --not-mine")
             return
-        question, candidate = _chosen(matching(found, *asked), asked, verdict, key)
+        question, candidate = _chosen(found, asked, verdict, key)
         _print(question)
         if not verdict:
+            if question.unread:
+                tell("decide when it can be read: try again")
+                return
             for way in _ways(key, question, candidate, found):
                 tell(f"to decide: {way}")
             return
         named = candidate and (verdict == Verdict.MINE or question.recorded)
         ident = candidate.observed.id if candidate and named else ""
         if not yes:
-            _say_what_follows(question, candidate, verdict)
+            _say_what_follows(question, candidate, verdict, deleting="deletionTimestamp" in raw["metadata"])
             tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
             return
         now = round(session.clock.now(), 3)
@@ -102,12 +105,16 @@ def _ways(key: Key, question: Question, candidate: Candidate | None, among: Sequ
 
 
 def _chosen(
-    fit: Sequence[tuple[Question, Candidate | None]], asked: tuple[str, str], verdict: str, key: Key
+    found: Sequence[Question], asked: tuple[str, str], verdict: str, key: Key
 ) -> tuple[Question, Candidate | None]:
     """Raises CliError unless it is one create, with --mine one resource, and with --not-mine all that it may be."""
-    resource, ident = asked
+    from freehold.operator.questions import matching
+
+    (resource, ident), fit = asked, matching(found, *asked)
     if len(fit) != 1:
         what = f"{ident} of {resource}" if ident else resource
+        if not fit and (unread := next((each.unread for each in found if each.unread), "")):
+            raise CliError(f"{what} may be something that could not be read ({unread}). Try again")
         if not fit:
             raise CliError(f"{what} is none of what is to be decided")
         decided = f" --{verdict}" if verdict else ""
@@ -118,6 +125,8 @@ def _chosen(
     ids = [vendor_id(one.observed.id) for one in question.candidates]
     this = hints.command("resolve", key.name, str(question.key), namespace=key.namespace)
     if verdict == "mine" and candidate is None:
+        if question.unread:
+            raise CliError(f"{question.key}: what it may have made could not be read ({question.unread}). Try again")
         if not ids:
             raise CliError(f"{question.key}: there is nothing in the cloud that could be it")
         raise CliError(f"{question.key}: say which of them is it, by its id", [f"{this} {each} --mine" for each in ids])
@@ -165,14 +174,16 @@ def _row(one: Candidate) -> tuple[str, ...]:
     return seen.name, made, seen.created_by or "?", vendor_id(seen.id), one.evidence
 
 
-def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str) -> None:
+def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str, *, deleting: bool) -> None:
     if verdict == "mine" and candidate:
         tell(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
     elif question.recorded:
         tell(
-            f"{question.entry.id} would be taken off the record and left as it is; the next pass may create another one"
+            f"{question.entry.id} would be taken off the record and left as it is"
+            f"{'' if deleting else '; the next pass may create another one'}"
         )
     else:
         ids = ", ".join(vendor_id(one.observed.id) for one in question.candidates)
         left = f"{ids} would be left as {'it is' if len(question.candidates) == 1 else 'they are'}, and " if ids else ""
-        tell(f"{left}the create of {question.key} would count as one without effect; the next pass may create it again")
+        again = "" if deleting else "; the next pass may create it again"
+        tell(f"{left}the create of {question.key} would count as one without effect{again}")

@@ -8,7 +8,7 @@ from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
-from freehold.lifecycle.keys import ObjectKeys, is_same
+from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
@@ -146,9 +146,9 @@ class PassContext:
     def is_signed(self, key: NodeKey) -> bool:
         """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""
         entry = self.journal.get(key)
-        if entry is None or not entry.phase.ours or entry.key not in self.keys.readable:
+        if entry is None or not entry.phase.ours:
             return False
-        return is_same(entry.signature, self.keys.signature(entry.key, key.kind, entry.id, entry.incarnation))
+        return self.keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
     def may_be_another(self, key: NodeKey) -> bool:
         """Whether what has the recorded id may have been made after ours had gone, so that the record proves nothing.

@@ -107,10 +107,13 @@ class OtherObjects(Protocol):
         """
         ...
 
-    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    async def owning(
+        self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
         """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects.
 
-        Raises CloudError.
+        With ``ring`` only what its keys prove that the operator wrote: whoever may edit an object can write any id
+        there. Raises CloudError.
         """
         ...
 
@@ -128,7 +131,9 @@ class NoOthers:
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         return frozenset()
 
-    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    async def owning(
+        self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
         return {}
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:

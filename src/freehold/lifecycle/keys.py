@@ -143,6 +143,10 @@ class ObjectKeys:
             return ownership.legacy_signature(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
         return self._mac(digest, "signature", kind, ident)[:16]
 
+    def vouches(self, digest: str, said: str, kind: str, ident: str, incarnation: str = "") -> bool:
+        """Whether ``said`` is the :meth:`signature` of a key that counts for this object."""
+        return digest in self.readable and is_same(said, self.signature(digest, kind, ident, incarnation))
+
     def tags_signature(self, digest: str, target: str, tags: Collection[str]) -> str:
         """What only the operator can write beside the user's tags that it put on a resource of others."""
         return self.signature(digest, "tags", "\0".join((target, *sorted(tags))))

@@ -42,7 +42,7 @@ UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 @functools.lru_cache(maxsize=4096)
 def _digest(*parts: str) -> str:
-    return base64.b32encode(hashlib.sha256("\0".join(parts).encode()).digest()).decode().lower()
+    return base64.b32encode(hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()).decode().lower()
 
 
 def nonce(owner: Owner, key: NodeKey, attempt: int) -> str:
@@ -63,7 +63,8 @@ def seal(owner: Owner, key: NodeKey, target: str) -> str:
 def legacy_signature(secret: bytes, owner: Owner, kind: str, ident: str) -> str:
     """The signature of a record from before the key ring; ``secret`` is derived from the cloud credentials."""
     said = "\0".join(("deed", owner.uuid, owner.namespace, owner.name, kind, ident))
-    return base64.b32encode(hmac.new(secret, said.encode(), hashlib.sha256).digest()).decode().lower()[:16]
+    signed = hmac.digest(secret, said.encode(errors="surrogatepass"), "sha256")
+    return base64.b32encode(signed).decode().lower()[:16]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.journal import AttachedTags, CorruptJournal, Journal
+from freehold.lifecycle.journal import AttachedTags, CorruptJournal, Entry, Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.texts import texts_in
 from freehold.reconcilers import identity
 
@@ -36,8 +37,10 @@ class StoredObjects:
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         return claimed(await self._stored(), owner, target, ring)
 
-    async def owning(self, owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        return owning(await self._stored(), owner, kind, idents)
+    async def owning(
+        self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
+        return owning(await self._stored(), owner, kind, idents, ring)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return naming(await self._stored(), owner, words)
@@ -78,7 +81,9 @@ def _is_proven(raw: Json, journal: Journal, target: str, row: AttachedTags, ring
     return ring.of(journal.owner, unkeyed=False).are_signed(row.key, row.signature, target, row.tags)
 
 
-def owning(objects: Iterable[Json], owner: Owner, kind: str, idents: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+def owning(
+    objects: Iterable[Json], owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
+) -> Mapping[str, tuple[str, ...]]:
     """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects."""
     found: dict[str, set[str]] = {}
     for raw in objects:
@@ -86,9 +91,16 @@ def owning(objects: Iterable[Json], owner: Owner, kind: str, idents: Collection[
         if journal is None or journal.owner.uuid == owner.uuid:
             continue
         for key, entry in journal.ours.items():
-            if key.kind == kind and entry.id in idents:
+            if key.kind == kind and entry.id in idents and (ring is None or _is_signed(raw, journal, key, entry, ring)):
                 found.setdefault(entry.id, set()).add(str(key_of(raw)))
     return {ident: tuple(sorted(names)) for ident, names in found.items()}
+
+
+def _is_signed(raw: Json, journal: Journal, key: NodeKey, entry: Entry, ring: KeyRing) -> bool:
+    if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
+        return False
+    keys = ring.of(journal.owner, unkeyed=False)
+    return keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
 
 def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +17,8 @@ from freehold.lifecycle.phases import decide, interrupted
 from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.lifecycle.state import ObjectState
 
-MOST_TAGS = 6
-"""So many of a candidate's tags are shown."""
+MOST_TAGS, LONGEST_TAG = 6, 60
+"""So many of a candidate's tags are shown, and so many letters of each."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ async def _of_record(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Quest
     try:
         seen = await decide.recorded(ctx, key, entry)
         unclear = [one for one in seen if not await _is_told(ctx, key, one)]
-        return [Question(key, entry, one.name, (await _candidate(ctx, key, one),)) for one in unclear]
+        return [Question(key, entry, one.name, await _judged(ctx, key, [one])) for one in unclear]
     except CloudError as error:
         return [Question(key, entry, entry.id, (), error.message)]
 
@@ -91,25 +92,36 @@ async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
     name = str(request.get("name", ""))
     try:
         seen = await interrupted.candidates(ctx, key, entry)
-        return Question(key, entry, name, tuple([await _candidate(ctx, key, one) for one in seen]))
+        return Question(key, entry, name, await _judged(ctx, key, seen))
     except CloudError as error:
         return Question(key, entry, name, (), error.message)
 
 
-async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidate:
+async def _judged(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> tuple[Candidate, ...]:
+    claims = await interrupted.claims(ctx, key, several)
+    return tuple([Candidate(one, await _evidence(ctx, key, one, claims.get(one.id, ""))) for one in several])
+
+
+async def _evidence(ctx: PassContext, key: NodeKey, seen: Observed, claim: str) -> str:
     said = []
     if birth_marks.has_birth_mark(ctx, key, seen):
         said.append("has the birth mark of this create")
         if why := birth_marks.not_from_intent(ctx, key, seen):
             said.append(why)
-    if whose := await interrupted.claimed_by(ctx, key, seen):
-        said.append(f"not this object's: it has {whose}")
+    if claim:
+        said.append(f"not this object's: it has {claim}")
     elif seen.target:
         tags = await _tags(ctx, seen)
         said.append(proofs.evidence(ctx, key, seen, tags).source)
         if not seen.carried:
-            said.append(f"tags: {', '.join(sorted(tags)[:MOST_TAGS])}" if tags else "no tags")
-    return Candidate(seen, "; ".join(said) or "nothing but its name speaks for it")
+            said.append(_told(tags))
+    return "; ".join(said) or "nothing but its name speaks for it"
+
+
+def _told(tags: Collection[str]) -> str:
+    """In quotation marks: a tag must not look like evidence."""
+    shown = [json.dumps(tag[:LONGEST_TAG], ensure_ascii=False) for tag in sorted(tags)[:MOST_TAGS]]
+    return f"tags: {', '.join(shown)}" if shown else "no tags"
 
 
 async def _tags(ctx: PassContext, seen: Observed) -> Collection[str]:

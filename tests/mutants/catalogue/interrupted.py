@@ -6,9 +6,10 @@ from mutants.rows import Mutant
 
 _interrupted = partial(Mutant, "lifecycle/phases/interrupted.py")
 _intents = partial(Mutant, "lifecycle/phases/intents.py")
-_decide = partial(Mutant, "lifecycle/phases/decide.py")
 _keys = partial(Mutant, "lifecycle/keys.py")
 _texts = partial(Mutant, "lifecycle/texts.py")
+_questions = partial(Mutant, "operator/questions.py")
+_other_objects = partial(Mutant, "operator/other_objects.py")
 _resolve = partial(Mutant, "cli/resolve.py")
 _ec2 = partial(Mutant, "clouds/aws/ec2.py")
 _table = partial(Mutant, "clouds/aws/kinds/route_table.py")
@@ -21,13 +22,13 @@ _address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
 
 MUTANTS = (
     _interrupted(
-        "claimed_by",
-        "if objects := owned.get(seen.id):",
-        "if False:",
+        "claims",
+        "for ident, objects in owned.items()",
+        "for ident, objects in ()",
         "what another object has on record is marked as ours, and deleted with it",
     ),
     _interrupted(
-        "claimed_by",
+        "_anothers_mark",
         'return f"a mark of uuid {\', \'.join(others)} on {seen.target}" if others else ""',
         'return ""',
         "what another owner marked on a shared carrier is deleted with ours",
@@ -44,84 +45,6 @@ MUTANTS = (
         "if True:",
         "what a birth mark shows to be another one can still be called ours",
     ),
-    _interrupted(
-        "stripped",
-        "if each.id not in recorded and each.state is not State.DELETING",
-        "if each.state is not State.DELETING",
-        "what is on record for another node is offered as what a create has made",
-    ),
-    _interrupted(
-        "stripped",
-        " | ctx.journal.tags | frozenset(entry.node_tags)",
-        "",
-        "what has kept its name is not shown to the person who is asked",
-    ),
-    _interrupted(
-        "stripped",
-        "if not _is_anothers(ctx, key, each, each.tags or ())",
-        "if True",
-        "another owner's mark is no answer, and the create waits for ever",
-    ),
-    _interrupted(
-        "stripped",
-        "if each.id not in owned",
-        "if True",
-        "what another object has on record is offered as ours",
-    ),
-    _interrupted(
-        "_asked",
-        "return set(entry.candidates) if own else set()",
-        "return set()",
-        "a tag that somebody puts on what is asked about makes a second one",
-    ),
-    _interrupted(
-        "_asked",
-        "return set(entry.candidates) if own else set()",
-        "return set(entry.candidates)",
-        "whoever may edit the object has a person shown any resource as the object's",
-    ),
-    _intents(
-        "_without_token",
-        "(why := await _stripped(ctx, key, entry))",
-        "(why := None)",
-        "a second VPC is made, and the first, which somebody stripped, is an orphan that nobody is told of",
-    ),
-    _intents(
-        "_without_token",
-        "ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now)) and ",
-        "",
-        "a person is asked about others' resources before the create has had its time to show",
-    ),
-    _intents(
-        "_stripped",
-        "return of_error(error)",
-        "return None",
-        "a list that could not be read counts as an empty one, and a second resource is made",
-    ),
-    _intents(
-        "_stripped",
-        "ctx.journal = ctx.journal.put(key, interrupted.asked_about(ctx, key, entry, ids))",
-        "pass",
-        "a tag that somebody puts on what is asked about makes a second one, in another process",
-    ),
-    _decide(
-        "_mine",
-        "elif not is_recorded and not birth_marks.has_birth_mark(ctx, key, seen) and ",
-        "elif False and ",
-        "what a person says before ours can show makes a stranger's ours, and loses ours",
-    ),
-    _ec2(
-        "Ec2Driver.stripped",
-        "texts(seen.tags) <= tags and ",
-        "",
-        "what has tags of its owner's stops a create",
-    ),
-    _ec2(
-        "Ec2Driver.stripped",
-        "texts(seen.tags) <= tags and ",
-        "not seen.tags and ",
-        "what has kept its name is made a second time",
-    ),
     _ec2(
         "Ec2Driver._beside",
         "return [seen for seen in found if seen.attributes[home.attribute] == place]",
@@ -136,8 +59,8 @@ MUTANTS = (
     ),
     _vpc(
         "_may_be",
-        'return bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])',
-        "return True",
+        'alike = bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])',
+        "alike = True",
         "a VPC without the IPv6 range that ours was made with stops a create",
     ),
     _gateway(
@@ -211,5 +134,131 @@ MUTANTS = (
         '" in text.lower():',
         '" in "":',
         "half a character in a record stops the passes of other objects",
+    ),
+    _interrupted(
+        "_stripped",
+        "if each.id not in recorded",
+        "",
+        "what is on record for another node is offered as what a create has made",
+    ),
+    _interrupted(
+        "_stripped",
+        "if not _is_anothers(ctx, key, each, each.tags or ())",
+        "",
+        "another owner's mark is no answer, and the create waits for ever",
+    ),
+    _interrupted(
+        "_stripped",
+        "return [each for each in free if each.id not in owned]",
+        "return free",
+        "what another object has on record is offered as ours",
+    ),
+    _interrupted(
+        "_stripped",
+        "ids, ctx.deps.ring)",
+        "ids)",
+        "whoever may edit an object ends the questions of all others, and a second one is made",
+    ),
+    _interrupted(
+        "_stripped",
+        " | ctx.journal.tags | frozenset(entry.node_tags)",
+        "",
+        "what has kept its name is not shown to the person who is asked",
+    ),
+    _interrupted(
+        "_stripped",
+        "if asked := _asked(ctx, key, entry):",
+        "asked = _asked(ctx, key, entry)\n    if False:",
+        "a tag that somebody puts on what is asked about makes a second one, and what comes later is asked about",
+    ),
+    _interrupted(
+        "_asked",
+        "entry.candidates if any(is_same(entry.signature, each) for each in signatures) else ()",
+        "entry.candidates",
+        "whoever may edit the object has a person shown any resource as the object's",
+    ),
+    _interrupted(
+        "_is_only_missed",
+        "since is not None and not ctx.settled(key, since)",
+        "False",
+        "one read that lags answers the question, and a second one is made",
+    ),
+    _interrupted(
+        "is_unasked",
+        "return not told and seen.id not in _asked(ctx, key, entry)",
+        "return False",
+        "what a person says before ours can show makes a stranger's ours, and loses ours",
+    ),
+    _intents(
+        "_no_effect",
+        "if question := await _question(ctx, key):",
+        "if question := None:",
+        "a second VPC is made, and the first, which somebody stripped, is an orphan that nobody is told of",
+    ),
+    _intents(
+        "_question",
+        "return of_error(error)",
+        "return None",
+        "a list that could not be read counts as an empty one, and a second resource is made",
+    ),
+    _intents(
+        "_look_for_effect",
+        "await _question(ctx, key) or ",
+        "",
+        "what a token has made and somebody stripped is not named",
+    ),
+    _intents(
+        "_key_lost",
+        "await interrupted.ask(ctx, key) if settled else ()",
+        "()",
+        "what a create has made whose key is lost is not named",
+    ),
+    _ec2(
+        "Ec2Driver.stripped",
+        "if _without_birth_mark(seen.tags) <= tags",
+        "",
+        "what has tags of its owner's stops a create",
+    ),
+    _ec2(
+        "Ec2Driver.stripped",
+        "if _without_birth_mark(seen.tags) <= tags",
+        "if not seen.tags",
+        "what has kept its name is made a second time",
+    ),
+    _ec2(
+        "_without_birth_mark",
+        " if key != BIRTH",
+        "",
+        "what has a birth mark whose key is lost is not named",
+    ),
+    _vpc(
+        "_may_be",
+        " and not seen.parts",
+        "",
+        "a VPC with a second range, which ours has not yet, stops a create",
+    ),
+    _resolve(
+        "_chosen",
+        "if question.unread:",
+        "if False:",
+        "a list that could not be read looks like an empty one, and a person says --not-mine",
+    ),
+    _questions(
+        "_told",
+        "json.dumps(tag[:LONGEST_TAG], ensure_ascii=False)",
+        "tag",
+        "a tag of a stranger's reads like evidence",
+    ),
+    _other_objects(
+        "owning",
+        "(ring is None or _is_signed(raw, journal, key, entry, ring))",
+        "True",
+        "a forged record of one object takes another's resource for its own",
+    ),
+    _other_objects(
+        "_is_signed",
+        "if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):",
+        "if False:",
+        "a record that was copied from another object counts",
     ),
 )

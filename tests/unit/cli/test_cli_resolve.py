@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ def _question(name: str, *ids: str) -> Question:
 def _refused(found: list[Question], verdict: str, *asked: str) -> CliError:
     resource, ident = (*asked, "")[:2]
     with pytest.raises(CliError) as refused:
-        _chosen(matching(found, resource, ident), (resource, ident), verdict, DEMO)
+        _chosen(found, (resource, ident), verdict, DEMO)
     return refused.value
 
 
@@ -68,7 +69,7 @@ def test_an_id_that_two_creates_may_have_made_is_of_neither() -> None:
 
 def test_of_several_all_can_be_called_not_mine() -> None:
     found = [_question("a", ONE, TWO)]
-    question, _ = _chosen(matching(found, "elastic-ip/a"), ("elastic-ip/a", ""), "not-mine", DEMO)
+    question, _ = _chosen(found, ("elastic-ip/a", ""), "not-mine", DEMO)
     assert question is found[0]
 
 
@@ -78,6 +79,14 @@ def test_the_command_that_decides_means_what_was_shown(ident: str) -> None:
     for found in (shared, shared[:1]):
         command = _command(DEMO, found[0], ident, found)
         assert _understood(found, command) == [("a", ONE)]
+
+
+@pytest.mark.parametrize("asked", [("elastic-ip/a",), ("elastic-ip/a", ONE), (ONE,)])
+def test_what_could_not_be_read_is_not_none(asked: tuple[str, ...]) -> None:
+    """Who is told that nothing could be it would say --not-mine."""
+    found = [replace(_question("a"), unread="AWS could not describe addresses")]
+    sentence = _refused(found, "mine", *asked).sentence
+    assert "could not be read (AWS could not describe addresses)" in sentence and sentence.endswith("Try again")
 
 
 def test_the_ways_to_decide_are_commands() -> None:

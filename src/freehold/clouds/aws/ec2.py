@@ -17,6 +17,7 @@ from freehold.clouds.aws.kind_facts import KindFacts
 from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Seen
+from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.drivers import Listed, User
 from freehold.lifecycle.errors import InUse, Invalid, NameTaken, NotFound
 from freehold.lifecycle.keyed_codec import BIRTH
@@ -187,8 +188,8 @@ class Ec2Driver:
     async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
         may_be = self._shape.may_be
         assert may_be is not None
-        found = await self._beside(request)
-        return [seen.observed() for seen in found if texts(seen.tags) <= tags and may_be(request, seen)]
+        found = [seen for seen in await self._beside(request) if may_be(request, seen)]
+        return [seen.observed() for seen in found if _without_birth_mark(seen.tags) <= tags]
 
     async def _beside(self, request: Request) -> list[Seen]:
         """All that is in the home which the request names, or in the region where the kind has none."""
@@ -228,6 +229,11 @@ class Ec2Driver:
             rows = await self._client.listed("ec2", home.operation, home.items, ", ".join(some), Filters=filters)
             if missing := sorted(set(some) - {row[home.ident] for row in rows}):
                 raise NotFound(f"AWS does not show the {home.kind} {', '.join(missing)}. Check that it still exists")
+
+
+def _without_birth_mark(tags: Tags) -> frozenset[str]:
+    """One that is there was made with a key that is lost: others tell."""
+    return texts({key: value for key, value in tags.items() if key != BIRTH})
 
 
 def _homes(home: Home | None, wants: Sequence[Want]) -> set[str]:

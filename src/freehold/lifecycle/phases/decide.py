@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import birth_marks, decisions
+from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
@@ -15,6 +15,9 @@ from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.phases import interrupted, observe
 from freehold.lifecycle.phases.prune import being_pruned
 from freehold.lifecycle.resources import NodeKey, Observed, Ref
+
+SOON = 30.0
+"""Seconds until a decision is looked at again that comes before its question."""
 
 
 async def apply(ctx: PassContext) -> None:
@@ -51,7 +54,7 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
     try:
         among = await (recorded(ctx, key, entry) if is_recorded else interrupted.candidates(ctx, key, entry))
         seen = next((one for one in among if one.id == decision.id), None)
-        whose = await interrupted.claimed_by(ctx, key, seen) if seen else ""
+        whose = (await interrupted.claims(ctx, key, [seen])).get(seen.id, "") if seen else ""
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
         return
@@ -59,8 +62,8 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
         _refuse(ctx, decision, f"{decision.id} does not exist, or the create of {key} cannot have made it")
     elif whose:
         _refuse(ctx, decision, f"{decision.id} has {whose}")
-    elif not is_recorded and not birth_marks.has_birth_mark(ctx, key, seen) and (left := _unsettled(ctx, key)) > 0:
-        ctx.come_back_after(left)  # what it has made may still show
+    elif not is_recorded and interrupted.is_unasked(ctx, key, seen):
+        ctx.come_back_after(SOON)
     else:
         observe.record_owned(ctx, key, seen, replace(entry, deleting=0.0))
         ctx.decided.append(
@@ -88,7 +91,8 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
     if entry.phase is Phase.INTENDED:
-        if (left := _unsettled(ctx, key)) > 0:  # its request may still take effect, and what it makes would be nobody's
+        left = ctx.kind(key).settle - (ctx.now - (ctx.now if node.open_since is None else node.open_since))
+        if left > 0:  # its request may still take effect, and what it makes would be nobody's
             ctx.come_back_after(left)
             return
         ctx.journal = journals.refuse(ctx.journal, key)
@@ -101,12 +105,6 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
     ctx.decided.append(
         Conclusion(decision, True, f"the create of {key} counts as one without effect, by {decision.by}")
     )
-
-
-def _unsettled(ctx: PassContext, key: NodeKey) -> float:
-    """Seconds in which its create may still take effect, or be shown by no read yet."""
-    since = ctx.node(key).open_since
-    return ctx.kind(key).settle - (ctx.now - (ctx.now if since is None else since))
 
 
 def _drop(ctx: PassContext, decision: Decision, entry: Entry | None) -> None:

@@ -116,9 +116,9 @@ async def _resolve(
     elif foreign := [c for c in candidates if birth_marks.has_birth_mark(ctx, key, c)]:
         ctx.outcomes[key] = _not_from_intent(ctx, key, foreign)
     elif entry.key and entry.key not in ctx.keys.readable:
-        ctx.outcomes[key] = _key_lost(ctx, key, entry)
+        ctx.outcomes[key] = await _key_lost(ctx, key, entry)
     elif entry.had_effect:
-        _look_for_effect(ctx, key, candidates)
+        await _look_for_effect(ctx, key, candidates)
     elif unknown := _of_forgotten_attempts(ctx, key, candidates):
         _retry_later(ctx, key, _token_refused(ctx, key, unknown, "a later attempt has made something"))
     elif (still := ctx.node(key).deferred) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
@@ -139,28 +139,26 @@ async def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidate
             f"{ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
             ctx.deps.intervals.slow,
         )
-    elif ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now)) and (why := await _stripped(ctx, key, entry)):
-        _retry_later(ctx, key, why)
     else:
-        _no_effect(ctx, key, entry)
+        await _no_effect(ctx, key, entry)
 
 
-async def _stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked | None:
-    """Why it is not sent again although nothing has its marks: what has lost them may be what it made (ADR 48)."""
+async def _question(ctx: PassContext, key: NodeKey) -> Waiting | Blocked | None:
+    """A person is asked, where something that has lost its tags may be what the create made (ADR 48)."""
     try:
-        found = await interrupted.stripped(ctx, key, entry)
+        ids = await interrupted.ask(ctx, key)
     except CloudError as error:
         return of_error(error)
-    if not found:
+    if not ids:
         return None
-    ids = sorted(each.id for each in found)
-    ctx.journal = ctx.journal.put(key, interrupted.asked_about(ctx, key, entry, ids))
-    one = " --mine, or --not-mine" if len(ids) == 1 else ""
+    to_decide = f"The evidence, and to decide: {ctx.resolve(key)}"
+    if len(ids) == 1:
+        again = "" if ctx.state.releasing else " to have it created again"
+        to_decide = f"{to_decide} --mine, or --not-mine; or delete it in the cloud{again}"
     return Blocked(
         Reason.PRESUMED_ONLY,
         f"a create of {key} was cut off, and nothing has its marks. It may have made {', '.join(ids)}, which nothing "
-        f"tells from anybody's. The evidence, and to decide: {ctx.resolve(key)}{one}; or delete it in the cloud to "
-        "have it created again",
+        f"tells from anybody's. {to_decide}",
         ctx.deps.intervals.slow,
     )
 
@@ -232,12 +230,12 @@ def token_was_used(ctx: PassContext, key: NodeKey) -> None:
     ctx.journal = ctx.journal.put(key, replace(ctx.journal.entries[key], had_effect=True))
 
 
-def _look_for_effect(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> None:
+async def _look_for_effect(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> None:
     """Its marks or its birth mark show it, late where reads lag; after the settle time a person decides."""
     since = earliest(ctx.node(key).open_since, ctx.now)
     if ctx.settled(key, since):
         why = "its client token was used with another request before"
-        _retry_later(ctx, key, _token_refused(ctx, key, candidates, why))
+        _retry_later(ctx, key, await _question(ctx, key) or _token_refused(ctx, key, candidates, why))
         return
     left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
     ctx.requeue(key, Waiting(Reason.SETTLING, left, "its client token has made something before; looking for that"))
@@ -254,13 +252,19 @@ def _token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
     )
 
 
-def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Blocked:
+async def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked:
     """Its nonce cannot be computed any more, so nothing tells whether the create took effect."""
+    try:
+        settled = ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now))
+        ids = await interrupted.ask(ctx, key) if settled else ()
+    except CloudError as error:
+        return of_error(error)
     opened = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    made = f" It may have made {', '.join(ids)}." if ids else ""
     return Blocked(
         Reason.AMBIGUOUS,
-        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown. What "
-        f"it may have made, and to decide: {ctx.resolve(key)}",
+        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown.{made} "
+        f"What it may have made, and to decide: {ctx.resolve(key)}",
         ctx.deps.intervals.slow,
     )
 
@@ -274,13 +278,16 @@ def _token_protects(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
     return same_caller or TokenBinding.CALLER not in kind.token_binds
 
 
-def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
-    """No witness found it: after the settle time the create counts as without effect."""
+async def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
+    """No witness found it: after the settle time it had none, unless a person must say so."""
     since = earliest(ctx.node(key).open_since, ctx.now)
     if not ctx.settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         why = f": {said}" if (said := ctx.node(key).unanswered) else ""
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"a create may still take effect{why}"))
+        return
+    if question := await _question(ctx, key):
+        _retry_later(ctx, key, question)
         return
     ctx.node(key).open_since = None
     ctx.node(key).look_now()
@@ -305,21 +312,21 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
         observed = await ctx.kind(key).driver.create(request, birth)
     except TokenReused:
         token_was_used(ctx, key)
-        _look_for_effect(ctx, key, candidates)
+        await _look_for_effect(ctx, key, candidates)
     except NameTaken as error:
         if not (young := _young(entry, candidates)):
-            _no_effect(ctx, key, entry)  # somebody else's has the name, and had it before
+            await _no_effect(ctx, key, entry)  # somebody else's has the name, and had it before
         else:
             _retry_later(ctx, key, _token_refused(ctx, key, young, error.message))
     except (Invalid, NotFound):
         # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
-        _no_effect(ctx, key, entry)
+        await _no_effect(ctx, key, entry)
     except NeedsPerson as error:
         # No quota, no permission: that is no answer about the first request.
         if ctx.kind(key).spends_tokens:
             # It may be the first answer, repeated for as long as the token lives. Reads show what was made.
             ctx.node(key).unanswered = error.message
-            _no_effect(ctx, key, entry)
+            await _no_effect(ctx, key, entry)
         else:
             _retry_later(ctx, key, of_error(error))
     except CloudError as error:

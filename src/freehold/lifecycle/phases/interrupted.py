@@ -1,8 +1,8 @@
-"""What an interrupted create may have made, and who else claims that: a person decides by it. Reads only."""
+"""What an interrupted create may have made, and who else claims that: a person decides by it (ADR 48)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from freehold.lifecycle import birth_marks, create_identity, proofs
@@ -23,53 +23,96 @@ async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[O
     found = (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
     of_node = {each.id: each for each in found if not birth_marks.is_of_another_node(ctx, want, each)}
     if not any(birth_marks.matches_own_create(ctx, key, each) for each in of_node.values()):
-        of_node = {each.id: each for each in await stripped(ctx, key, entry)} | of_node
+        of_node = {each.id: each for each in await _stripped(ctx, key, entry)} | of_node
     return list(of_node.values())
 
 
-async def stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
-    """What the create may have made and somebody has taken tags off since, and what a person was asked about already.
+async def ask(ctx: PassContext, key: NodeKey) -> Sequence[str]:
+    """Ids of what an open create may have made and has lost its tags, once its settle time is over: a person is asked.
 
-    Not what has another owner's mark, or is on record here or for another object. Raises CloudError.
+    They go on record, so that a tag which somebody puts on one, or its use, is no answer. The first look decides which
+    they are: what shows later was not made by this create. Raises CloudError.
+    """
+    entry = ctx.journal.entries[key]
+    found = {each.id for each in await _stripped(ctx, key, entry)}
+    ids = tuple(sorted(found | {ident for ident in _asked(ctx, key, entry) if _is_only_missed(ctx, key, ident)}))
+    signature = _signature(ctx, ctx.keys.writing, key, entry, ids) if ids else ""
+    ctx.journal = ctx.journal.put(key, replace(entry, candidates=ids, signature=signature))
+    return ids
+
+
+def is_unasked(ctx: PassContext, key: NodeKey, seen: Observed) -> bool:
+    """Whether it has lost its tags, and the pass has not asked about it: what the create has made may still show."""
+    entry = ctx.journal.entries[key]
+    told = ctx.kind(key).stripped is None or birth_marks.has_birth_mark(ctx, key, seen)
+    return not told and seen.id not in _asked(ctx, key, entry)
+
+
+async def _stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
+    """What it may have made and somebody has taken tags off since; once a person was asked, of that what is there.
+
+    Not what has another owner's mark, or is on record here or for another object.
     """
     driver = ctx.kind(key).stripped
     if driver is None or not entry.request:
         return ()
-    sent = create_identity.birth_of(ctx, key, entry.attempt).marks | ctx.journal.tags | frozenset(entry.node_tags)
-    found = {each.id: each for each in await driver.stripped(entry.request, sent)}
-    if more := _asked(ctx, key, entry) - found.keys():
-        found |= await ctx.kind(key).driver.observe([Ref(ident) for ident in sorted(more)])
+    if asked := _asked(ctx, key, entry):
+        found = await ctx.kind(key).driver.observe([Ref(ident) for ident in sorted(asked)])
+    else:
+        sent = create_identity.birth_of(ctx, key, entry.attempt).marks | ctx.journal.tags | frozenset(entry.node_tags)
+        found = {each.id: each for each in await driver.stripped(entry.request, sent)}
+    there = [each for each in found.values() if each.state is not State.DELETING]
+    _note_missed(ctx, asked, {each.id for each in there})
     recorded = {known.id for other, known in ctx.journal.entries.items() if other.kind == key.kind}
-    free = [each for each in found.values() if each.id not in recorded and each.state is not State.DELETING]
+    free = [each for each in there if each.id not in recorded]
     free = [each for each in free if not _is_anothers(ctx, key, each, each.tags or ())]
-    owned = await ctx.deps.others.owning(ctx.owner, key.kind, {each.id for each in free}) if free else {}
+    ids = {each.id for each in free}
+    owned = await ctx.deps.others.owning(ctx.owner, key.kind, ids, ctx.deps.ring) if free else {}
     return [each for each in free if each.id not in owned]
 
 
-def asked_about(ctx: PassContext, key: NodeKey, entry: Entry, ids: Sequence[str]) -> Entry:
-    """``entry``, with what a person is asked about: a tag that somebody puts on it, or its use, is no answer."""
-    return replace(entry, candidates=tuple(ids), signature=_signature(ctx, key, entry, ids))
+def _note_missed(ctx: PassContext, asked: Collection[str], there: Collection[str]) -> None:
+    for ident in asked:
+        if ident in there:
+            ctx.state.missed.pop(ident, None)
+        else:
+            ctx.state.missed.setdefault(ident, ctx.now)
 
 
-def _asked(ctx: PassContext, key: NodeKey, entry: Entry) -> set[str]:
-    """Only the operator's own word: whoever may edit the object could have a person be shown any resource."""
-    if not entry.candidates or entry.key not in ctx.keys.readable:
-        return set()
-    own = is_same(entry.signature, _signature(ctx, key, entry, entry.candidates))
-    return set(entry.candidates) if own else set()
+def _is_only_missed(ctx: PassContext, key: NodeKey, ident: str) -> bool:
+    """Reads lag: what was there has gone only when it has not been seen for the settle time."""
+    since = ctx.state.missed.get(ident)
+    return since is not None and not ctx.settled(key, since)
 
 
-def _signature(ctx: PassContext, key: NodeKey, entry: Entry, ids: Sequence[str]) -> str:
-    return ctx.keys.signature(entry.key, "candidates", "\0".join((str(key), str(entry.attempt), *ids)))
+def _asked(ctx: PassContext, key: NodeKey, entry: Entry) -> frozenset[str]:
+    """Only the operator's own word: whoever may edit the object could write any id there."""
+    if not entry.candidates:
+        return frozenset()
+    signatures = [_signature(ctx, digest, key, entry, entry.candidates) for digest in ctx.keys.readable]
+    return frozenset(entry.candidates if any(is_same(entry.signature, each) for each in signatures) else ())
 
 
-async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
-    """Another owner's claim to it, for a person: its mark, or its record. Empty where there is none."""
-    owned = await ctx.deps.others.owning(ctx.owner, key.kind, {seen.id})
-    if objects := owned.get(seen.id):
-        return f"an owner already: it is on record as that of {', '.join(objects)}"
-    if not seen.target:
-        return ""
+def _signature(ctx: PassContext, digest: str, key: NodeKey, entry: Entry, ids: Sequence[str]) -> str:
+    return ctx.keys.signature(digest, "candidates", "\0".join((str(key), str(entry.attempt), *ids)))
+
+
+async def claims(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Mapping[str, str]:
+    """Other owners' claims to these resources, for a person: a mark, or a record. Without those that have none.
+
+    Raises CloudError.
+    """
+    owned = await ctx.deps.others.owning(ctx.owner, key.kind, {each.id for each in several}) if several else {}
+    found = {
+        ident: f"an owner already: it is on record as that of {', '.join(objects)}" for ident, objects in owned.items()
+    }
+    for seen in several:
+        if seen.id not in found and seen.target and (mark := await _anothers_mark(ctx, key, seen)):
+            found[seen.id] = mark
+    return found
+
+
+async def _anothers_mark(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
     tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
     if seen.carried:
         codec, own = ctx.deps.codec, ctx.owner.uuid.casefold()

@@ -198,7 +198,9 @@ def _is_in_range(part: Part, kind: str, other: Observed) -> bool:
 
 
 def _may_be(request: Request, seen: Seen) -> bool:
-    return bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])
+    """Ours gets its other ranges only when it is on record."""
+    alike = bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])
+    return alike and not seen.parts and seen.attributes["tenancy"] in ("", "default")
 
 
 def _params(request: Request) -> Json:
