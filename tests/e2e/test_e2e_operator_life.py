@@ -143,7 +143,7 @@ def test_two_operators_on_one_object(server: Server, our_crds: None, home: Path,
         stage.kubectl.apply(stage.powervs())
         stage.await_ready()
         once_each(cloud, stage.name)
-        assert witness.quiet(1.0), "they do not overwrite each other for ever"
+        assert any(witness.quiet(1.0) for _ in range(20)), "they do not overwrite each other for ever"
         stage.delete()
 
 
