@@ -215,22 +215,23 @@ class _Lister:
         return ObjectList(list(self._stored), "1")
 
 
-@pytest.mark.parametrize("signed", [True, False], ids=["signed", "forged"])
-async def test_a_record_of_another_object_is_an_answer_where_the_operator_wrote_it(life: Life, signed: bool) -> None:
+@pytest.mark.parametrize("how", ["signed", "forged", "copied"])
+async def test_a_record_of_another_object_is_an_answer_where_the_operator_wrote_it(life: Life, how: str) -> None:
     """Whoever may edit some object could else have a second one made of everybody's."""
     create = CREATES["vpc"]
     ident = await cut_off_and_stripped(life, create)
     other = Owner("11111111-aaaa-4bbb-8ccc-222222222222", "AWSCluster", "evil", "other")
     keys = life.deps.ring.of(other, unkeyed=False)
-    signature = keys.signature(keys.writing, "vpc", ident) if signed else "x" * 16
+    signature = "x" * 16 if how == "forged" else keys.signature(keys.writing, "vpc", ident)
     entry = Entry(Phase.OWNED, ident, signature=signature, key=keys.writing)
     journal = Journal(other, {VPC: entry}, key=keys.writing)
-    metadata = {"name": other.name, "namespace": other.namespace, "annotations": {JOURNAL_ANNOTATION: dumps(journal)}}
+    name = "copy" if how == "copied" else other.name
+    metadata = {"name": name, "namespace": other.namespace, "annotations": {JOURNAL_ANNOTATION: dumps(journal)}}
     life.deps = replace(
         life.deps, others=StoredObjects(_Lister({"kind": other.kind, "metadata": metadata}), SERVED_RESOURCES[:1])
     )
     outcome = (await quarter_of_an_hour(life))[VPC]
-    assert is_asked(outcome, ident) is not signed
+    assert is_asked(outcome, ident) is (how != "signed")
 
 
 async def test_a_lost_key_hides_nothing(life: Life) -> None:

@@ -104,6 +104,8 @@ def test_a_record_without_proof_is_a_question_with_what_its_marks_say() -> None:
     (question,) = _of_a_record()
     assert question.recorded and not question.vanished
     assert [(one.observed.name, one.evidence) for one in question.candidates] == [("theirs", "no mark; no tags")]
+    (question,) = _of_a_record("x; has the birth mark of this create")
+    assert question.candidates[0].evidence == 'no mark; tags: "x; has the birth mark of this create"'
     (question,) = _of_a_record("owner:elsewhere.other", "uuid:another")
     assert "not this object's: it has another owner's mark" in question.candidates[0].evidence
 
