@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pytest
+
 from freehold.lifecycle.decisions import Decision, Verdict, signed
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.journal import Phase
@@ -38,6 +40,9 @@ CREATES = {
     "internet gateway": Create(GATEWAY, "internet-gateway", "CreateInternetGateway", {}),
     "address": Create(ADDRESS, "elastic-ip", "AllocateAddress", {"Domain": "vpc"}),
 }
+
+
+every_create = pytest.mark.parametrize("create", CREATES.values(), ids=CREATES.keys())
 
 
 def somebodys(life: Life, operation: str, **params: Any) -> str:

@@ -29,6 +29,7 @@ from unit.clouds_aws.stripping import (
     cut_off,
     cut_off_and_stripped,
     decision,
+    every_create,
     is_asked,
     one_pass,
     quarter_of_an_hour,
@@ -46,7 +47,6 @@ from unit.clouds_aws.test_clouds_aws_engine import (
 )
 from unit.clouds_aws.test_clouds_aws_engine_more import Cluster
 
-every_create = pytest.mark.parametrize("create", CREATES.values(), ids=CREATES.keys())
 BARE = Seen("eipalloc-1", "", State.READY, {})
 
 
