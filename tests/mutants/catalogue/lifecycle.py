@@ -253,7 +253,7 @@ INTENTS = (
     _intents(
         "_resolve",
         "await _replay(ctx, key, entry, candidates)",
-        "_no_effect(ctx, key, entry)",
+        "await _no_effect(ctx, key, entry)",
         "a create with a client token is closed without a replay of the token",
     ),
     _intents(
@@ -271,7 +271,7 @@ INTENTS = (
     _intents(
         "_replay",
         "except NeedsPerson as error:",
-        "except NeedsPerson:\n        _no_effect(ctx, key, entry)\n    except ZeroDivisionError as error:",
+        "except NeedsPerson:\n        await _no_effect(ctx, key, entry)\n    except ZeroDivisionError as error:",
         "a denied replay counts as a create that had no effect",
     ),
     _intents(
