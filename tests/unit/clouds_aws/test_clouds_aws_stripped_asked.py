@@ -243,3 +243,15 @@ async def test_a_lost_key_hides_nothing(life: Life) -> None:
     life.deps = replace(life.deps, ring=ring)
     outcome = (await quarter_of_an_hour(life))[VPC]
     assert isinstance(outcome, Blocked) and lost in outcome.message and f"It may have made {ident}" in outcome.message
+
+
+async def test_a_key_that_only_wrote_meanwhile_can_be_taken_out_of_the_ring(life: Life) -> None:
+    """What a create needs of the ring is the key that it was sent with, for its question too."""
+    create = CREATES["vpc"]
+    ident = await cut_off_and_stripped(life, create)
+    sent, later, last = life.deps.ring, *(KeyRing.single(word * 32, unkeyed=[OWNER.uuid]) for word in (b"l", b"m"))
+    for ring in (later, last):
+        life.deps = replace(life.deps, ring=replace(ring, keys={**sent.keys, **ring.keys}))
+        life.die()
+        assert is_asked((await quarter_of_an_hour(life))[VPC], ident)
+        life.account.cloud.strangers.tag(ident, {"Name": "whose is this?"})

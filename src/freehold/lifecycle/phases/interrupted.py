@@ -36,7 +36,7 @@ async def ask(ctx: PassContext, key: NodeKey) -> Sequence[str]:
     entry = ctx.journal.entries[key]
     found = {each.id for each in await _stripped(ctx, key, entry)}
     ids = tuple(sorted(found | {ident for ident in _asked(ctx, key, entry) if _is_only_missed(ctx, key, ident)}))
-    signature = _signature(ctx, ctx.keys.writing, key, entry, ids) if ids else ""
+    signature = _signature(ctx, ctx.signing_key(key), key, entry, ids) if ids else ""
     ctx.journal = ctx.journal.put(key, replace(entry, candidates=ids, signature=signature))
     return ids
 
