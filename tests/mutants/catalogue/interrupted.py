@@ -261,4 +261,10 @@ MUTANTS = (
         "if False:",
         "a record that was copied from another object counts",
     ),
+    _interrupted(
+        "ask",
+        "_signature(ctx, ctx.signing_key(key), key, entry, ids)",
+        "_signature(ctx, ctx.keys.writing, key, entry, ids)",
+        "a question is forgotten with a key that nothing else needs",
+    ),
 )

@@ -248,6 +248,7 @@ async def test_a_lost_key_hides_nothing(life: Life) -> None:
 async def test_a_key_that_only_wrote_meanwhile_can_be_taken_out_of_the_ring(life: Life) -> None:
     """What a create needs of the ring is the key that it was sent with, for its question too."""
     create = CREATES["vpc"]
+    life.graph = Graph([life.graph.nodes[VPC]])
     ident = await cut_off_and_stripped(life, create)
     sent, later, last = life.deps.ring, *(KeyRing.single(word * 32, unkeyed=[OWNER.uuid]) for word in (b"l", b"m"))
     for ring in (later, last):
