@@ -86,7 +86,7 @@ def _is_only_missed(ctx: PassContext, key: NodeKey, ident: str) -> bool:
 
 
 def _asked(ctx: PassContext, key: NodeKey, entry: Entry) -> frozenset[str]:
-    """Only the operator's own word: whoever may edit the object could write any id there."""
+    """Only what the operator has signed: everybody who may edit the object can write ids there."""
     if not entry.candidates:
         return frozenset()
     signatures = [_signature(ctx, digest, key, entry, entry.candidates) for digest in ctx.keys.readable]
