@@ -120,7 +120,7 @@ def _chosen(
         decided = f" --{verdict}" if verdict else ""
         own = [[str(question.key), *_id_to_say(one, verdict)] for question, one in fit]
         lines = [hints.command("resolve", key.name, *words, namespace=key.namespace) + decided for words in own]
-        raise CliError(f"{what} is several of what is to be decided: say which", lines)
+        raise CliError(f"{what} fits several of what is to be decided: say which", lines)
     question, candidate = fit[0]
     ids = [vendor_id(one.observed.id) for one in question.candidates]
     this = hints.command("resolve", key.name, str(question.key), namespace=key.namespace)
@@ -129,7 +129,7 @@ def _chosen(
             raise CliError(f"{question.key}: what it may have made could not be read ({question.unread}). Try again")
         if not ids:
             raise CliError(f"{question.key}: there is nothing in the cloud that could be it")
-        raise CliError(f"{question.key}: say which of them is it, by its id", [f"{this} {each} --mine" for each in ids])
+        raise CliError(f"{question.key}: say which of them it is, by its id", [f"{this} {each} --mine" for each in ids])
     by_id = candidate and resource not in (str(question.key), question.key.logical, question.name)
     if verdict == "not-mine" and (by_id or ident) and len(ids) > 1 and not question.recorded:
         said = f"{question.key} may have made {', '.join(ids)}. If it made none of them: {this} --not-mine"

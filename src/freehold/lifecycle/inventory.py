@@ -112,8 +112,8 @@ class OtherObjects(Protocol):
     ) -> Mapping[str, tuple[str, ...]]:
         """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects.
 
-        With ``ring`` only what its keys prove that the operator wrote: whoever may edit an object can write any id
-        there. Raises CloudError.
+        With ``ring`` only records count that are signed with one of its keys: everybody who may edit an object can
+        write ids into its journal. Raises CloudError.
         """
         ...
 

@@ -43,7 +43,7 @@ def _understood(found: list[Question], command: str) -> list[tuple[str, str]]:
 def test_an_id_that_two_creates_may_have_made_is_told_with_the_commands_that_say_which() -> None:
     found = [_question("a", ONE, TWO), _question("b", ONE, TWO)]
     refused = _refused(found, "mine", ONE)
-    assert refused.sentence == f"{ONE} is several of what is to be decided: say which"
+    assert refused.sentence == f"{ONE} fits several of what is to be decided: say which"
     assert [_understood(found, each) for each in refused.more] == [[("a", ONE)], [("b", ONE)]]
 
 

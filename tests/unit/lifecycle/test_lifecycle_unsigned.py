@@ -19,8 +19,11 @@ from lab.world import MemoryWorld, node
 SITE = NodeKey("site", "home")
 
 
-def _unsigned(life: Life, **change: object) -> None:
-    entry = replace(life.journal.entries[SITE], **{"signature": "not a signature", **change})  # type: ignore[arg-type]  # its fields
+def _unsigned(life: Life, signature: str = "not a signature", *, of: Resource | None = None) -> None:
+    """Its record, or one that names the resource ``of`` somebody else."""
+    entry = replace(life.journal.entries[SITE], signature=signature)
+    if of is not None:
+        entry = replace(entry, id=of.id, target=of.target)
     life.rewrite(life.journal.put(SITE, entry))
     life.restart()
 
@@ -58,7 +61,7 @@ def test_a_signature_in_other_letters_is_none() -> None:
 def test_a_recorded_resource_without_proof_holds_the_finalizer_and_is_named() -> None:
     world, life = _recorded()
     theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
-    _unsigned(life, id=theirs.id, target=theirs.target)
+    _unsigned(life, of=theirs)
     life.delete()
     assert life.last is not None and not life.last.released
     outcome = life.last.outcomes[SITE]

@@ -260,11 +260,11 @@ async def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | B
     except CloudError as error:
         return of_error(error)
     opened = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    made = f" It may have made {', '.join(ids)}." if ids else ""
+    made = f"It may have made {', '.join(ids)}. The evidence" if ids else "What it may have made"
     return Blocked(
         Reason.AMBIGUOUS,
-        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown.{made} "
-        f"What it may have made, and to decide: {ctx.resolve(key)}",
+        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown. "
+        f"{made}, and to decide: {ctx.resolve(key)}",
         ctx.deps.intervals.slow,
     )
 
