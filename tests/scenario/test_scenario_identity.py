@@ -25,7 +25,7 @@ def journal(harness: Harness) -> str:
     return str(harness.object.raw["metadata"]["annotations"][JOURNAL])
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":1,"owner":["a"],"nodes":{}}'])
+@pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":2,"owner":["a"],"nodes":{}}'])
 def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
     """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to restore."""
     harness = Harness()

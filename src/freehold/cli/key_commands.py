@@ -37,10 +37,6 @@ def _remembered(context: click.Context, parameter: click.Parameter, value: Any) 
     return value
 
 
-def _flag(name: str, words: str) -> Callable[[F], F]:
-    return click.option(name, is_flag=True, help=words)
-
-
 @click.group(short_help="Show and change the operator's key ring.")
 def keys() -> None:
     """Show and change the operator's key ring, which proves that what it finds is its own.
@@ -127,14 +123,3 @@ def keys_remove(digest: str, **where: Any) -> None:
     from freehold.cli import keys as command
 
     command.remove(command.ring_target(**where), digest)
-
-
-@keys.command(name="require", short_help="Let records that name no key count no more.")
-@_flag("--undo", "Let them count again: for objects that come from an older version.")
-@_flag("--force", "Also while objects still have such records.")
-@_ring
-def keys_require(undo: bool, force: bool, **where: Any) -> None:
-    """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
-    from freehold.cli import keys as command
-
-    command.require(command.ring_target(**where), undo, force)

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -40,7 +40,7 @@ from freehold.operator.keyring import (
 )
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
-from freehold.operator.keyring_use import Need, first_ring, needs, objects
+from freehold.operator.keyring_use import Need, first_ring, needs
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
 from freehold.operator.metadata.record import RecordKeyMissing, TagRecord
@@ -157,7 +157,7 @@ def add(where: RingTarget, filename: str) -> None:
         elif offered.writing:
             after = offered
         else:  # keys of single objects are no ring: its own first key writes
-            after = _successor(place.needed).with_keys_of(offered)
+            after = RingDocument.fresh(time.time()).with_keys_of(offered)
         keys, handed_on = added(before, after)
         if after == before:
             tell(f"nothing to add: the key ring in {place.store.where} holds all of these keys")
@@ -190,7 +190,7 @@ def accept(where: RingTarget, digest: str, yes: bool) -> None:
 
     async def give_up(place: Place) -> None:
         # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
-        document = place.found.document or _successor(place.needed)
+        document = place.found.document or RingDocument.fresh(time.time())
         concerned = [need for need in place.needed if report.unaccepted(document, digest, need)]
         if not concerned and digest in document.accepted:
             tell(f"key {digest} is noted as lost already, for every object that names it")
@@ -250,10 +250,6 @@ async def _providers(client: KubeClient) -> list[Provider]:
     return [Provider(kind, row) for kind, resource in PROVIDERS.items() for row in (await client.list(resource)).items]
 
 
-def _successor(needed: Sequence[Need]) -> RingDocument:
-    return RingDocument.fresh(time.time(), unkeyed=(need.uuid for need in needed if need.unkeyed))
-
-
 def remove(where: RingTarget, digest: str) -> None:
     """``freehold keys remove``."""
 
@@ -291,40 +287,6 @@ def refuse_in_use(digest: str, needed: Sequence[Need]) -> None:
             f"whether key {digest} is still needed cannot be told: the journal of these objects cannot be read",
             [str(need.object) for need in damaged],
         )
-
-
-def require(where: RingTarget, undo: bool, force: bool) -> None:
-    """``freehold keys require``: what names no key counts no more, or again for the objects that are there now."""
-
-    async def end(place: Place) -> None:
-        document = place.document
-        needing = [need for need in place.needed if need.unkeyed]
-        if undo:
-            await count_again(place, needing)
-            return
-        if not document.unkeyed:
-            tell("records that name no key do not count already")
-            return
-        counted = [need for need in needing if need.uuid in document.unkeyed]
-        if counted and not force:
-            raise CliError(
-                "these objects still have records that name no key, and could not be proved without them; they are "
-                "renewed over time (--force: do it all the same)",
-                [str(need.object) for need in counted],
-            )
-        await place.write(replace(document, unkeyed=frozenset()))
-        tell("records that name no key do not count any more")
-
-    async def count_again(place: Place, needing: Sequence[Need]) -> None:
-        document = place.document
-        back = [need for need in needing if need.uuid not in document.unkeyed]
-        if not back:
-            tell("records that name no key count already, for every object that has some")
-            return
-        await place.write(replace(document, unkeyed=document.unkeyed | {need.uuid for need in back}))
-        tell(f"records that name no key count again for {objects(back)}, until they are renewed")
-
-    _run(where, end)
 
 
 def _offered(filename: str) -> RingDocument:

@@ -34,17 +34,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """A ring and its objects.
-
-    ``unkeyed``: uuids for which records from before the ring count. ``old``: have such records. ``damaged``: nobody
-    can tell their needs.
-    """
+    """A ring and its objects. ``damaged``: nobody can tell their needs."""
 
     where: str
-    there: bool
     rows: tuple[Row, ...]
-    unkeyed: frozenset[str]
-    old: tuple[Need, ...]
     damaged: tuple[Need, ...]
 
 
@@ -74,9 +67,8 @@ def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]
 
 def report(where: str, document: RingDocument | None, needed: Sequence[Need]) -> Report:
     """All that ``freehold keys list`` shows."""
-    old, damaged = tuple(n for n in needed if n.unkeyed), tuple(n for n in needed if n.damaged)
-    unkeyed = document.unkeyed if document is not None else frozenset[str]()
-    return Report(where, document is not None, tuple(_rows(document, needed)), unkeyed, old, damaged)
+    damaged = tuple(need for need in needed if need.damaged)
+    return Report(where, tuple(_rows(document, needed)), damaged)
 
 
 def _rows(document: RingDocument | None, needed: Sequence[Need]) -> Iterator[Row]:
@@ -121,22 +113,6 @@ def remarks(found: Report) -> Iterator[str]:
             )
     if found.damaged:
         yield f"the journal of {objects(found.damaged)} cannot be read: which keys they need cannot be told"
-    if not found.there:
-        return
-    counted = [need for need in found.old if need.uuid in found.unkeyed]
-    refused = [need for need in found.old if need.uuid not in found.unkeyed]
-    if counted:
-        yield f"records from before the key ring count for {_count(counted)}, until renewed: {objects(counted)}"
-    elif found.unkeyed:
-        yield "records from before the key ring count, and no object here needs that any more: freehold keys require"
-    else:
-        yield "records from before the key ring do not count"
-    if refused:
-        has = "has" if len(refused) == 1 else "have"
-        yield (
-            f"{_count(refused)} {has} such records, which do not count: {objects(refused)}; if they were there before "
-            "the ring: freehold keys require --undo"
-        )
 
 
 def document(found: Report) -> Mapping[str, Any]:
@@ -152,8 +128,6 @@ def document(found: Report) -> Mapping[str, Any]:
             }
             for row in found.rows
         ],
-        "unkeyed": sorted(found.unkeyed),
-        "needUnkeyed": [str(need.object) for need in found.old],
         "damaged": [str(need.object) for need in found.damaged],
     }
 

@@ -20,8 +20,6 @@ from freehold.lifecycle.resources import NodeKey, Observed, Request
 from freehold.lifecycle.texts import parsed
 
 FORMAT = 2
-"""Written. 1, from before there was a key ring, is read too: its entries name no key."""
-_READ = (1, 2)
 
 
 class Phase(Enum):
@@ -54,12 +52,12 @@ class Entry:
     ``attempt`` counts creates of this node for ever (nonce and token derive from it); ``fails`` counts
     attempts in a row that came to nothing. ``opened`` and ``deleting`` are domain times, for people.
     ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
-    somebody else's. ``signature`` is what only the operator can write for this id (:func:`ownership.legacy_signature`):
+    somebody else's. ``signature`` is what only the operator can write for this id (:meth:`keys.ObjectKeys.signature`):
     a user who may edit the object's annotations can write an id here. ``parts`` are those that the spec
     wanted in it, so that one which it wants no more is told from what others put there; of what is ``shared`` those
     that were put in (:attr:`graph.Node.first_parts`). ``key`` is the digest of the ring's key that the nonce, token,
-    seal and signature of this entry are made with; empty where the entry is from before the ring. ``by`` is the cloud
-    identity that an open intent was sent with.
+    seal and signature of this entry are made with; empty where it is none of ours. ``by`` is the cloud identity that an
+    open intent was sent with.
     ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
     ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's.
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
@@ -110,8 +108,8 @@ class Journal:
     ``account`` is the cloud account that the ids are of; empty until one is known. With the credentials of
     another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
-    of the ring's key that the identity was minted or last renewed under; empty until an object from before the
-    ring has been renewed whole. ``attached`` are the tags that we put on resources that are not ours, by target.
+    of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
+    ``attached`` are the tags that we put on resources that are not ours, by target.
     """
 
     owner: Owner
@@ -256,8 +254,8 @@ def loads(text: str) -> Journal:
     """Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
         document = parsed(text)
-        if document["v"] not in _READ:
-            raise CorruptJournal(f"journal format {document['v']} is not one that this version reads (1 and 2)")
+        if document["v"] != FORMAT:
+            raise CorruptJournal(f"journal format {document['v']} is not the one that this version reads ({FORMAT})")
         owner = Owner(*map(_text_field, document["owner"]))
         entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
         account = str(document.get("account", ""))

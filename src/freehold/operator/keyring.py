@@ -77,21 +77,17 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class RingDocument:
-    """All that is stored of a ring. ``writing`` is empty in an export of single objects' keys, which is no ring.
-
-    ``unkeyed`` are the uuids of the objects that were there before the ring and have not been renewed yet.
-    """
+    """All that is stored of a ring. ``writing`` is empty in an export of single objects' keys, which is no ring."""
 
     writing: str
     keys: Mapping[str, StoredKey]
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=dict, repr=False)
-    unkeyed: frozenset[str] = frozenset()
     accepted: Mapping[str, Acceptance] = field(default_factory=dict)
 
     @classmethod
-    def fresh(cls, now: float, *, unkeyed: Iterable[str] = ()) -> RingDocument:
+    def fresh(cls, now: float) -> RingDocument:
         """A ring of one new key."""
-        return cls("", {}, unkeyed=frozenset(unkeyed)).with_new_key(now)
+        return cls("", {}).with_new_key(now)
 
     def ring(self) -> KeyRing:
         """For the engine. Raises ValueError for what is no ring."""
@@ -99,7 +95,7 @@ class RingDocument:
         accepted = {
             (digest, uuid): records for digest, loss in self.accepted.items() for uuid, records in loss.records.items()
         }
-        return KeyRing(self.writing, keys, dict(self.handed_on), self.unkeyed, accepted)
+        return KeyRing(self.writing, keys, dict(self.handed_on), accepted)
 
     def with_new_key(self, now: float) -> RingDocument:
         """One more key, which writes from now on; the others can still be read."""
@@ -149,7 +145,6 @@ def dumps(document: RingDocument) -> str:
                 digest: {"key": _text(stored.key), "created": _stamp(stored.created)}
                 for digest, stored in sorted(document.keys.items())
             },
-            "unkeyed": sorted(document.unkeyed),
         }
     if document.handed_on or not document.writing:
         content["handedOn"] = [
@@ -197,7 +192,7 @@ def parsed(content: object, where: str) -> RingDocument:
             digest: Acceptance(_seconds(row["time"]), _text_of(row["who"]), _records(row.get("records", {})))
             for digest, row in content.get("accepted", {}).items()
         }
-        unkeyed, writing = _uuids(content["unkeyed"]) if keys else frozenset[str](), content.get("writing", "")
+        writing = content.get("writing", "")
         if not isinstance(writing, str):
             raise TypeError
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -206,7 +201,7 @@ def parsed(content: object, where: str) -> RingDocument:
             f"the key ring in {where} is damaged: an entry cannot be read; put it back from a backup"
         ) from None
     _check(writing, keys, where)
-    return RingDocument(writing, keys, handed_on, unkeyed, accepted)
+    return RingDocument(writing, keys, handed_on, accepted)
 
 
 def _check(writing: str, keys: Mapping[str, StoredKey], where: str) -> None:
@@ -234,13 +229,6 @@ def _key(text: str) -> bytes:
     if len(key) < LEAST_BYTES:
         raise ValueError
     return key
-
-
-def _uuids(value: object) -> frozenset[str]:
-    """A ring that says only whether such records count, without a list of objects, lists none."""
-    if isinstance(value, bool):
-        return frozenset()
-    return _texts_of(value)
 
 
 def _records(value: Mapping[str, object]) -> dict[str, frozenset[str]]:

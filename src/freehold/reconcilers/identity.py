@@ -65,19 +65,13 @@ class ReadOnly:
 class KeyMissing:
     """The object names keys that the ring lacks, so nothing of it can be proved. Only its conditions may be written.
 
-    It may be a copy that another operator, which has the key, looks after. ``digests`` is empty for an object
-    whose records name no key, and which the ring does not list as one from before it.
+    It may be a copy that another operator, which has the key, looks after.
     """
 
     digests: tuple[str, ...]
 
     @property
     def message(self) -> str:
-        if not self.digests:
-            return (
-                "its records are from before the key ring, which does not count them: nothing is read, created or "
-                "deleted for it. If it was there before the ring, they can count again: freehold keys require --undo"
-            )
         missing = ", ".join(self.digests)
         return (
             f"it names key {missing}, which the operator's key ring lacks: nothing is read, created or deleted for "
@@ -94,8 +88,7 @@ def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     found = _identified(raw, finalizer, ring)
     if isinstance(found, Identified | Restored):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
-        unreadable = missing or not (found.journal.key or found.journal.owner.uuid in ring.unkeyed)
-        return KeyMissing(missing) if unreadable else found
+        return KeyMissing(missing) if missing else found
     return found
 
 
@@ -127,7 +120,7 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
 def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
     held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
-    return {**held, "key": journal.key} if journal.key else held
+    return {**held, "key": journal.key}
 
 
 def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | ReadOnly:
@@ -145,10 +138,23 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
             "resources it describes; remove the annotation from this copy to give it resources of its own",
         )
+    if not journal.key:
+        return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw))
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Identified(journal)
     return Identified(journal, _patch(raw, finalizer, text))
+
+
+def _unkeyed(raw: Mapping[str, Any]) -> str:
+    """Anybody who may make objects can have written it, so its uuid and its records count for nothing."""
+    metadata = raw["metadata"]
+    remove = f"kubectl annotate {raw['kind'].lower()} {metadata['name']} -n {metadata.get('namespace', '')}"
+    return (
+        f"annotation {names.JOURNAL_ANNOTATION} names no key of the operator's key ring, so somebody else wrote it: "
+        "nothing is read, created, marked or deleted for it. Put the annotation back from a backup; if there is none: "
+        f"{remove} {names.JOURNAL_ANNOTATION}-"
+    )
 
 
 def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
@@ -159,10 +165,10 @@ def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
 def _in_status(raw: Mapping[str, Any]) -> Journal | None:
     """The identity that status holds, if that status is this very object's: a copied status names another UID."""
     held = (raw.get("status") or {}).get("identity") or {}
-    uuid = held.get("uuid")
-    if not uuid or held.get("uid") != raw["metadata"]["uid"]:
+    uuid, key = held.get("uuid"), held.get("key")
+    if not uuid or not key or held.get("uid") != raw["metadata"]["uid"]:
         return None
-    return Journal(_owner(raw, uuid), key=str(held.get("key") or ""))
+    return Journal(_owner(raw, uuid), key=str(key))
 
 
 def _patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:

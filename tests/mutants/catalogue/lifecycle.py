@@ -711,18 +711,6 @@ PROOF = (
         "the exported key of one object signs for all",
     ),
     _keys(
-        "KeyRing.of",
-        "unkeyed and owner.uuid in self.unkeyed",
-        "unkeyed",
-        "public marks from before the ring count after a person ended their acceptance",
-    ),
-    _keys(
-        "KeyRing.of",
-        "unkeyed and owner.uuid in self.unkeyed",
-        "unkeyed and bool(self.unkeyed)",
-        "a new object with a journal without key gets the public rules",
-    ),
-    _keys(
         "KeyRing.missing",
         "(d, uuid) not in self.accepted",
         "d not in {digest for digest, _ in self.accepted}",

@@ -228,11 +228,11 @@ KEYS = (
         "_identified",
         'Journal(_owner(raw, metadata["uid"]), key=ring.writing)',
         'Journal(_owner(raw, metadata["uid"]))',
-        "a new object counts as one from before the ring, and public marks prove ownership for it",
+        "a new object counts as one whose journal somebody else wrote, and is never served",
     ),
     _identity(
         "in_status",
-        'return {**held, "key": journal.key} if journal.key else held',
+        'return {**held, "key": journal.key}',
         "return held",
         "an object whose journal was lost forgets which key it needs",
     ),

@@ -77,7 +77,7 @@ def test_a_decision_that_the_key_ring_did_not_sign_is_refused(forged: str) -> No
     life, record = _presumed()
     decision = _decision(life, Verdict.MINE, RECORD, record.id)
     if forged == "by another ring":
-        decision = decisions.signed(decision, KeyRing.single(b"another ring" * 3).of(life.owner, unkeyed=False))
+        decision = decisions.signed(decision, KeyRing.single(b"another ring" * 3).of(life.owner))
     elif forged == "another resource":
         decision = replace(decisions.signed(replace(decision, id="record-999"), life.keys), id=record.id)
     elif forged == "another verdict":

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle import decisions, ownership
+from freehold.lifecycle import decisions
 from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of, fingerprint
+from freehold.lifecycle.keys import KeyRing, ObjectKeys, derive, digest_of, fingerprint
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey
 
@@ -20,7 +20,7 @@ OLD, NEW = digest_of(ONE), digest_of(TWO)
 
 
 def keys(owner: Owner = US, ring: KeyRing = RING) -> ObjectKeys:
-    return ring.of(owner, unkeyed=False)
+    return ring.of(owner)
 
 
 def everything(of: ObjectKeys, digest: str, key: NodeKey = KEY, attempt: int = 1, target: str = "crn:1") -> set[str]:
@@ -48,18 +48,12 @@ def test_derived_values_do_not_fit_for(case: str) -> None:
     assert everything(keys(), NEW).isdisjoint(everything(*OTHERS[case]))
 
 
-def test_an_outsider_who_knows_uuid_and_rules_can_compute_no_value() -> None:
-    public = {ownership.nonce(US, KEY, 1), ownership.token(US, KEY, 1), ownership.seal(US, KEY, "crn:1")}
-    assert everything(keys(), NEW).isdisjoint(public)
-
-
 def test_a_nonce_is_recognised_without_knowing_node_and_attempt_by_its_kind_alone() -> None:
     word = keys().nonce(OLD, NodeKey("disk", "forgotten"), 7)
     assert keys().recognises("disk", word)
     assert not keys().recognises("site", word)
     assert not keys(replace(US, uuid="22222222-bbbb")).recognises("disk", word)
     assert not keys().recognises("disk", word[:-1] + ("a" if word[-1] != "a" else "b"))
-    assert not keys().recognises("disk", ownership.nonce(US, KEY, 1))
 
 
 def test_a_nonce_is_legal_in_every_name() -> None:
@@ -95,20 +89,6 @@ def test_an_accepted_loss_covers_the_records_of_that_moment() -> None:
     assert not ring.forgives(OLD, US.uuid, "disk/a", "id-1")
 
 
-@pytest.mark.parametrize(
-    ("ring", "needs", "counts"),
-    (([US.uuid], True, True), (["2222"], True, False), ([US.uuid], False, False)),
-    ids=("an old object", "not there before the ring", "a renewed object"),
-)
-def test_public_seals_count_only_for_an_object_that_has_not_been_renewed(
-    ring: list[str], needs: bool, counts: bool
-) -> None:
-    of = KeyRing.single(ONE, unkeyed=ring).of(US, unkeyed=needs, legacy_secret=b"of the credentials")
-    assert (UNKEYED in of.readable) is counts
-    if not counts:
-        assert of.signature(UNKEYED, "disk", "id-1") == ""
-
-
 def test_a_logged_key_ring_shows_no_key() -> None:
     for text in (repr(RING), repr(keys())):
         assert "thirty-two" not in text and repr(derive(TWO, US.uuid)) not in text
@@ -136,8 +116,8 @@ def test_each_part_of_what_is_sealed_counts() -> None:
 
 def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> None:
     ring = replace(KeyRing.single(ONE), handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
-    assert NEW in ring.of(US, unkeyed=False).readable
-    assert NEW not in ring.of(replace(US, uuid="22222222-bbbb"), unkeyed=False).readable
+    assert NEW in ring.of(US).readable
+    assert NEW not in ring.of(replace(US, uuid="22222222-bbbb")).readable
 
 
 FOREIGN = ("ж" * 16, "\ud800" * 16)
