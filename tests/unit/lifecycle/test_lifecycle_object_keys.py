@@ -120,6 +120,17 @@ def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> Non
     assert NEW not in ring.of(replace(US, uuid="22222222-bbbb")).readable
 
 
+@pytest.mark.parametrize("digest", ["", "k3k3k3k3k3"], ids=["no key", "a key that the ring lacks"])
+def test_nothing_counts_that_names_no_key_of_the_ring(digest: str) -> None:
+    """Records, decisions and tags on what is given, whatever their signature is: anybody can write them."""
+    decision = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0, NEW)
+    signature = decisions.signed(decision, keys()).signature
+    for said in ("", keys().signature(NEW, "disk", "id-1"), keys().tags_signature(NEW, "crn:1", ["a"]), signature):
+        assert not keys().vouches(digest, said, "disk", "id-1")
+        assert not keys().are_signed(digest, said, "crn:1", ["a"])
+        assert not decisions.is_signed(replace(decision, key=digest, signature=said), keys())
+
+
 FOREIGN = ("ж" * 16, "\ud800" * 16)
 """Text that is no ASCII, and text that is no text at all: JSON and tags can carry both."""
 
