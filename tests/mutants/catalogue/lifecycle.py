@@ -219,7 +219,7 @@ GIVEN_TAGS = (
     ),
     _keys(
         "ObjectKeys.are_signed",
-        "return is_same(signature, self.tags_signature(digest, target, tags))",
+        "return digest in self.readable and is_same(signature, self.tags_signature(digest, target, tags))",
         "return True",
         "whoever may edit the object has any tag taken off any resource",
     ),
@@ -258,9 +258,15 @@ INTENTS = (
     ),
     _intents(
         "_resolve",
-        "elif entry.key and entry.key not in ctx.keys.readable:",
+        "elif entry.key not in ctx.keys.readable:",
         "elif False:",
         "a create whose nonce cannot be computed any more counts as one that had no effect",
+    ),
+    _intents(
+        "_resolve",
+        "elif entry.key not in ctx.keys.readable:",
+        "elif entry.key and entry.key not in ctx.keys.readable:",
+        "an open create that anybody wrote is sent to the cloud",
     ),
     _intents(
         "_without_token",
@@ -930,7 +936,7 @@ PROOF = (
     ),
     _journal(
         "loads",
-        'if document["v"] not in _READ:',
+        'if document["v"] != FORMAT:',
         "if False:",
         "a journal of a newer format is read as if it were of this one",
     ),
@@ -1007,8 +1013,8 @@ PASSES = (
     ),
     _engine(
         "_journal_is_readable",
-        "if ctx.outcomes:",
-        "if False:",
+        "    if missing:",
+        "    if False:",
         "an object whose key is missing is served",
     ),
     _engine(

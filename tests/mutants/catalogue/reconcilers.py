@@ -213,8 +213,20 @@ IDENTITY = (
 
 KEYS = (
     _identity(
+        "_recorded",
+        "    if not journal.key:\n",
+        "    if False:\n",
+        "a journal that whoever may make an object can write is believed",
+    ),
+    _identity(
+        "_in_status",
+        "not uuid or not key or",
+        "not uuid or",
+        "a status without a key proves an identity",
+    ),
+    _identity(
         "identify",
-        "return KeyMissing(missing) if unreadable else found",
+        "return KeyMissing(missing) if missing else found",
         "return found",
         "an object whose key is missing is served, although it may be a copy that another operator serves",
     ),
