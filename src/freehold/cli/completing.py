@@ -7,6 +7,7 @@ a shell that waits for Tab is no place for errors.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 _SECONDS = 1.0
 _OURS = "/apis/infrastructure.cluster.x-k8s.io/v1beta2"
-_OUR_PLURAL = "ibmpowervsclusters"
+_OUR_KINDS = {"ibmpowervsclusters": "IBMPowerVSCluster", "awsclusters": "AWSCluster"}
 """As in ``freehold.api.served``, whose import takes longer than a person waits for a Tab."""
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -56,21 +57,23 @@ class _Server:
         return [entry["name"] for _, entry in self.resources()]
 
     def names(self, kind: str = "") -> list[str]:
-        """Of the objects of a kind, of ours where none is given."""
+        """Of the objects of a kind. Where none is given, of ours: with the kind where two have the name."""
         if not kind:
-            return self._names(_OURS, _OUR_PLURAL, namespaced=True)
+            found = [(name, kind) for plural, kind in _OUR_KINDS.items() for name in self._names(_OURS, plural, True)]
+            times = Counter(name for name, _ in found)
+            return [name if times[name] == 1 else f"{kind}/{name}" for name, kind in found]
         for path, entry in self.resources():
             called = {entry["name"], entry["kind"].lower(), entry.get("singularName"), *(entry.get("shortNames") or ())}
             if kind in called:
-                return self._names(path, entry["name"], namespaced=entry["namespaced"])
+                return self._names(path, entry["name"], entry["namespaced"])
         return []
 
-    def _names(self, path: str, plural: str, *, namespaced: bool) -> list[str]:
+    def _names(self, path: str, plural: str, namespaced: bool) -> list[str]:
         place = f"/namespaces/{self._namespace}" if namespaced else ""
         return [each["metadata"]["name"] for each in self._ask(f"{path}{place}/{plural}")["items"]]
 
     def namespaces(self) -> list[str]:
-        return self._names("/api/v1", "namespaces", namespaced=False)
+        return self._names("/api/v1", "namespaces", False)
 
 
 def _completer(found: Callable[[_Server, click.Context], Iterable[str]]) -> Completer:
@@ -94,8 +97,9 @@ def _kinds_and_names(server: _Server, context: click.Context) -> Iterable[str]:
 
 
 def _names(server: _Server, context: click.Context) -> Iterable[str]:
-    given = tuple(context.params.get("names") or ())
-    return [each for each in server.names() if each not in given]
+    given = tuple(context.params.get("words") or ())
+    of_kind = server.names(given[0].lower()) if given else []
+    return [each for each in of_kind or server.names() if each not in given]
 
 
 kinds_and_names = _completer(_kinds_and_names)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
 from freehold.cli import hints
 from freehold.cli.access import Access
-from freehold.cli.down import absent, named
 from freehold.cli.errors import CliError
 from freehold.cli.lookup import key_ring
+from freehold.cli.naming import Naming, find_object
 from freehold.cli.session import Session
 from freehold.cli.terminal import tell
 from freehold.kube.errors import Conflict, NotFound
@@ -40,12 +40,9 @@ class _Objects(Protocol):
     async def patch(self, resource: Resource, key: Key, body: Json) -> Json: ...
 
 
-async def the_object(session: Session, key: Key) -> tuple[Resource, Json]:
-    """The stored object of that name. Raises CliError."""
-    found = await named(session, key)
-    if not found:
-        raise absent(key, session)
-    resource, _ = found[0]
+async def the_object(session: Session, naming: Naming, words: Sequence[str], namespace: str) -> tuple[Resource, Json]:
+    """Read the stored object that the words name. Raises CliError."""
+    resource, key = await find_object(session, naming, words, namespace)
     raw = await session.client.get(resource, key)
     return resource, {"apiVersion": resource.api_version, "kind": resource.kind, **raw}
 

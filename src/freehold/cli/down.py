@@ -6,16 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
-from freehold.cli import hints, manifests
+from freehold.cli import manifests
 from freehold.cli.access import Access, access
 from freehold.cli.applying import Target, targets
-from freehold.cli.asking import agreed, somebody_is_there
+from freehold.cli.asking import ask
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
-from freehold.cli.kinds import NOUN, OURS
-from freehold.cli.lookup import of_name
+from freehold.cli.naming import Naming, find_objects
 from freehold.cli.progress import display
-from freehold.cli.quick import ReadSession
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
@@ -24,75 +22,54 @@ from freehold.kube.resources import Key, Resource
 
 
 def run(
-    names: Sequence[str], filename: Sequence[str], yes: bool, simulate: bool, speed: float, namespace: str,
+    words: Sequence[str], filename: Sequence[str], yes: bool, simulate: bool, speed: float, namespace: str,
     state: Path | None, kubeconfig: str, timeout: float, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    if bool(names) == bool(filename):
+    if bool(words) == bool(filename):
         raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    ask = not yes and somebody_is_there()
-    run_to_end(_down(target, tuple(dict.fromkeys(names)), documents, namespace, timeout, ask=ask))
+    run_to_end(_down(target, words, documents, namespace, timeout, yes=yes))
 
 
 async def _down(
     target: Access,
-    names: Sequence[str],
+    words: Sequence[str],
     documents: Sequence[manifests.ManifestDocument],
     namespace: str,
     patience: float,
     *,
-    ask: bool,
+    yes: bool,
 ) -> None:
     async with opened(target) as session:
         tell(session.describe())
-        where = namespace or session.namespace
-        wanted = await targets(session.client, documents, where) if documents else []
+        wanted = await targets(session.client, documents, namespace or session.namespace) if documents else []
         ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
-        found = {name: await named(session, Key(where, name)) for name in names}
-        missing = [name for name in names if not found[name]]
-        if names and len(missing) == len(names):
-            raise absent(Key(where, missing[0]), session)
-        ours += [each for name in names for each in found[name]]
+        ours += await find_objects(session, Naming("down"), words, namespace) if words else []
         others = [each for each in wanted if not each.ours]
-        if ask and not await _approved(session, target, ours, others):
-            raise CliError("nothing was deleted")
+        if not yes:
+            await _approve(session, target, ours, others)
         present = await _delete(session, ours)
         if present:
             with display() as show:
                 picture = await follow(session, present, show, UntilGone(), patience=patience)
             _conclude(picture)
         await _delete_others(session, others)
-        if missing:
-            raise absent(Key(where, missing[0]), session, *missing[1:])
 
 
-async def _approved(session: Session, target: Access, ours: Sequence[Followed], others: Sequence[Target]) -> bool:
-    """Shows what would be deleted, and asks. What is being deleted already needs no answer."""
+async def _approve(session: Session, target: Access, ours: Sequence[Followed], others: Sequence[Target]) -> None:
+    """Show what would be deleted, and ask; not of what is being deleted already. Raises CliError without a yes."""
     from freehold.cli.deletion_plans import show_deletion
 
     fresh = await show_deletion(session, target, ours)
     if others:
         tell(f"deleted too, never served by Freehold: {', '.join(map(str, others))}")
-    if not fresh and not others:
-        return True
-    return await agreed(f"Delete {', '.join(fresh)}?" if fresh else "Delete them?")
-
-
-async def named(session: ReadSession, key: Key) -> list[Followed]:
-    """The objects of that name, of every kind that is served."""
-    return [(resource, key) for resource in OURS if await of_name(session, [resource], key)]
-
-
-def absent(key: Key, session: ReadSession, *more: str) -> CliError:
-    """Nothing that is served has this name, nor one of ``more`` in the same namespace."""
-    shown = hints.command("get", namespace=key.namespace, usual=session.namespace)
-    keys = ", ".join(str(Key(key.namespace, name)) for name in (key.name, *more))
-    return CliError(f"there is no {NOUN} {keys}; {shown} shows what there is")
+    if fresh or others:
+        await ask(f"Delete {', '.join(fresh)}?" if fresh else "Delete them?", otherwise="nothing was deleted")
 
 
 async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:

@@ -79,13 +79,16 @@ def keys_add(filename: str, **where: Any) -> None:
 
 
 @keys.command(name="export", short_help="Print the ring, or what one object needs of it.")
-@click.argument("name", metavar="[[NAMESPACE/]NAME]", required=False, callback=options.filled)
+@click.argument("words", metavar="[KIND] [[NAMESPACE/]NAME]", nargs=-1, callback=options.filled)
 @_ring
-def keys_export(name: str | None, **where: Any) -> None:
-    """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself."""
+def keys_export(words: tuple[str, ...], **where: Any) -> None:
+    """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself.
+
+    KIND/[NAMESPACE/]NAME too, where several have the name.
+    """
     from freehold.cli import keys as command
 
-    command.export(command.ring_target(**where), name)
+    command.export(command.ring_target(**where), words)
 
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")

@@ -20,8 +20,9 @@ from freehold.cli import keys_report as report
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
-from freehold.cli.kinds import NOUN, OURS
+from freehold.cli.kinds import OURS
 from freehold.cli.manifests import read_text
+from freehold.cli.naming import Naming, find_object
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say, tell, warn
@@ -40,11 +41,11 @@ from freehold.operator.keyring import (
 )
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
-from freehold.operator.keyring_use import Need, first_ring, needs
+from freehold.operator.keyring_use import Need, first_ring, need_of, needs
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
 from freehold.operator.metadata.record import RecordKeyMissing, TagRecord
-from freehold.reconcilers.metadata.references import Provider
+from freehold.reconcilers.metadata.references import Provider, Reference
 from freehold.reconcilers.metadata.writer import begun_by_any, witnessed
 
 
@@ -170,13 +171,13 @@ def add(where: RingTarget, filename: str) -> None:
     _run(where, bring)
 
 
-def export(where: RingTarget, name: str | None) -> None:
+def export(where: RingTarget, words: Sequence[str]) -> None:
     """``freehold keys export``: the document on standard output, nothing else."""
 
     async def hand_on(place: Place) -> None:
         document = place.document
-        if name is not None:
-            document = _of_object(place, _named(place, name))
+        if words:
+            document = _of_object(place, await _named(place, words))
             warn("whoever has this can sign for that one object: bring it over a safe way, then delete it")
         else:
             warn("whoever has this can sign for every object of this operator: keep it as secret as a password")
@@ -303,14 +304,14 @@ def _offered(filename: str) -> RingDocument:
         raise CliError(problem.message) from problem
 
 
-def _named(place: Place, name: str) -> Need:
-    namespace, _, bare = name.rpartition("/")
-    wanted = (namespace or place.session.namespace, bare)
-    for need in place.needed:
-        if (need.object.namespace, need.object.name) == wanted:
-            return need
-    there = ", ".join(sorted(str(need.object) for need in place.needed)[:10]) or "none at all"
-    raise CliError(f"there is no {NOUN} {'/'.join(wanted)}; there are: {there}")
+async def _named(place: Place, words: Sequence[str]) -> Need:
+    """Return what the object that the words name needs of the ring. Raises CliError."""
+    naming = Naming("keys export", (*OURS, *PROVIDERS.values()), with_namespace=True)
+    resource, key = await find_object(place.session, naming, words, "")
+    if resource in OURS:
+        return need_of(await place.session.client.get(resource, key))
+    signed = str(Reference(resource.kind, *key))
+    return next((each for each in place.needed if each.uuid == signed), Need(key))
 
 
 def _of_object(place: Place, need: Need) -> RingDocument:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from freehold.kube.errors import NotFound
@@ -28,15 +29,18 @@ class Catalog:
                 return resource
         return None
 
-    async def named(self, word: str) -> Resource | None:
-        """The resource that a user means: kind, plural, singular or short name, with or without its group.
+    async def named(self, word: str, among: Sequence[Resource] = ()) -> Resource | None:
+        """Find the resource that a user means: kind, plural, singular or short name, with or without its group.
 
-        Ours come first, then the core group, then the rest. None where the server has no such kind.
+        Ours come first, then the core group, then the rest. ``among`` restricts it. None where there is no such kind.
+        As kubectl has it, a group may be shortened, and follow a version: ``awsclusters.v1beta2.infrastructure``.
         """
         name, _, group = word.lower().partition(".")
-        for api_version in await self._versions():
+        versions = sorted({each.api_version for each in among}) if among else await self._versions()
+        for api_version in versions:
             for resource, called in await self._in(api_version):
-                if name in called and (not group or resource.group == group):
+                wanted = group.removeprefix(f"{resource.version}.")
+                if name in called and resource.group.startswith(wanted) and (not among or resource in among):
                     return resource
         return None
 

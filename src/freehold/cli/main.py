@@ -9,7 +9,6 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,16 +72,19 @@ def up(**given: Any) -> None:
 
 
 @cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STALL_EPILOG)
-@options.names
+@options.words("[KIND] [NAME]...")
 @options.filename("Manifest whose objects to delete")
-@options.yes("Do not ask. Without a terminal nothing is asked.")
+@options.yes("Do not ask. Without a terminal nothing is deleted without this.")
 @options.simulate
 @options.namespace
 @options.state
 @options.of_cluster
 @options.timeout
 def down(**given: Any) -> None:
-    """Delete objects, or a manifest's, and wait until all that they own is gone. On a terminal shows the plan first."""
+    """Delete objects, or a manifest's, and wait until all that they own is gone. Shows the plan and asks first.
+
+    NAMEs are of any kind, of one KIND, or KIND/NAME each. One that is not there, or that several have, deletes nothing.
+    """
     from freehold.cli import down as command
 
     command.run(**given)
@@ -101,14 +103,14 @@ def down(**given: Any) -> None:
 @options.state
 @options.kubeconfig
 def get(**given: Any) -> None:
-    """Show objects: the clusters, or any KIND, or those of some NAMEs."""
+    """Show objects: the clusters, or any KIND, or those of some NAMEs; KIND/NAME too."""
     from freehold.cli import reading
 
     reading.get(**given)
 
 
 @cli.command(short_help="Show an object's cloud resources.")
-@options.name
+@options.words("[KIND] [NAME]...")
 @options.filename("Manifest whose objects to show")
 @options.simulate
 @options.output
@@ -130,8 +132,9 @@ def tree(**given: Any) -> None:
     metavar="NAME",
     callback=options.filled,
     shell_complete=completing.names,
-    help="Plan the deletion of this object instead.",
+    help="Plan the deletion of this object instead: NAME, KIND NAME or KIND/NAME.",
 )
+@click.argument("more", metavar="", nargs=-1, callback=options.filled, shell_complete=completing.names)
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
 )
@@ -165,7 +168,7 @@ def orphans(**given: Any) -> None:
 
 
 @cli.command(short_help="Rebuild an object that was lost from its marks in the cloud.")
-@click.argument("name", required=False, callback=options.filled)
+@click.argument("words", metavar="[[KIND] NAME]", nargs=-1, callback=options.filled)
 @click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
 @click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
 @options.filename("Take the spec from this manifest, instead of as much of it as the marks tell")
@@ -187,7 +190,7 @@ def recover(**given: Any) -> None:
 
 
 @cli.command(short_help="Delete what an object owns and its spec no longer wants.")
-@partial(options.name, required=True)
+@options.words("[KIND] NAME", required=True)
 @options.yes("Do it, instead of showing what would happen.")
 @options.simulate
 @options.namespace
@@ -204,9 +207,7 @@ def prune(**given: Any) -> None:
 
 
 @cli.command(short_help="Decide what only a person can: whether a resource is an object's own.")
-@partial(options.name, required=True)
-@click.argument("resource", required=False, callback=options.filled)
-@click.argument("ident", metavar="[ID]", required=False, callback=options.filled)
+@options.words("[KIND] NAME [RESOURCE] [ID]", required=True)
 @click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
 @click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
 @options.yes("Do it, instead of showing the evidence.")

@@ -55,13 +55,10 @@ def filename(what: str, *, required: bool = False) -> Callable[[F], F]:
     )
 
 
-def name(function: F, *, required: bool = False) -> F:
-    return click.argument("name", required=required, callback=filled, shell_complete=completing.names)(function)
-
-
-def names(function: F) -> F:
-    return click.argument("names", metavar="[NAME]...", nargs=-1, callback=filled, shell_complete=completing.names)(
-        function
+def words(metavar: str, *, required: bool = False) -> Callable[[F], F]:
+    """Names of objects, as ``freehold.cli.naming`` reads them: NAME, KIND NAME or KIND/NAME."""
+    return click.argument(
+        "words", metavar=metavar, nargs=-1, required=required, callback=filled, shell_complete=completing.names
     )
 
 

@@ -18,6 +18,7 @@ from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, 
 from freehold.cli.credentials import require_some
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
+from freehold.cli.naming import Naming, find_objects
 from freehold.cli.plan_service import Wished, plans_of_server
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
@@ -42,11 +43,12 @@ _PLAN_SECONDS = 600.0
 
 
 def run(
-    filename: Sequence[str], down: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
-    detailed_exitcode: bool, feature_gates: FeatureGates, simulate_settings: Path | None,
+    filename: Sequence[str], down: str, more: Sequence[str], simulate: bool, speed: float, output: str, namespace: str,
+    state: Path | None, detailed_exitcode: bool, feature_gates: FeatureGates, simulate_settings: Path | None,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError, also when the manifest would be refused."""
-    if bool(down) == bool(filename):
+    doomed = [down, *more] if down else []
+    if bool(down) == bool(filename) or (more and not down):
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
@@ -58,9 +60,9 @@ def run(
         settings=simulate_settings,
         log=False,
     )
-    plans = _plans_of_server(target, documents, down, namespace)
+    plans = _plans_of_server(target, documents, doomed, namespace)
     if plans is None:
-        plans = quick.the_long_way(target, lambda session: _plans(session, target, documents, down, namespace))
+        plans = quick.the_long_way(target, lambda session: _plans(session, target, documents, doomed, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
     else:
@@ -84,7 +86,7 @@ def concluded(plans: Sequence[Plan], output: str, *, detailed_exitcode: bool) ->
 
 
 def _plans_of_server(
-    target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
+    target: Access, documents: Sequence[manifests.ManifestDocument], doomed: Sequence[str], namespace: str
 ) -> list[Plan] | None:
     """The plans of the process that serves the state, for its account; None where there is none that makes plans."""
     if target.options.settings is not None:
@@ -95,7 +97,7 @@ def _plans_of_server(
         _require_cloud(target)
 
         async def ask() -> list[Plan] | None:
-            wished = await _wished(session, documents, down, namespace)
+            wished = await _wished(session, documents, doomed, namespace)
             return await plans_of_server(session.client, wished, target.options.gates) if wished.objects else []
 
         return quick.finished(ask())
@@ -109,11 +111,15 @@ def _require_cloud(target: Access) -> None:
 
 
 async def _plans(
-    session: Session, target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
+    session: Session,
+    target: Access,
+    documents: Sequence[manifests.ManifestDocument],
+    doomed: Sequence[str],
+    namespace: str,
 ) -> list[Plan]:
     from freehold.cli.local_plans import asked, ring_at, simulator_of
 
-    wished = await _wished(session, documents, down, namespace)
+    wished = await _wished(session, documents, doomed, namespace)
     if not wished.objects:
         return []
     assert target.state is not None
@@ -124,13 +130,13 @@ async def _plans(
 
 
 async def _wished(
-    session: ReadSession, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
+    session: ReadSession, documents: Sequence[manifests.ManifestDocument], doomed: Sequence[str], namespace: str
 ) -> Wished:
     """What is to be planned."""
-    where = namespace or session.namespace
-    if down:
-        return Wished(await _deleted(session, Key(where, down)))
-    wished = await _applied(session, documents, where)
+    if doomed:
+        found = await find_objects(session, Naming("plan --down"), doomed, namespace)
+        return Wished([as_deleted(await session.client.get(resource, key)) for resource, key in found])
+    wished = await _applied(session, documents, namespace or session.namespace)
     if not wished.objects:
         warn("nothing in this manifest is served by Freehold")
     return wished
@@ -153,16 +159,6 @@ async def _applied(session: ReadSession, documents: Sequence[manifests.ManifestD
 def _placed(key: Key, obj: Json) -> Json:
     """In the namespace where it goes: on trial, one of a namespace that is missing is in another one."""
     return {**obj, "metadata": {**obj["metadata"], "namespace": key.namespace}} if key.namespace else obj
-
-
-async def _deleted(session: ReadSession, key: Key) -> list[Json]:
-    """The stored objects of that name, as if their deletion had been requested."""
-    from freehold.cli.down import absent, named
-
-    found = [await session.client.get(resource, key) for resource, _ in await named(session, key)]
-    if not found:
-        raise absent(key, session)
-    return list(map(as_deleted, found))
 
 
 def as_deleted(obj: Json) -> Json:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.api.vendor_ids import vendor_id
-from freehold.cli import hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import CliError
 from freehold.cli.local_plans import asked, simulator_of
+from freehold.cli.naming import Naming
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
-from freehold.kube.resources import Json, Key
+from freehold.kube.resources import Json, key_of
 
 if TYPE_CHECKING:
     from freehold.lifecycle.decisions import Decision
     from freehold.operator.plan_rows import PlanRow
     from freehold.operator.planning import Plan
 
+_NAMING = Naming("prune")
+
 
 def run(
-    name: str, yes: bool, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
+    words: Sequence[str], yes: bool, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
     simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
@@ -33,13 +36,13 @@ def run(
         state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    run_to_end(_prune(target, name, namespace, yes=yes))
+    run_to_end(_prune(target, words, namespace, yes=yes))
 
 
-async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> None:
+async def _prune(target: Access, words: Sequence[str], namespace: str, *, yes: bool) -> None:
     async with opened(target) as session, AsyncExitStack() as stack:
-        key = Key(namespace or session.namespace, name)
-        resource, raw = await the_object(session, key)
+        resource, raw = await the_object(session, _NAMING, words, namespace)
+        key = key_of(raw)
         ring = await required_ring(target, session)
         simulator = await simulator_of(session, target, stack)
         (today,) = await asked(session, target, [raw], simulator, ring)
@@ -55,7 +58,7 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         if not allowed:
             raise CliError("nothing of it can be deleted")
         if not yes:
-            tell(f"nothing was done. To delete it: {hints.command('prune', name, namespace=key.namespace)} --yes")
+            tell(f"nothing was done. To delete it: {_NAMING.exact((resource, key), session.namespace)} --yes")
             return
         await decide(session, resource, raw, _decisions(session, raw, allowed), ring)
 

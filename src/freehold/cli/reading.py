@@ -62,7 +62,9 @@ class GetQuery:
         if self.words:
             catalog = Catalog(session.client)
             named = await catalog.named(self.words[0])
-            if named is not None:
+            if any("/" in each for each in self.words):
+                resources, names = await _slashed(catalog, self.words)
+            elif named is not None:
                 resources, names = (named,), self.words[1:]
             else:
                 await self._require_named(session, catalog)
@@ -82,6 +84,21 @@ class GetQuery:
                 f"this server has no kind {short(word)!r}, and {await absent(session, OURS, Key(where, word))}",
                 [f"kinds: {', '.join(await catalog.names())}"],
             )
+
+
+async def _slashed(catalog: Catalog, words: Sequence[str]) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
+    """The kind and the names of words that are all KIND/NAME. Raises CliError."""
+    pairs = [each.partition("/") for each in words]
+    kinds = {prefix: await catalog.named(prefix) for prefix, _, _ in pairs}
+    for (prefix, slash, name), word in zip(pairs, words, strict=True):
+        if not (slash and name):
+            raise CliError(f"{short(word)} is no KIND/NAME, and other words are: give all alike", code=MISUSED)
+        if kinds[prefix] is None:
+            raise CliError(f"this server has no kind {short(prefix)!r}", [f"kinds: {', '.join(await catalog.names())}"])
+    resources = tuple(dict.fromkeys(each for each in kinds.values() if each is not None))
+    if len(resources) > 1:
+        raise CliError("these are of several kinds: ask for one kind at a time", code=MISUSED)
+    return resources, tuple(name for _, _, name in pairs)
 
 
 def get(

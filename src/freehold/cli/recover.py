@@ -15,6 +15,7 @@ from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.lookup import key_ring
 from freehold.cli.manifests import ManifestDocument
+from freehold.cli.naming import Naming, parse_names
 from freehold.cli.orphans import present_uuids
 from freehold.cli.places import Places, Searched, places_of
 from freehold.cli.running import run as run_to_end
@@ -32,19 +33,19 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str | None, uuid: str, all_: bool, filename: Sequence[str], regions: Sequence[str], key_lost: bool, yes: bool,
-    simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
+    words: Sequence[str], uuid: str, all_: bool, filename: Sequence[str], regions: Sequence[str], key_lost: bool,
+    yes: bool, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
     keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if all_:
-        if name or uuid or yes or key_lost or filename:
+        if words or uuid or yes or key_lost or filename:
             raise CliError("--all only lists; recover them one at a time: freehold recover --uuid U", code=MISUSED)
         orphans.run(regions, simulate, speed, "table", state, kubeconfig, simulator, keys_namespace)
         return
-    if (name is None) == (not uuid):
+    if bool(words) == bool(uuid):
         raise CliError("say what to recover: freehold recover NAME, or freehold recover --uuid U", code=MISUSED)
-    wanted = _Wanted(name or "", uuid, namespace, tuple(filename), tuple(regions), key_lost)
+    wanted = _Wanted(tuple(words), uuid, namespace, tuple(filename), tuple(regions), key_lost)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
         state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, simulator=simulator,
@@ -57,7 +58,7 @@ def run(
 class _Wanted:
     """Which lost object is meant, and how it is to be rebuilt."""
 
-    name: str
+    words: tuple[str, ...]
     uuid: str
     namespace: str
     filename: tuple[str, ...]
@@ -99,20 +100,24 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
         await _create(session, at.resource, obj)
         tell(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
         up = hints.command("up -f FILE", namespace=owner.namespace)
-        tell(f"apply its manifest: {up}; or delete all: {hints.command('down', owner.name, namespace=owner.namespace)}")
+        down = Naming("down").exact((at.resource, Key(owner.namespace, owner.name)), session.namespace)
+        tell(f"apply its manifest: {up}; or delete all: {down}")
 
 
 async def _chosen(session: Session, places: Places, wanted: _Wanted) -> tuple[Searched, MarkedOwner]:
     """Raises CliError unless it is just one, and CloudError."""
     from freehold.operator.orphans import orphans as orphaned
 
-    present = await present_uuids(session)
-    called = f"{wanted.namespace or session.namespace}/{wanted.name}"
+    present, where = await present_uuids(session), wanted.namespace or session.namespace
+    named = await parse_names(session, Naming("recover"), wanted.words, where) if wanted.words else []
+    if len(named) > 1:
+        raise CliError("recover one object at a time", code=MISUSED)
+    kinds, called = (named[0].kinds, f"{where}/{named[0].name}") if named else ((), "")
     fit = [
         (at, one)
         for at in places.searched
         for one in await orphaned(at.deps, present)
-        if one.uuid == wanted.uuid.casefold() or (wanted.name and called in map(str.casefold, one.names))
+        if one.uuid == wanted.uuid.casefold() or (at.resource in kinds and called in map(str.casefold, one.names))
     ]
     if len(fit) == 1:
         return fit[0]
@@ -120,7 +125,7 @@ async def _chosen(session: Session, places: Places, wanted: _Wanted) -> tuple[Se
     if not fit:
         told = [f"looked through: {places}", *(f"not looked through: {each}" for each in places.not_searched)]
         raise CliError(f"nothing has the marks of {what} and no object here; see freehold orphans", told)
-    lines = [f"{one.uuid}: {len(one.resources)} resources in {at.name}" for at, one in fit]
+    lines = [f"{one.uuid}: {at.resource.kind}, {len(one.resources)} resources in {at.name}" for at, one in fit]
     raise CliError(f"several lost objects were called {what}; choose one: freehold recover --uuid U", lines)
 
 
@@ -176,9 +181,10 @@ async def _refuse_namesake(session: Session, resource: Resource, key: Key) -> No
         await session.client.get(resource, key)
     except NotFound:
         return
+    down = Naming("down").exact((resource, key), session.namespace)
     raise CliError(
         f"there is an {resource.kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
-        f"it first, if it owns nothing: {hints.command('down', key.name, namespace=key.namespace)}"
+        f"it first, if it owns nothing: {down}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +15,12 @@ from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local_plans import account_of
+from freehold.cli.naming import Naming, split_words
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
-from freehold.kube.resources import Key
+from freehold.kube.resources import Key, Resource, key_of
 
 if TYPE_CHECKING:
     from freehold.lifecycle.journal import Entry
@@ -27,34 +28,30 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str, resource: str | None, ident: str | None, verdict: str | None, yes: bool, simulate: bool, speed: float,
+    words: Sequence[str], verdict: str | None, yes: bool, simulate: bool, speed: float,
     namespace: str, state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    if verdict and not resource:
-        this = hints.command("resolve", name, "RESOURCE", namespace=namespace)
-        raise CliError(f"say which resource: {this} --{verdict}", code=MISUSED)
     if yes and not verdict:
         raise CliError("say what is decided: --mine or --not-mine", code=MISUSED)
     target = access(
         state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    asked = (resource or "", ident or "")
-    run_to_end(_resolve(target, name, asked, verdict or "", namespace, yes=yes))
+    run_to_end(_resolve(target, words, verdict or "", namespace, yes=yes))
 
 
-async def _resolve(
-    target: Access, name: str, asked: tuple[str, str], verdict: str, namespace: str, *, yes: bool
-) -> None:
+async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace: str, *, yes: bool) -> None:
     from freehold.lifecycle.decisions import Decision, Verdict
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.questions import questions
 
     async with opened(target) as session, AsyncExitStack() as stack:
-        key = Key(namespace or session.namespace, name)
-        kind, raw = await the_object(session, key)
+        name, rest = await split_words(session, Naming("resolve"), words, namespace)
+        asked = _asked(rest, name, verdict, namespace)
+        kind, raw = await the_object(session, Naming("resolve", rest=tuple(rest)), name, namespace)
+        key = _Decided(kind, key_of(raw), session.namespace)
         ring = await required_ring(target, session)
         account = await account_of(session, target, raw, stack)
         deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
@@ -65,8 +62,7 @@ async def _resolve(
         if not asked[0]:
             for each in found:
                 _print(each)
-            this = hints.command("resolve", name, "RESOURCE", namespace=key.namespace)
-            tell(f"to decide: {this} --mine, or --not-mine")
+            tell(f"to decide: {key.command('RESOURCE')} --mine, or --not-mine")
             return
         question, candidate = _chosen(found, asked, verdict, key)
         _print(question)
@@ -88,16 +84,43 @@ async def _resolve(
         await decide(session, kind, raw, [made], ring)
 
 
-def _command(key: Key, question: Question, ident: str, among: Sequence[Question]) -> str:
+@dataclass(frozen=True)
+class _Decided:
+    """The object that is decided about. ``usual``: the namespace that a command means without ``-n``."""
+
+    resource: Resource
+    key: Key
+    usual: str
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+    def command(self, *words: str) -> str:
+        """The command that decides about this resource of it."""
+        return Naming("resolve", rest=words).exact((self.resource, self.key), self.usual)
+
+
+def _asked(rest: Sequence[str], name: Sequence[str], verdict: str, namespace: str) -> tuple[str, str]:
+    """The resource and the id that were given. Raises CliError."""
+    if len(rest) > 2:
+        raise CliError(f"{rest[2]} is one word too many: give an object, RESOURCE and ID", code=MISUSED)
+    if verdict and not rest:
+        this = hints.command("resolve", *name, "RESOURCE", namespace=namespace)
+        raise CliError(f"say which resource: {this} --{verdict}", code=MISUSED)
+    resource, ident = (*rest, "", "")[:2]
+    return resource, ident
+
+
+def _command(key: _Decided, question: Question, ident: str, among: Sequence[Question]) -> str:
     """The command that means this resource, or this create: the node where the id alone means several."""
     from freehold.operator.questions import matching
 
     shown = vendor_id(ident)
     words = [shown] if shown and len(matching(among, shown)) == 1 else [str(question.key), *([shown] if shown else [])]
-    return hints.command("resolve", key.name, *words, namespace=key.namespace)
+    return key.command(*words)
 
 
-def _ways(key: Key, question: Question, candidate: Candidate | None, among: Sequence[Question]) -> list[str]:
+def _ways(key: _Decided, question: Question, candidate: Candidate | None, among: Sequence[Question]) -> list[str]:
     """The commands that decide: with one candidate or several, or with none that could be it."""
     ident = candidate.observed.id if candidate else "ID"
     mine = [f"{_command(key, question, ident, among)} --mine"] if question.candidates else []
@@ -105,7 +128,7 @@ def _ways(key: Key, question: Question, candidate: Candidate | None, among: Sequ
 
 
 def _chosen(
-    found: Sequence[Question], asked: tuple[str, str], verdict: str, key: Key
+    found: Sequence[Question], asked: tuple[str, str], verdict: str, key: _Decided
 ) -> tuple[Question, Candidate | None]:
     """Raises CliError unless it is one create, with --mine one resource, and with --not-mine all that it may be."""
     from freehold.operator.questions import matching
@@ -119,11 +142,11 @@ def _chosen(
             raise CliError(f"{what} is none of what is to be decided")
         decided = f" --{verdict}" if verdict else ""
         own = [[str(question.key), *_id_to_say(one, verdict)] for question, one in fit]
-        lines = [hints.command("resolve", key.name, *words, namespace=key.namespace) + decided for words in own]
+        lines = [key.command(*words) + decided for words in own]
         raise CliError(f"{what} fits several of what is to be decided: say which", lines)
     question, candidate = fit[0]
     ids = [vendor_id(one.observed.id) for one in question.candidates]
-    this = hints.command("resolve", key.name, str(question.key), namespace=key.namespace)
+    this = key.command(str(question.key))
     if verdict == "mine" and candidate is None:
         if question.unread:
             raise CliError(f"{question.key}: what it may have made could not be read ({question.unread}). Try again")

@@ -16,7 +16,7 @@ from freehold.api.names import APPROVE_TAGS_ANNOTATION, TAGS_APPLIED_ANNOTATION
 from freehold.cli import manifests
 from freehold.cli.access import Access, access
 from freehold.cli.applying import Applied, Target, apply, targets
-from freehold.cli.asking import agreed, somebody_is_there
+from freehold.cli.asking import ask
 from freehold.cli.deciding import who
 from freehold.cli.errors import CliError
 from freehold.cli.people import decided
@@ -48,7 +48,7 @@ class Asked:
     namespace: str
     create_namespace: bool
     approve: str
-    ask: bool
+    yes: bool
     patience: float
 
 
@@ -63,8 +63,7 @@ def run(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, settings=simulate_settings, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    ask = not yes and somebody_is_there()
-    run_to_end(apply_tags(target, Asked(documents, namespace, create_namespace, approve, ask, timeout)))
+    run_to_end(apply_tags(target, Asked(documents, namespace, create_namespace, approve, yes, timeout)))
 
 
 async def apply_tags(target: Access, asked: Asked) -> None:
@@ -111,7 +110,7 @@ async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]
     given = {name: asked.approve for name, digest in waiting.items() if named & set(digest.split(","))}
     if asked.approve and not given:
         raise CliError(f"nothing was applied: no plan has the digest {asked.approve}; the world has changed since")
-    if not asked.ask:
+    if asked.yes:
         return given
     if not any(each.changes for each in plans):
         return given
@@ -130,8 +129,7 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
 
 async def ask_to_apply(*, approves: bool) -> None:
     """``approves``: a yes is also an approval of what waits for one. Raises CliError where a person says no."""
-    if not await agreed("Apply, and approve what waits?" if approves else "Apply?"):
-        raise CliError("nothing was applied")
+    await ask("Apply, and approve what waits?" if approves else "Apply?", otherwise="nothing was applied")
 
 
 def audit_approvals(target: Access, session: Session, digests: Mapping[str, str]) -> None:

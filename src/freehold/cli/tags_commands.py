@@ -31,7 +31,7 @@ def tags() -> None:
 
 
 @tags.command(name="plan", short_help="Say what would become of which tags; write nothing.")
-@click.argument("name", required=False, callback=options.filled)
+@click.argument("words", metavar="[NAME]", nargs=-1, callback=options.filled)
 @options.filename("Manifest to plan")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else.")
 @options.output
@@ -49,7 +49,7 @@ def tags_plan(**given: Any) -> None:
 
 @tags.command(name="apply", short_help="Apply a manifest of tags and see it done.")
 @options.filename("Manifest to apply", required=True)
-@options.yes("Do not ask. Without a terminal nothing is asked.")
+@options.yes("Do not ask. Without a terminal nothing is done without this.")
 @click.option(
     "--approve",
     default="",
@@ -64,7 +64,7 @@ def tags_plan(**given: Any) -> None:
 def tags_apply(**given: Any) -> None:
     """Show the plan, ask on a terminal, apply, and tell what became of each resource.
 
-    Yes to a plan that waits for a person approves it; without a terminal --approve does. The audit log says who it was.
+    Yes to a plan that waits for a person approves it; with --yes --approve does. The audit log says who it was.
     """
     from freehold.cli import tags_apply as command
 
@@ -128,7 +128,7 @@ def tags_report(**given: Any) -> None:
 
 
 @tags.command(name="edit", short_help="Edit the tags of an object in $EDITOR.")
-@click.argument("name", callback=options.filled)
+@click.argument("words", metavar="[KIND] NAME", nargs=-1, required=True, callback=options.filled)
 @options.yes("Do not ask before it is applied.")
 @options.timeout
 @_where

@@ -17,10 +17,10 @@ import yaml
 from freehold.cli import manifests
 from freehold.cli.access import Access, access
 from freehold.cli.applying import sentences
-from freehold.cli.asking import somebody_is_there
-from freehold.cli.errors import CliError
+from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.logins import without_secrets
 from freehold.cli.lookup import absent, all_of
+from freehold.cli.naming import Naming, parse_names
 from freehold.cli.people import decided
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
@@ -56,7 +56,7 @@ class Edited:
 
 
 def run(
-    name: str, yes: bool, timeout: float, simulate: bool, speed: float, namespace: str, state: Path | None,
+    words: Sequence[str], yes: bool, timeout: float, simulate: bool, speed: float, namespace: str, state: Path | None,
     kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
@@ -64,13 +64,13 @@ def run(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    ask = not yes and somebody_is_there()
-    run_to_end(_edit(target, name, namespace, timeout, ask=ask))
+    run_to_end(_edit(target, words, namespace, timeout, yes=yes))
 
 
-async def _edit(target: Access, name: str, namespace: str, patience: float, *, ask: bool) -> None:
+async def _edit(target: Access, words: Sequence[str], namespace: str, patience: float, *, yes: bool) -> None:
     async with opened(target) as session:
-        stored = await _stored(session, name, namespace)
+        stored = await _stored(session, words, namespace)
+        name = stored[0][1]["metadata"]["name"]
         with tempfile.TemporaryDirectory(prefix="freehold-edit-") as folder:
             found = await _wished(session, target, stored, Path(folder) / f"{name}.yaml")
         if found is None:
@@ -79,8 +79,8 @@ async def _edit(target: Access, name: str, namespace: str, patience: float, *, a
         edits, plans = found
         for each in plans:
             print_plan(each)
-        digests = {each.object: each.digest for each in plans if each.digest and ask}
-        if ask:
+        digests = {each.object: each.digest for each in plans if each.digest and not yes}
+        if not yes:
             await ask_to_apply(approves=bool(digests))
         for edit in edits:
             await session.client.replace(edit.resource, edit.wanted)
@@ -92,24 +92,31 @@ async def _edit(target: Access, name: str, namespace: str, patience: float, *, a
         await see_done(session, target, plans, digests, patience)
 
 
-async def _stored(session: Session, name: str, namespace: str) -> list[tuple[Resource, Json]]:
-    """The objects of that name, with what they refer to. Raises CliError."""
+async def _stored(session: Session, words: Sequence[str], namespace: str) -> list[tuple[Resource, Json]]:
+    """Read the object that the words name, with what it refers to. Raises CliError."""
     from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS
     from freehold.reconcilers.metadata.references import Reference, refers_to
 
     resources = (CLOUD_METADATAS, *PROVIDERS.values())
+    naming = Naming("tags edit", resources)
+    wanted = await parse_names(session, naming, words, namespace or session.namespace)
+    if len(wanted) > 1:
+        raise CliError("edit one object at a time", code=MISUSED)
+    kinds, name = wanted[0].kinds, wanted[0].name
     rows = {resource: await all_of(session, [resource], namespace) for resource in resources}
-    named = [(resource, row) for resource, found in rows.items() for row in found if row["metadata"]["name"] == name]
-    if len({row["metadata"]["namespace"] for _, row in named}) > 1:
-        raise CliError(f"{name} is in several namespaces: add -n NAMESPACE")
+    named = [(each, row) for each in kinds for row in rows[each] if row["metadata"]["name"] == name]
     clouds = [row for resource, row in named if resource == CLOUD_METADATAS]
+    referred: list[tuple[Resource, Json]] = []
     for kind, resource in PROVIDERS.items():
         for row in rows[resource]:
             meant = any(refers_to(each, Reference(kind, *key_of(row))) for each in clouds)
-            named += [(resource, row)] if meant and (resource, row) not in named else []
+            referred += [(resource, row)] if meant else []
     if not named:
         raise CliError(await absent(session, [CLOUD_METADATAS], Key(namespace, name)))
-    return named
+    if len(clouds or named) > 1 or any(each not in referred for each in named if each[0] != CLOUD_METADATAS and clouds):
+        ways = [naming.exact((resource, key_of(row)), session.namespace) for resource, row in named]
+        raise CliError(f"{name} is the name of {len(named)} objects: say which", ways)
+    return [*(each for each in named if each not in referred), *referred]
 
 
 async def _wished(

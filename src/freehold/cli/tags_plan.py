@@ -16,6 +16,7 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
 from freehold.cli.local_plans import ring_at, settings_of, simulator_of
 from freehold.cli.lookup import absent
+from freehold.cli.naming import Naming, parse_names
 from freehold.cli.planning import CHANGES, NOTHING
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str | None, filename: Sequence[str], detailed_exitcode: bool, output: str, simulate_settings: Path | None,
+    words: Sequence[str], filename: Sequence[str], detailed_exitcode: bool, output: str, simulate_settings: Path | None,
     simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
     keys_namespace: str,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError."""
-    if name and filename:
+    if words and filename:
         raise CliError("give a NAME or -f FILE, not both", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else None
     target = access(
         state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, settings=simulate_settings,
         simulator=simulator, keys_namespace=keys_namespace, log=False,
     )  # fmt: skip
-    plans = run_to_end(_plans(target, documents, name or "", namespace))
+    plans = run_to_end(_plans(target, documents, words, namespace))
     if output == "table":
         for each in plans:
             print_plan(each)
@@ -59,14 +60,27 @@ def refuse_unclear(plans: Sequence[TagPlan]) -> None:
 
 
 async def _plans(
-    target: Access, documents: Sequence[manifests.ManifestDocument] | None, name: str, namespace: str
+    target: Access, documents: Sequence[manifests.ManifestDocument] | None, words: Sequence[str], namespace: str
 ) -> list[TagPlan]:
     async with opened(target) as session:
         where = namespace or session.namespace
         if documents is not None:
             wanted = await targets(session.client, documents, where)
             return await plans_of(session, target, await as_stored(session, wanted))
+        name = await _named(session, words, where)
         return await plans_of(session, target, (), await selected(session, name, where, anywhere=not namespace))
+
+
+async def _named(session: Session, words: Sequence[str], where: str) -> str:
+    """The name that the words say; empty for all objects. Raises CliError."""
+    from freehold.operator.metadata.means import CLOUD_METADATAS
+
+    if not words:
+        return ""
+    named = await parse_names(session, Naming("tags plan", (CLOUD_METADATAS,)), words, where)
+    if len(named) > 1:
+        raise CliError("plan one object at a time, or all of them", code=MISUSED)
+    return named[0].name
 
 
 async def as_stored(session: Session, wanted: Sequence[Target], *, create_namespace: bool = False) -> list[Json]:

@@ -15,6 +15,7 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
 from freehold.cli.lookup import absent, key_ring, of_name
+from freehold.cli.naming import Naming, parse_names
 from freehold.cli.nesting import parents
 from freehold.cli.proofs import proofs
 from freehold.cli.quick import ReadSession, read
@@ -42,11 +43,11 @@ COLOURS = {
 
 
 def run(
-    name: str, filename: Sequence[str], simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
-    kubeconfig: str,
+    words: Sequence[str], filename: Sequence[str], simulate: bool, speed: float, output: str, namespace: str,
+    state: Path | None, kubeconfig: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    if bool(name) == bool(filename):
+    if bool(words) == bool(filename):
         raise CliError("say what to show: freehold tree NAME, or freehold tree -f FILE", code=MISUSED)
     documents = _read(filename, namespace)
     target = access(
@@ -57,8 +58,8 @@ def run(
 
     async def show(session: ReadSession) -> None:
         where = namespace or session.namespace
-        if name:
-            await _print(target, session, await _named(session, Key(where, name)), output)
+        if words:
+            await _print(target, session, await _named(session, words, where), output)
             return
         wanted = _served(documents, where)
         found = {each: stored for each in wanted for stored in await of_name(session, [each[0]], each[1])}
@@ -89,10 +90,15 @@ def _served(documents: Sequence[ManifestDocument], where: str) -> list[tuple[Res
     ]
 
 
-async def _named(session: ReadSession, key: Key) -> list[Json]:
-    found = await of_name(session, OURS, key)
-    if not found:
-        raise CliError(await absent(session, OURS, key))
+async def _named(session: ReadSession, words: Sequence[str], where: str) -> list[Json]:
+    """Read what the words name, of every kind where they say none: looking does no harm. Raises CliError."""
+    found: list[Json] = []
+    for each in await parse_names(session, Naming("tree"), words, where):
+        key = Key(where, each.name)
+        objects = await of_name(session, each.kinds, key)
+        if not objects:
+            raise CliError(await absent(session, each.kinds, key))
+        found += [one for one in objects if one not in found]
     return found
 
 
