@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ RING = KeyRing(digest_of(TWO), {digest_of(ONE): ONE, digest_of(TWO): TWO})
 US = Owner("11111111-aaaa", "C", "prod", "c1")
 KEY = NodeKey("disk", "data")
 OLD, NEW = digest_of(ONE), digest_of(TWO)
+DECISION = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0)
 
 
 def keys(owner: Owner = US, ring: KeyRing = RING) -> ObjectKeys:
@@ -30,6 +32,8 @@ def everything(of: ObjectKeys, digest: str, key: NodeKey = KEY, attempt: int = 1
         of.seal(digest, key, target),
         of.signature(digest, key.kind, target),
         of.carried_seal(digest, key.kind, key.logical, target),
+        of.tags_signature(digest, target, [key.logical]),
+        of.secret_digest(digest, key, target, b"value"),
     }
 
 
@@ -112,6 +116,52 @@ def test_each_part_of_what_is_sealed_counts() -> None:
     assert len(seals) == 8
     assert len({of.seal(NEW, key, crn) for key in (KEY, NodeKey("disk", "b")) for crn in ("crn:1", "crn:2")}) == 4
     assert len({of.signature(NEW, kind, ident) for kind in ("disk", "net") for ident in ("1", "2")}) == 4
+
+
+BOTH_NODES, BOTH_TARGETS = (KEY, NodeKey("disk", "b")), ("crn:1", "crn:2")
+DERIVED: dict[str, tuple[int, Callable[[ObjectKeys], list[str]]]] = {
+    "tags on what is given": (
+        6, lambda of: [of.tags_signature(NEW, crn, tags) for crn in BOTH_TARGETS for tags in ("a", "b", ("a", "b"))],
+    ),
+    "a record whose id returns": (
+        6, lambda of: [of.signature(NEW, "disk", ident, born) for ident in ("1", "2") for born in ("", "x", "y")],
+    ),
+    "the digest of a secret": (
+        8,
+        lambda of: [
+            of.secret_digest(NEW, key, place, value)
+            for key in BOTH_NODES for place in ("/a", "/b") for value in (b"v", b"w")
+        ],
+    ),
+    "a token": (4, lambda of: [of.token(NEW, key, attempt) for key in BOTH_NODES for attempt in (1, 2)]),
+    "a nonce": (4, lambda of: [of.nonce(NEW, key, attempt) for key in BOTH_NODES for attempt in (1, 2)]),
+    "an accepted record": (
+        8, lambda _: [fingerprint(uuid, n, i) for uuid in ("u", "v") for n in ("a/1", "a/2") for i in ("1", "2")],
+    ),
+    "a decision": (
+        7,
+        lambda of: [
+            decisions.signed(replace(DECISION, **other), of).signature
+            for other in (
+                {}, {"verdict": Verdict.PRUNE}, {"node": "disk/b"}, {"id": "crn:2"}, {"attempt": 2}, {"by": "bob"},
+                {"at": 1.0},
+            )
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DERIVED)
+def test_each_part_of_what_is_signed_counts(case: str) -> None:
+    """Two of each: what was made for the one must not fit the other, under one key and for one object."""
+    count, derived = DERIVED[case]
+    assert len(set(derived(keys()))) == len(derived(keys())) == count
+
+
+def test_a_record_of_tags_that_was_copied_to_another_resource_is_not_signed() -> None:
+    signature = keys().tags_signature(NEW, "crn:1", ["team:red"])
+    assert keys().are_signed(NEW, signature, "crn:1", ["team:red"])
+    assert not keys().are_signed(NEW, signature, "crn:2", ["team:red"])
 
 
 def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> None:

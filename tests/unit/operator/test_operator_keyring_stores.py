@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from freehold.apiserver.store import Store
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import fingerprint
@@ -38,7 +40,10 @@ from freehold.operator.keyring import (
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
-from freehold.operator.keyring_use import Need, first_ring, need_of, opened_ring
+from freehold.operator.keyring_use import Need, first_ring, need_of, needs, opened_ring
+from freehold.operator.kinds import SERVED_RESOURCES
+from freehold.operator.metadata.key_needs import tag_needs
+from freehold.operator.metadata.means import PROVIDERS
 from harness.virtual_time import run_ready_tasks
 
 NOW = 1_800_000_000.0
@@ -260,6 +265,39 @@ async def test_no_ring_is_made_while_the_objects_cannot_be_listed(tmp_path: Path
     with pytest.raises(UnreachableRing):
         await opened_ring(FileRing(tmp_path / "state.keys"), unavailable, NOW)
     assert list(tmp_path.iterdir()) == []
+
+
+REFUSED = pytest.mark.parametrize("refusal", [kube.Forbidden, kube.Unavailable, kube.Throttled])
+
+
+class Listing(KubeClient):
+    """``refused``: the kinds that cannot be listed, with the error."""
+
+    refused: Mapping[str, kube.KubeError] = MappingProxyType({})
+
+    async def list(self, resource: Resource, namespace: str = "", **how: Any) -> ObjectList:
+        if resource.kind in self.refused:
+            raise self.refused[resource.kind]
+        return await super().list(resource, namespace, **how)
+
+
+@REFUSED
+@pytest.mark.parametrize("kind", [each.kind for each in (*SERVED_RESOURCES, *PROVIDERS.values(), CONFIG_MAPS)])
+async def test_no_ring_is_made_while_one_kind_of_several_cannot_be_listed(
+    client: KubeClient, tmp_path: Path, kind: str, refusal: type[kube.KubeError]
+) -> None:
+    """Its objects may name a key of the ring that is lost: a new one could prove nothing of theirs."""
+    async with Listing(client.connection) as listing:
+
+        async def needed() -> list[Need]:
+            return [*await needs(listing, SERVED_RESOURCES), *await tag_needs(listing, NAMESPACE)]
+
+        listing.refused = {kind: refusal("no answer")}
+        with pytest.raises(UnreachableRing):
+            await opened_ring(FileRing(tmp_path / "state.keys"), needed, NOW)
+        assert list(tmp_path.iterdir()) == []
+        listing.refused = {kind: kube.NotFound("not installed")} if kind != CONFIG_MAPS.kind else {}
+        assert (await opened_ring(FileRing(tmp_path / "state.keys"), needed, NOW)).document is not None
 
 
 # --- the keeper ----------------------------------------------------------------------------------
