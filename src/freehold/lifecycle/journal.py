@@ -118,6 +118,7 @@ class Journal:
     tags: frozenset[str] = frozenset()
     key: str = ""
     attached: Mapping[str, AttachedTags] = field(default_factory=lambda: MappingProxyType({}))
+    untouched: str = ""
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -142,6 +143,11 @@ class Journal:
     def begun(self) -> bool:
         """Whether a pass has found or requested anything, so that the object does more than wait to begin."""
         return any(entry.phase.counts for entry in self.entries.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has nothing but an identity: no pass has saved anything."""
+        return not (self.entries or self.account or self.tags or self.attached)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -247,6 +253,8 @@ def dumps(journal: Journal) -> str:
         document["key"] = journal.key
     if journal.attached:
         document["attached"] = {target: [list(a.tags), a.signature, a.key] for target, a in journal.attached.items()}
+    if journal.untouched:
+        document["untouched"] = journal.untouched
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -262,9 +270,10 @@ def loads(text: str) -> Journal:
         tags = frozenset(map(str, document.get("tags", ())))
         key = _digest(document.get("key", ""))
         attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
+        untouched = _text_field(document.get("untouched", ""))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags, key, attached)
+    return Journal(owner, entries, account, tags, key, attached, untouched)
 
 
 _DIGEST = re.compile("[a-z2-7]{10}|")

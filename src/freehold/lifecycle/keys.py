@@ -140,6 +140,13 @@ class ObjectKeys:
         """Whether ``signature`` is that one, by a key that counts for this object."""
         return digest in self.readable and is_same(signature, self.tags_signature(digest, target, tags))
 
+    def untouched(self, digest: str, uid: str) -> str:
+        """What only the operator can write: nothing was ever begun for the stored object with this ``uid``.
+
+        A restored object has another UID, so that the claim of its backup does not count for it.
+        """
+        return self.signature(digest, "untouched", uid)
+
     def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:
         """The birth mark of one attempt of one node: derived, so that no crash can lose it.
 

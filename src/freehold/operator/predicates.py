@@ -23,6 +23,8 @@ def on_spec_or_metadata(old: Json, new: Json, own_annotations: Iterable[str] = O
         return True
     if _foreign(before, own_annotations) != _foreign(after, own_annotations):
         return True
+    if _has_journal(before) != _has_journal(after):  # others take it out, or put it back from a backup
+        return True
     if "generation" in before and "generation" in after:
         return bool(before["generation"] != after["generation"])
     # Secrets, ConfigMaps and their like have no generation.
@@ -36,6 +38,10 @@ def on_any_change(old: Json, new: Json) -> bool:
 
 def _foreign(meta: Json, own: Iterable[str]) -> Json:
     return {name: value for name, value in (meta.get("annotations") or {}).items() if name not in own}
+
+
+def _has_journal(meta: Json) -> bool:
+    return names.JOURNAL_ANNOTATION in (meta.get("annotations") or {})
 
 
 def _content(obj: Json) -> Json:

@@ -9,7 +9,7 @@ handle, the adapter and the engine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,13 +22,13 @@ from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import decisions, engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.decisions import Conclusion, Decision
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import NoOthers, OtherObjects
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import of_error
+from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, of_error
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
@@ -100,6 +100,8 @@ class _ObjectPass:
     journal: Journal
     known: _Served
     ring: KeyRing
+    stored: Journal
+    """The journal as the object has it: without what this pass has not saved."""
 
 
 class Reconciler:
@@ -184,6 +186,8 @@ class Reconciler:
         """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
         binding = await self._accounts.binding(document.raw)
         if isinstance(binding, NoCredentials):
+            if proceed is None and self._never_began(document):
+                return await self._let_go(document)
             self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
             why = status.held(document.raw, binding.reason, binding.message, self._now(), binding.parts)
             await self._write(document, why)
@@ -200,7 +204,15 @@ class Reconciler:
         if isinstance(found, identity.ReadOnly):
             why = status.held(document.raw, found.reason.value, found.message, self._now())
             await self._write(document, why)
-            return Done(), ()
+            return RequeueAfter(SLOW_SECONDS), ()
+        try:  # before anything is written: where nobody can be asked, nothing is begun that a delete would wait for
+            account = await binding.cloud.account()
+        except CloudError as error:
+            if proceed is None and isinstance(error, NeedsPerson) and self._never_began(document):
+                return await self._let_go(document)
+            return await self._failed(document, error)
+        if isinstance(found, identity.Minted) and found.anew:
+            await document.patch_status({})
         if found.patch is not None:
             await document.apply(found.patch)
         # Not before the patch is stored: another process that was faster may have creates under way.
@@ -208,20 +220,26 @@ class Reconciler:
         lost = not isinstance(found, identity.Identified) and uid in self._known
         if lost:
             del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
-        minted = isinstance(found, identity.Minted) and not lost
+        minted = isinstance(found, identity.Minted) and not (lost or found.anew)
         known = self._remember(document.raw, binding.cloud, minted=minted)
-        try:
-            account = await binding.cloud.account()
-        except CloudError as error:
-            return await self._failed(document, error)
-        journal = replace(found.journal, account=found.journal.account or account)
+        journal = replace(found.journal, account=found.journal.account or account, untouched="")
         if journal.account != account:
             return await self._elsewhere(document, binding.cloud.name, journal.account, account)
-        current = _ObjectPass(document, binding, journal, known, ring)
+        current = _ObjectPass(document, binding, journal, known, ring, found.journal)
         if uid in self._asked:
             self._forget_readings(current)
             self._asked.discard(uid)
         return await (self._release(current) if proceed is None else self._ensure(current, proceed))
+
+    def _never_began(self, document: ObjectHandle) -> bool:
+        return identity.never_began(document.raw, self._rings.ring)
+
+    async def _let_go(self, document: ObjectHandle) -> tuple[Result, tuple[str, ...]]:
+        """The cloud cannot be asked, and need not be: nothing was ever begun for this object."""
+        _LOG.info("%s: nothing was ever begun for it; its finalizer is taken off", _subject(document.raw))
+        await document.apply(_without(document.raw, self._served.finalizer))
+        self._known.pop(document.raw["metadata"]["uid"], None)
+        return Done(), ()
 
     async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
@@ -259,7 +277,7 @@ class Reconciler:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         plan = await self._unless_taken(current, await adapter.desired(document.raw, proceed, journal))
         if not isinstance(plan, Wanted):
-            report = PassReport(plan, journal)
+            report = PassReport(plan, current.stored)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
         if plan.known_before:  # what an earlier process made is looked for before anything is created
@@ -313,15 +331,20 @@ class Reconciler:
             plan = None
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
         deps = self._deps(current)
+        never_began = self._never_began(document)
         try:
             asked = self._decisions(document.raw, known)
             done = await engine.release(deps, graph, journal, document, known.state, asked)
         except CloudError as error:
+            if never_began and isinstance(error, NeedsPerson):
+                return await self._let_go(document)
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted)
         await self._write(document, adapter.status(document.raw, report, self._now()))
         await self._answer(document, cloud, done.decided)
-        if done.released and isinstance(plan, Undecided):
+        if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
+            return await self._let_go(document)
+        if done.released and isinstance(plan, Undecided) and not never_began:
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
             _audit_kept(document.raw, cloud)
@@ -392,6 +415,11 @@ def _stored_decisions(raw: Json) -> tuple[Decision, ...]:
         return decisions.loads((raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]")
     except decisions.DamagedDecisions:  # somebody else wrote them: none counts
         return ()
+
+
+def _is_denied(outcomes: Iterable[Outcome]) -> bool:
+    """Whether the credentials may not look."""
+    return any(isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED for outcome in outcomes)
 
 
 def _audit_kept(raw: Json, cloud: CloudAccount) -> None:

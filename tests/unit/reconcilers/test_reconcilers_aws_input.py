@@ -33,8 +33,10 @@ def problems(spec: Spec, known: Facts | None = None, names: DefaultNames = NAMES
 
 
 def refusals(spec: Spec, old: Spec | None = None) -> list[str]:
-    """What the API server says when it is applied."""
-    objects = [cluster(copy.deepcopy({**LEAST, **each})) for each in (spec, old) if each is not None]
+    """What the API server says when it is applied; with ``old``, over an object that has resources."""
+    status = {"identity": {"uid": "u", "uuid": "u", "account": f"111122223333/{LEAST['region']}"}}
+    on_record = {"status": status} if old is not None else {}
+    objects = [{**cluster(copy.deepcopy({**LEAST, **each})), **on_record} for each in (spec, old) if each is not None]
     for each in objects:
         STRATEGY.decode(each)
     return [str(each) for each in STRATEGY.validate(objects[0], objects[1] if old is not None else None)]
