@@ -18,6 +18,7 @@ from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, Serv
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
+from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
@@ -142,7 +143,7 @@ class Operator:
         """Until ``stop``. Raises ConflictingProvider, and KubeError when the API server cannot be used at all."""
         settings = self._settings
         async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(KubeClient(settings.kube))
+            client = await stack.enter_async_context(KubeClient(settings.kube, field_manager=OPERATOR))
             await refuse_peer(client)
             files = stack.enter_context(ExitStack())
             audit: FileAudit | NoAudit = NoAudit()
