@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from freehold.api.names import JOURNAL_ANNOTATION
@@ -219,13 +219,24 @@ async def _create_namespace(client: ObjectClient, name: str, query: dict[str, st
 
 async def _all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> list[str]:
     """A server that meets an unknown field looks no further: ask it again for the rest."""
-    unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(refusal.message)]
+    (strict,) = await _outcomes(client, [_plain(put, "Strict")]) if isinstance(refusal, Invalid) else [refusal]
+    if not isinstance(strict, KubeError):
+        return sentences(refusal)  # only an apply is refused
+    unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(strict.message)]
     if not unknown:
-        return sentences(refusal)
-    (rest,) = await _outcomes(
-        client, [_put(put.target, put.key, put.current, {**_TRIAL, "fieldValidation": "Ignore"}, force=True)]
-    )
+        return sentences(strict)
+    (rest,) = await _outcomes(client, [_plain(put, "Ignore")])
     return [*unknown, *sentences(rest)] if isinstance(rest, KubeError) else unknown
+
+
+def _plain(put: _Put, validation: str) -> _Put:
+    """The trial without server-side apply, which words an unknown field in a way of its own and looks no further."""
+    query, body = {"dryRun": "All", "fieldValidation": validation}, manifest_fields(_placed(put.target, put.key))
+    if put.current is None:
+        path = put.target.resource.collection_path(put.key.namespace)
+        return replace(put, request=Request("POST", path, query, body))
+    path = put.target.resource.object_path(put.key)
+    return replace(put, request=Request("PATCH", path, query, body, PatchKind.MERGE.value))
 
 
 def sentences(refusal: KubeError) -> list[str]:

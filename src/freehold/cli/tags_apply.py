@@ -55,8 +55,8 @@ class Asked:
 
 def run(
     filename: Sequence[str], yes: bool, approve: str, create_namespace: bool, force_conflicts: bool,
-    timeout: float, simulate_settings: Path | None, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
-    simulator: str, keys_namespace: str,
+    timeout: float, simulate_settings: Path | None, simulate: bool, speed: float, namespace: str, state: Path | None,
+    kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)

@@ -42,7 +42,7 @@ from freehold.operator.metadata import record
 from freehold.operator.metadata.controller import Place, metadata_controllers
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.name_claims import NameClaims
-from freehold.operator.objects import ObjectHandle
+from freehold.operator.objects import ObjectHandle, separate_managers
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
@@ -214,6 +214,7 @@ class Operator:
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
             newest = await client.get(resource, key) if key in written else raw
+            newest = await separate_managers(client, resource, newest)
             document = ObjectHandle(client, resource, newest)
             try:
                 result = await reconciler.reconcile(document, await owner_clusters.context(newest))
@@ -240,6 +241,7 @@ class Operator:
             namespace=settings.namespace or "",
             workers=settings.workers,
             watches=watches,
+            gone=reconciler.gone,
         )
         return controller
 

@@ -112,16 +112,16 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
         return _recorded(raw, text, finalizer)
     deleting = bool(metadata.get("deletionTimestamp"))
     restored = _in_status(raw)
-    if deleting or (restored is None and finalizer in (metadata.get("finalizers") or ())):
+    if restored is None and (deleting or finalizer in (metadata.get("finalizers") or ())):
         return ReadOnly(
             IdentityProblem.LOST,
             f"annotation {names.JOURNAL_ANNOTATION} is gone, so what belongs to this object cannot be told; put it "
             f"back from a backup, or delete its resources by hand and remove finalizer {finalizer}",
         )
     if restored is not None:
-        return Restored(restored, _patch(raw, finalizer, journals.dumps(restored)))
+        return Restored(restored, record_patch(raw, finalizer, journals.dumps(restored)))
     journal = Journal(_owner(raw, metadata["uid"]), key=ring.writing)
-    return Minted(journal, _patch(raw, finalizer, journals.dumps(journal)))
+    return Minted(journal, record_patch(raw, finalizer, journals.dumps(journal)))
 
 
 def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
@@ -148,7 +148,7 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Identified(journal)
-    return Identified(journal, _patch(raw, finalizer, text))
+    return Identified(journal, record_patch(raw, finalizer, text))
 
 
 def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
@@ -165,7 +165,8 @@ def _in_status(raw: Mapping[str, Any]) -> Journal | None:
     return Journal(_owner(raw, uuid), key=str(held.get("key") or ""))
 
 
-def _patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
+def record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
+    """Write finalizer and journal in one."""
     metadata = raw["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if name != finalizer]
     return {
