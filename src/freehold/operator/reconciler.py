@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.errors import KubeError
+from freehold.kube.field_managers import Writer, other_writers
 from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import decisions, engine
 from freehold.lifecycle.clock import Clock
@@ -37,7 +38,7 @@ from freehold.operator.keyring import RingError
 from freehold.operator.looks import Looks, Seen
 from freehold.operator.name_claims import NameClaims
 from freehold.operator.report import event_specs
-from freehold.reconcilers import gate, identity, status
+from freehold.reconcilers import gate, identity, mending, status
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
 
 CONFLICT_SECONDS = 1.0
@@ -89,6 +90,10 @@ class _Served:
     cloud: CloudAccount
     generation: int
     asked: tuple[Decision, ...] = ()
+    record: str = ""
+    """The journal as it was last read or stored."""
+    writers: frozenset[Writer] | None = None
+    """Who else owned fields of the object when it was last stored; None until then."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,8 @@ class Reconciler:
             with suppress(StaleObject, KubeError):
                 await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))
             raise
+        finally:
+            self._remember_record(document.raw)
         after = document.raw.get("status") or {}
         for event in event_specs(before, after, notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
@@ -159,9 +166,51 @@ class Reconciler:
         if known := self._known.get(uid):
             known.state.invalidate()
 
+    def gone(self, last: Json) -> None:
+        """Say what an object leaves in the cloud that went while nothing of ours held it: no pass comes to it again."""
+        known = self._known.pop(last["metadata"]["uid"], None)
+        left = mending.left_behind(last, known.record) if known else ()
+        if known is None or not left:
+            return
+        for each in left:
+            known.cloud.left(_subject(last), each, "its object was deleted while its finalizer was off")
+        message = mending.orphaned(left)
+        _LOG.warning("%s: %s", _subject(last), message)
+        self._recorder.record(last, Severity.WARNING, "ResourcesLeftBehind", message)
+
+    async def _mend(self, document: ObjectHandle) -> bool:
+        """Put back what of ours was taken off the object, and say who wrote it since. Whether anything was taken."""
+        uid = document.raw["metadata"]["uid"]
+        known = self._known.get(uid)
+        record = known.record if known else ""
+        found = mending.mending(document.raw, self._served.finalizer, self._rings.ring, record)
+        if found is None:
+            return False
+        if not found.is_remembered:
+            self._known.pop(uid, None)  # creates of the lost journal may be under way: nothing shortens a wait
+        await document.apply(found.patch)
+        message = mending.told(found, known.writers if known else None, other_writers(document.raw["metadata"]))
+        self._recorder.record(document.raw, Severity.WARNING, "RecordPutBack", message)
+        return True
+
+    def _remember_record(self, raw: Json) -> None:
+        metadata = raw["metadata"]
+        known, text = (
+            self._known.get(metadata["uid"]),
+            (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION),
+        )
+        if known is not None and text is not None:
+            known.record = text
+            if "managedFields" in metadata:
+                known.writers = other_writers(metadata)
+
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
+        decision = gate.decide(document.raw, cluster, self._served)
+        left_alone = isinstance(decision, gate.Skip | gate.Paused | gate.ReleaseForMove)
+        if not left_alone and await self._mend(document):
+            decision = gate.decide(document.raw, cluster, self._served)
         raw = document.raw
-        match gate.decide(raw, cluster, self._served):
+        match decision:
             case gate.Skip():
                 self._note(document, Seen.LEFT)
                 return Done(), ()
@@ -266,6 +315,7 @@ class Reconciler:
         if uid not in self._known or self._known[uid].cloud is not cloud:  # what was seen elsewhere tells nothing here
             state = ObjectState(first_seen=self._clock.monotonic(), minted=minted)
             self._known[uid] = _Served(state, cloud, int(raw["metadata"].get("generation", 0)))
+            self._remember_record(raw)
         known = self._known[uid]
         generation = int(raw["metadata"].get("generation", 0))
         if generation != known.generation:

@@ -136,8 +136,10 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
         is_copy = isinstance(found, ReadOnly) and found.reason is IdentityProblem.COPIED
         if not (is_copy and anew):
             return found
-    elif not anew and (
-        metadata.get("deletionTimestamp") or (restored is None and finalizer in (metadata.get("finalizers") or ()))
+    elif (
+        not anew
+        and restored is None
+        and (metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or ()))
     ):
         return ReadOnly(
             IdentityProblem.LOST,
@@ -146,7 +148,7 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
             f"cloud (freehold orphans lists what has no object), let it begin anew: {_begin_anew(raw)}",
         )
     if restored is not None:
-        return Restored(restored, _patch(raw, finalizer, journals.dumps(restored)))
+        return Restored(restored, record_patch(raw, finalizer, journals.dumps(restored)))
     return _minted(raw, finalizer, ring, anew=anew)
 
 
@@ -157,7 +159,7 @@ def _minted(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool
     # What was lost may have begun something: only of an object that comes without anything is it known.
     untouched = "" if anew else ring.of(owner).untouched(ring.writing, uid)
     journal = Journal(owner, key=ring.writing, untouched=untouched)
-    patch = _patch(raw, finalizer, journals.dumps(journal))
+    patch = record_patch(raw, finalizer, journals.dumps(journal))
     return Minted(journal, {**patch, **_endpoint_off(raw)} if anew else patch, anew)
 
 
@@ -204,7 +206,7 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Identified(journal)
-    return Identified(journal, _patch(raw, finalizer, text))
+    return Identified(journal, record_patch(raw, finalizer, text))
 
 
 def _unkeyed(raw: Mapping[str, Any]) -> str:
@@ -232,8 +234,8 @@ def _in_status(raw: Mapping[str, Any]) -> Journal | None:
     return Journal(_owner(raw, uuid), key=str(key))
 
 
-def _patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
-    """Whatever a person asked for is done with it; the endpoint of another identity is forgotten."""
+def record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
+    """Write finalizer and journal in one, and drop the annotation by which a person asked for a new identity."""
     metadata = raw["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if name != finalizer]
     spent = {names.IDENTITY_ANNOTATION} & (metadata.get("annotations") or {}).keys()

@@ -93,7 +93,10 @@ UNKEYED = journals.dumps(Journal(OWNER, JOURNAL.entries))
 # Numbers: docs/reference/capi-contract.md.
 READ_ONLY = {
     "C35 deleting without identity: never created, never guessed": (obj(deleting=True), IdentityProblem.LOST),
-    "C35 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), IdentityProblem.LOST),
+    "C35 nor from the status of another object": (
+        obj(uid="other", deleting=True, status=OWN_STATUS),
+        IdentityProblem.LOST,
+    ),
     "finalizer without identity: lost": (obj(), IdentityProblem.LOST),
     "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), IdentityProblem.LOST),
     "C34 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), IdentityProblem.COPIED),
@@ -126,10 +129,14 @@ def test_read_only(raw: dict[str, Any], reason: IdentityProblem) -> None:
     assert names.JOURNAL_ANNOTATION in result.message
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["finalizer there", "finalizer gone too"])
-def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -> None:
+@pytest.mark.parametrize(
+    ("held", "deleting"),
+    [(True, False), (False, False), (True, True)],
+    ids=["finalizer there", "finalizer gone too", "being deleted"],
+)
+def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool, deleting: bool) -> None:
     """Status has the UID of this object, so it was not copied; a new identity would orphan everything."""
-    result = identify(obj(held=held, status=OWN_STATUS), FINALIZER, RING)
+    result = identify(obj(held=held, deleting=deleting, status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Restored)
     assert result.journal == Journal(OWNER, key=RING.writing)
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
