@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
@@ -50,6 +50,9 @@ from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 from freehold.tagging.configuration import Configuration
+
+if TYPE_CHECKING:
+    from freehold.operator.aws_identities import Reader as IdentityReader
 
 FILE_POLL_SECONDS = 1.0
 SECRET_POLL_SECONDS = 60.0
@@ -246,7 +249,7 @@ class Operator:
         return controller
 
 
-def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit) -> Clouds:
+def clouds_of(settings: Settings, client: IdentityReader, stack: ExitStack, audit: Audit) -> Clouds:
     """The clouds; their threads end with ``stack``. Whether there are credentials for AWS is known when it is asked."""
     access, clock, intervals = settings.clouds, settings.clock, settings.intervals
     ibm = None
