@@ -15,6 +15,7 @@ from freehold.lifecycle.keys import fingerprint
 from freehold.operator.keyring import (
     ChangedRing,
     MissingRing,
+    RecordName,
     RingDocument,
     RingStore,
     StoredRing,
@@ -34,7 +35,8 @@ _LONGEST = 40
 class Need:
     """One object's. ``unkeyed``: it has records from before the ring. ``damaged``: nobody can tell what it needs.
 
-    ``records`` are the fingerprints of its records by the digest of the key that they name.
+    ``records`` are its records of resources by the digest of the key that they name. ``kind`` is empty for what has
+    no journal.
     """
 
     object: Key
@@ -42,7 +44,8 @@ class Need:
     digests: frozenset[str] = frozenset()
     unkeyed: bool = False
     damaged: bool = False
-    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    records: Mapping[str, frozenset[RecordName]] = field(default_factory=dict)
+    kind: str = ""
 
 
 Needs = Callable[[], Awaitable[Sequence[Need]]]
@@ -58,14 +61,15 @@ def need_of(raw: Json) -> Need:
     if journal is None:
         return Need(key)
     unkeyed = not journal.key or any(not entry.key for entry in journal.ours.values())
-    return Need(key, journal.owner.uuid, journal.keys, unkeyed, records=_records(journal))
+    return Need(key, journal.owner.uuid, journal.keys, unkeyed, records=_records(journal), kind=raw["kind"])
 
 
-def _records(journal: Journal) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+def _records(journal: Journal) -> dict[str, frozenset[RecordName]]:
+    found: dict[str, frozenset[RecordName]] = {}
     for node, entry in journal.entries.items():
         if entry.key and entry.id:
-            record = fingerprint(journal.owner.uuid, str(node), entry.id)
+            digest = fingerprint(journal.owner.uuid, str(node), entry.id, entry.incarnation)
+            record = RecordName(str(node), entry.id, digest)
             found[entry.key] = found.get(entry.key, frozenset()) | {record}
     return found
 
