@@ -93,16 +93,32 @@ def keys_export(words: tuple[str, ...], **where: Any) -> None:
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
 @click.argument("digest", metavar="KEY", callback=options.filled)
-@options.yes("Do it, instead of showing what would happen.")
+@click.option(
+    "--without", multiple=True, metavar="RECORD", callback=options.filled,
+    help="Leave out a record of the list, or all of NAMESPACE/NAME; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--yes",
+    "agreed",
+    default="",
+    metavar="DIGEST",
+    callback=options.filled,
+    help="Do it, for the list that has this digest.",
+)
+@click.option(
+    "--simulator", default="", metavar="URL", callback=options.where,
+    help="With --kubeconfig: the simulated cloud that the operator there uses.",
+)  # fmt: skip
 @_ring
-def keys_accept(digest: str, yes: bool, **where: Any) -> None:
-    """Accept that KEY is lost for ever: the objects that name it are served again, as far as their marks prove them.
+def keys_accept(digest: str, without: tuple[str, ...], agreed: str, **where: Any) -> None:
+    """Accept that KEY is lost for ever: the objects that name it are served again.
 
-    Shows the plan; with --yes it is done.
+    Shows each resource that would be believed to be theirs, with what the cloud says of it. With --yes and the digest
+    of that list it is done. What is left out is neither marked nor deleted: it waits for freehold resolve.
     """
     from freehold.cli import keys as command
 
-    command.accept(command.ring_target(**where), digest, yes)
+    command.accept(command.ring_target(**where), digest, without, agreed)
 
 
 @keys.command(name="accept-record", short_help="Accept that the record of written tags is lost.")

@@ -17,6 +17,7 @@ import click
 import yaml
 
 from freehold.cli import keys_report as report
+from freehold.cli import lost_key
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
@@ -81,9 +82,10 @@ class RingTarget:
     namespace: str
 
 
-def ring_target(state: Path | None, kubeconfig: str, namespace: str) -> RingTarget:
+def ring_target(state: Path | None, kubeconfig: str, namespace: str, simulator: str = "") -> RingTarget:
     """Raises CliError when the state directory cannot be used."""
-    return RingTarget(access(state, kubeconfig=kubeconfig, operator=False, install=False), namespace or NAMESPACE)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, simulator=simulator)
+    return RingTarget(target, namespace or NAMESPACE)
 
 
 def _run(where: RingTarget, command: Callable[[Place], Awaitable[None]]) -> None:
@@ -186,8 +188,8 @@ def export(where: RingTarget, words: Sequence[str]) -> None:
     _run(where, hand_on)
 
 
-def accept(where: RingTarget, digest: str, yes: bool) -> None:
-    """``freehold keys accept``: a plan, or with ``yes`` a note in the ring."""
+def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) -> None:
+    """``freehold keys accept``: a list of what would be believed; a note in the ring with the list's digest."""
 
     async def give_up(place: Place) -> None:
         # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
@@ -198,23 +200,21 @@ def accept(where: RingTarget, digest: str, yes: bool) -> None:
             return
         if not concerned:
             raise CliError(*_nothing_lost(document, digest, place.needed))
-        if place.found.document is None:
-            tell(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
-        for line in report.acceptance(document, digest, concerned):
-            tell(line)
-        if not yes:
-            tell(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
+        shown = await lost_key.read(place.session, where.access, document, digest, concerned)
+        left_out = lost_key.left_out(shown, without)
+        if not agreed or agreed != shown.digest:
+            if place.found.document is None:
+                tell(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
+            for line in report.acceptance(document, digest, concerned):
+                tell(line)
+            lost_key.print_list(shown, left_out, place.session.clock.now())
+            lost_key.print_ways(shown, left_out, without, agreed=agreed)
             return
-        twins = [need for need in concerned if sum(other.uuid == need.uuid for other in concerned) > 1]
-        if twins:
-            raise CliError(
-                "these objects have the same identity, so one is a copy, and whose records are true cannot be told",
-                [str(need.object) for need in twins],
-            )
-        records = {need.uuid: need.records.get(digest, frozenset[str]()) for need in concerned}
-        acceptance = Acceptance(float(int(time.time())), getpass.getuser(), records)
+        lost_key.require_acceptable(shown, left_out)
+        acceptance = Acceptance(float(int(time.time())), getpass.getuser(), lost_key.accepted(shown, left_out))
         await place.write(document.accepting(digest, acceptance))
         tell(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
+        lost_key.print_rest(shown, left_out)
 
     _run(where, give_up)
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.cli.terminal import duration
-from freehold.operator.keyring import RingDocument, listed
+from freehold.operator.keyring import RecordName, RingDocument, listed
 from freehold.operator.keyring_use import Need, objects
 
 
@@ -56,8 +56,13 @@ def unaccepted(document: RingDocument, digest: str, need: Need) -> bool:
     ring = document.ring()
     if digest not in need.digests or ring.readable(digest, need.uuid):
         return False
-    covered = ring.accepted.get((digest, need.uuid))
-    return covered is None or not need.records.get(digest, frozenset[str]()) <= covered
+    return (digest, need.uuid) not in ring.accepted or bool(unaccepted_records(document, digest, need))
+
+
+def unaccepted_records(document: RingDocument, digest: str, need: Need) -> frozenset[RecordName]:
+    """The records that name this key and that nobody has accepted yet."""
+    covered = document.ring().accepted.get((digest, need.uuid), frozenset())
+    return frozenset(each for each in need.records.get(digest, ()) if each.digest not in covered)
 
 
 def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
@@ -159,8 +164,10 @@ def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -
     """The plan of giving a key up."""
     names = "names" if len(concerned) == 1 else "name"
     yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {objects(concerned)}"
-    yield "  where record and marks in the cloud agree, they are renewed under the writing key"
-    yield "  what cannot be proved so stays as it is, is named in the object's conditions and waits for a person"
+    yield (
+        "  without the key nothing tells records and marks of ours from those of somebody who may edit the object and "
+        "tag resources: look at each resource. What you accept is the object's own, and is deleted with it"
+    )
     for need in concerned:
         others = missing(document, need) - {digest}
         if others:

@@ -51,9 +51,13 @@ def derive(key: bytes, uuid: str) -> bytes:
     return hmac.digest(key, b"freehold object key\0" + uuid.encode(), "sha256")
 
 
-def fingerprint(uuid: str, node: str, ident: str) -> str:
-    """Names one record of one object without repeating it: what a person accepted is noted by these."""
-    return _text(hashlib.sha256("\0".join(("freehold record", uuid, node, ident)).encode()).digest())[:20]
+def fingerprint(uuid: str, node: str, ident: str, incarnation: str = "") -> str:
+    """Return the digest of one record of one object: what a person accepted is noted by these.
+
+    It is whole: whoever may edit the object chooses what is in a record.
+    """
+    said = "\0".join(("freehold record", uuid, node, ident, incarnation))
+    return hashlib.sha256(said.encode(errors=_ANY)).hexdigest()
 
 
 def _text(raw: bytes) -> str:
@@ -67,7 +71,7 @@ class KeyRing:
     ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
     object's uuid: all that an operator needs for an object that was moved to it. ``accepted``: keys that are lost
     for ever, by digest and the uuid of an object that named the key when a person accepted the loss, with the
-    fingerprints of the records that it had then (:func:`fingerprint`).
+    fingerprints of those of its records that the person accepted (:func:`fingerprint`).
     """
 
     writing: str
@@ -92,12 +96,13 @@ class KeyRing:
         """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost for it."""
         return tuple(sorted(d for d in digests if (d, uuid) not in self.accepted and not self.readable(d, uuid)))
 
-    def forgives(self, digest: str, uuid: str, node: str, ident: str) -> bool:
-        """Whether a person accepted the loss of key ``digest`` when this record named it.
+    def forgives(self, digest: str, uuid: str, record: str) -> bool:
+        """Whether a person accepted this record, by its :func:`fingerprint`, when the loss of key ``digest`` was noted.
 
-        A record that names the key later is not covered: a user with edit rights on the object can write one.
+        A record that was left out, or names the key later, is not covered: a user with edit rights on the object can
+        write one.
         """
-        return fingerprint(uuid, node, ident) in self.accepted.get((digest, uuid), frozenset())
+        return record in self.accepted.get((digest, uuid), frozenset())
 
     def of(self, owner: Owner) -> ObjectKeys:
         """The keys of one object."""

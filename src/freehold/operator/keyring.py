@@ -11,7 +11,7 @@ import binascii
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -58,16 +58,25 @@ class StoredKey:
     created: float
 
 
+@dataclass(frozen=True, order=True)
+class RecordName:
+    """One record of an object: its node, the engine id of the resource, and its digest (``keys.fingerprint``)."""
+
+    node: str
+    id: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class Acceptance:
     """A person gave a key up for lost: when (epoch seconds), who, and for what.
 
-    ``records`` are the fingerprints of the records that named the key then, by the object's uuid.
+    ``records`` are those that the person accepted, by the object's uuid. An object without any is served, too.
     """
 
     time: float
     who: str
-    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    records: Mapping[str, frozenset[RecordName]] = field(default_factory=dict)
 
     def and_before(self, before: Acceptance | None) -> Acceptance:
         """Also what an earlier acceptance of the same key covers."""
@@ -93,7 +102,9 @@ class RingDocument:
         """For the engine. Raises ValueError for what is no ring."""
         keys = {digest: stored.key for digest, stored in self.keys.items()}
         accepted = {
-            (digest, uuid): records for digest, loss in self.accepted.items() for uuid, records in loss.records.items()
+            (digest, uuid): frozenset(record.digest for record in records)
+            for digest, loss in self.accepted.items()
+            for uuid, records in loss.records.items()
         }
         return KeyRing(self.writing, keys, dict(self.handed_on), accepted)
 
@@ -156,7 +167,7 @@ def dumps(document: RingDocument) -> str:
             digest: {
                 "time": _stamp(said.time),
                 "who": said.who,
-                "records": {uuid: sorted(records) for uuid, records in sorted(said.records.items())},
+                "records": {uuid: list(map(asdict, sorted(r))) for uuid, r in sorted(said.records.items())},
             }
             for digest, said in sorted(document.accepted.items())
         }
@@ -231,8 +242,12 @@ def _key(text: str) -> bytes:
     return key
 
 
-def _records(value: Mapping[str, object]) -> dict[str, frozenset[str]]:
-    return {_text_of(uuid): _texts_of(records) for uuid, records in value.items()}
+def _records(value: Mapping[str, Any]) -> dict[str, frozenset[RecordName]]:
+    return {_text_of(uuid): frozenset(map(_record, rows)) for uuid, rows in value.items()}
+
+
+def _record(row: Mapping[str, object]) -> RecordName:
+    return RecordName(*(_text_of(row[name]) for name in ("node", "id", "digest")))
 
 
 def _texts_of(value: object) -> frozenset[str]:

@@ -15,6 +15,7 @@ from freehold.lifecycle.keys import fingerprint
 from freehold.operator.keyring import (
     ChangedRing,
     MissingRing,
+    RecordName,
     RingDocument,
     RingStore,
     StoredRing,
@@ -34,14 +35,16 @@ _LONGEST = 40
 class Need:
     """One object's. ``damaged``: nobody can tell what it needs.
 
-    ``records`` are the fingerprints of its records by the digest of the key that they name.
+    ``records`` are its records of resources by the digest of the key that they name. ``kind`` is empty for what has
+    no journal.
     """
 
     object: Key
     uuid: str = ""
     digests: frozenset[str] = frozenset()
     damaged: bool = False
-    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    records: Mapping[str, frozenset[RecordName]] = field(default_factory=dict)
+    kind: str = ""
 
 
 Needs = Callable[[], Awaitable[Sequence[Need]]]
@@ -56,14 +59,15 @@ def need_of(raw: Json) -> Need:
         return Need(key, damaged=True)
     if journal is None:
         return Need(key)
-    return Need(key, journal.owner.uuid, journal.keys, records=_records(journal))
+    return Need(key, journal.owner.uuid, journal.keys, records=_records(journal), kind=raw["kind"])
 
 
-def _records(journal: Journal) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+def _records(journal: Journal) -> dict[str, frozenset[RecordName]]:
+    found: dict[str, frozenset[RecordName]] = {}
     for node, entry in journal.entries.items():
         if entry.key and entry.id:
-            record = fingerprint(journal.owner.uuid, str(node), entry.id)
+            digest = fingerprint(journal.owner.uuid, str(node), entry.id, entry.incarnation)
+            record = RecordName(str(node), entry.id, digest)
             found[entry.key] = found.get(entry.key, frozenset()) | {record}
     return found
 
