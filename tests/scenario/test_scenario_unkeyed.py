@@ -211,6 +211,7 @@ def test_such_a_journal_of_an_object_that_is_being_deleted_deletes_nothing(begin
     attack.delete()
     assert not harness.object.gone
     assert harness.condition("Ready")["reason"] == "JournalCorrupt"
+    assert f"by hand and remove finalizer {harness.served.finalizer}" in harness.condition("Ready")["message"]
     assert len(harness.calls(mutating=True)) == writes
     assert attack.seen() == attack.before
     attack.write(good)

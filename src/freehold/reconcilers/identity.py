@@ -202,21 +202,27 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
             f"on with its resources: freehold resolve {own.name} -n {own.namespace} --take-over",
         )
     if not journal.key:
-        return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw))
+        return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw, finalizer))
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Identified(journal)
     return Identified(journal, record_patch(raw, finalizer, text))
 
 
-def _unkeyed(raw: Mapping[str, Any]) -> str:
-    """Anybody who may make objects can have written it, so its uuid and its records count for nothing."""
+def _unkeyed(raw: Mapping[str, Any], finalizer: str) -> str:
+    """Say what to do about a journal that anybody who may make objects can have written.
+
+    Status brings the identity back once the annotation is gone, but not for an object that is being deleted.
+    """
     metadata = raw["metadata"]
-    remove = f"kubectl annotate {raw['kind'].lower()} {metadata['name']} -n {metadata.get('namespace', '')}"
+    otherwise = f"kubectl annotate {raw['kind'].lower()} {metadata['name']} -n {metadata.get('namespace', '')} "
+    otherwise += f"{names.JOURNAL_ANNOTATION}-"
+    if metadata.get("deletionTimestamp"):
+        otherwise = f"delete its resources by hand and remove finalizer {finalizer}"
     return (
         f"annotation {names.JOURNAL_ANNOTATION} names no key of the operator's key ring, so somebody else wrote it: "
         "nothing is read, created, marked or deleted for it. Put the annotation back from a backup; if there is none: "
-        f"{remove} {names.JOURNAL_ANNOTATION}-"
+        f"{otherwise}"
     )
 
 
