@@ -78,7 +78,7 @@ def test_the_results_of_other_sources_are_removed(tmp_path: Path, monkeypatch: p
 def test_no_life_runs_a_command_or_the_embedded_api_server() -> None:
     """Their sources are not among those of a state. In a process of its own: other tests here import them."""
     worlds = ("aws", "machines", "memory", "network", "powervs")
-    imports = "".join(f"import lab.families_{world}\n" for world in worlds) + "import lab.tagged, lab.upgrade, sys\n"
+    imports = "".join(f"import lab.families_{world}\n" for world in worlds) + "import lab.tagged, sys\n"
     told = "print([name for name in sys.modules if name.startswith(('freehold.cli', 'freehold.apiserver'))])"
     done = subprocess.run(
         [sys.executable, "-c", imports + told],

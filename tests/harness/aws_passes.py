@@ -51,7 +51,7 @@ class Life:
         self.clock = ManualClock(account.clock.now())
         self.store, self.journal, self.notes = _Store(), Journal(OWNER), list[str]()
         self.tagger = AwsTagger(account.api, self.clock)
-        ring = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
+        ring = KeyRing.single(b"k" * 32)
         self.deps = EngineDeps(
             aws_kinds(account.api), KeyedCodec(), self.tagger, Inventory(self.tagger, self.clock), account.port,
             self.clock, ring=ring, durations=Durations(self.clock),

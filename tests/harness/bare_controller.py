@@ -15,7 +15,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.audit import FileAudit
 from freehold.operator.aws import AwsCloud
-from freehold.operator.aws_identities import Reference
+from freehold.operator.aws_identities import Reference, RoleRequest
 from freehold.operator.events import Severity
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 from freehold.operator.metadata.changes import AuditedChanges, watched
@@ -44,6 +44,9 @@ class _Known:
 
     async def credentials(self, reference: Reference, namespace: str) -> Identity:
         return StaticKeys(ACCESS_KEY, "any secret")
+
+    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
+        raise AssertionError("no object here names a role")
 
     def clouds(self) -> Sequence[Json]:
         return self._all(CLOUD_METADATAS.kind)

@@ -9,19 +9,14 @@ import functools
 import json
 import lzma
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from freehold.api import names
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import Harness
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-BEFORE_KEY_RING = "before_key_ring"
 KEYED = "keyed_objects"
 _ASSUMPTIONS = {"plain": Assumptions(), "all": Assumptions(dhcp_network_has_crn=False)}
 
@@ -43,34 +38,12 @@ def moments(version: str, *, deleting: bool) -> list[str]:
     return [name for name, found in _every(version) if ("deletionTimestamp" in found["object"]["metadata"]) is deleting]
 
 
-def uuids(version: str) -> frozenset[str]:
-    """The identities of all objects of the fixtures."""
-    texts = (found["object"]["metadata"]["annotations"][names.JOURNAL_ANNOTATION] for _, found in _every(version))
-    return frozenset(journals.loads(text).owner.uuid for text in texts)
-
-
-def load(
-    version: str,
-    fixture: str,
-    *,
-    api_key: str = "",
-    ring: KeyRing | None = None,
-    port: Callable[[], Port] = InlinePort,
-) -> Harness:
+def load(version: str, fixture: str, *, port: Callable[[], Port] = InlinePort) -> Harness:
     """Today's operator, just started, with the fixture of that moment."""
     world, _, moment = fixture.partition("/")
     found = json.loads(_texts(version, world)[moment])
-    settings = Settings(assumptions=_ASSUMPTIONS[world])
-    settings = replace(settings, api_key=api_key or settings.api_key)
-    harness = Harness(settings=settings, port=port)
-    if ring is not None:
-        harness.rings.ring = ring
-    put(harness, found["object"], found["world"], found["time"])
+    harness = Harness(settings=Settings(assumptions=_ASSUMPTIONS[world]), port=port)
+    harness.clock.jump(found["time"] - harness.clock.now())
+    harness.cloud.world.data = found["world"]
+    harness.object.raw = found["object"]
     return harness
-
-
-def put(harness: Harness, raw: dict[str, Any], world: dict[str, Any], time: float) -> None:
-    """This object in this world at this time."""
-    harness.clock.jump(time - harness.clock.now())
-    harness.cloud.world.data = world
-    harness.object.raw = raw

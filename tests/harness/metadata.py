@@ -12,14 +12,14 @@ import yaml
 from freehold.api import conditions
 from freehold.api.metadata_status import MetadataStatus
 from freehold.api.parse import parse
-from freehold.clouds.aws.identities import Identity
+from freehold.clouds.aws.identities import AssumedRole, Identity
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call, Port
 from freehold.operator.audit import NoAudit
 from freehold.operator.aws import AwsCloud
-from freehold.operator.aws_identities import Reference
+from freehold.operator.aws_identities import Reference, RoleRequest
 from freehold.operator.controller import RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
@@ -117,6 +117,10 @@ class OwnIdentity:
 
     async def credentials(self, reference: Reference, namespace: str) -> Identity:
         return KEYS
+
+    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
+        """Each role may be used from each namespace."""
+        return Reference("AWSClusterRoleIdentity", str(role)), AssumedRole(role.arn, KEYS, role.external_id)
 
 
 class Rings:

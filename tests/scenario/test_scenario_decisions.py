@@ -25,7 +25,7 @@ def record(harness: Harness) -> Journal:
 
 
 def decide(harness: Harness, verdict: Verdict, key: NodeKey, ident: str = "") -> None:
-    ring = harness.rings.ring.of(record(harness).owner, unkeyed=False)
+    ring = harness.rings.ring.of(record(harness).owner)
     made = Decision(verdict, str(key), ident, record(harness).entries[key].attempt, "ada", harness.clock.now())
     text = decisions.dumps([decisions.signed(made, ring)])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})

@@ -259,19 +259,27 @@ def test_their_record_is_renewed_with_the_key() -> None:
     assert snapshot(harness) == before
 
 
-def test_a_forged_record_takes_no_tag_off() -> None:
+@pytest.mark.parametrize("forged", ["another tag", "copied to another resource", "without a key"])
+def test_a_forged_record_takes_no_tag_off(forged: str) -> None:
     """Whoever may edit the object can name any resource and tag in its journal: only a signed record counts."""
     harness, theirs = given()
+    other = harness.cloud.strangers.make("vpc", region=REGION, name="another-vpc")
+    attach(harness, other, "team:payments")
     harness.up()
     text = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
     journal = json.loads(text)
-    for row in journal["attached"].values():
-        row[0] = [*row[0], "owner:network-team"]
+    if forged == "another tag":
+        for row in journal["attached"].values():
+            row[0] = [*row[0], "owner:network-team"]
+    else:
+        tags_, signature, key = journal["attached"][theirs.vpc["crn"]]
+        journal["attached"][other["crn"]] = [tags_, signature, "" if forged == "without a key" else key]
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(journal)}}})
 
     harness.down()
 
     assert "owner:network-team" in tags(harness, theirs.vpc)
+    assert "team:payments" in tags(harness, other)
 
 
 def test_a_tag_that_may_not_be_attached_is_named_and_the_cluster_is_ready() -> None:

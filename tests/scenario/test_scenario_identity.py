@@ -6,10 +6,12 @@ Source: docs/reference/capi-contract.md C28, C34.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from freehold.api import names
+from freehold.reconcilers.gate import ClusterContext, Mode
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, messages, snapshot
 
@@ -25,7 +27,7 @@ def journal(harness: Harness) -> str:
     return str(harness.object.raw["metadata"]["annotations"][JOURNAL])
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":1,"owner":["a"],"nodes":{}}'])
+@pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":2,"owner":["a"],"nodes":{}}'])
 def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
     """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to restore."""
     harness = Harness()
@@ -96,12 +98,26 @@ def test_a_lost_journal_and_status_makes_it_read_only() -> None:
     assert snapshot(harness) == world
 
 
-def test_a_lost_journal_during_a_delete_is_reported_and_nothing_is_forgotten() -> None:
+@pytest.mark.parametrize("restarts", [False, True], ids=["memory", "status"])
+def test_a_lost_journal_during_a_delete_is_put_back_and_the_delete_ends(restarts: bool) -> None:
+    """The operator knows it, or status names the UID of this very object and the marks show the rest."""
+    harness = Harness()
+    harness.up()
+    harness.object.delete()
+    harness.object.patch({"metadata": {"annotations": {JOURNAL: None}}})
+    if restarts:
+        harness.start_process()
+    harness.run(lambda: harness.object.gone)
+    assert existing(harness) == []
+
+
+def test_a_lost_journal_and_status_during_a_delete_is_reported_and_nothing_is_forgotten() -> None:
     """An object that is being deleted gets no new identity."""
     harness = Harness()
     harness.up()
     world = snapshot(harness)
     harness.object.delete()
+    del harness.object.raw["status"]
     set_journal(harness, None)
     harness.for_a_while(600.0)
     assert not harness.object.gone
@@ -125,13 +141,70 @@ def test_a_journal_from_before_the_last_wave_creates_nothing_twice() -> None:
     assert made_by_us(harness) == []
 
 
-def test_a_removed_finalizer_is_added_again() -> None:
-    """Without it a delete would leave everything behind."""
+TAKEN = {
+    "finalizer": {"finalizers": []},
+    "journal": {"annotations": {JOURNAL: None}},
+    "both": {"finalizers": [], "annotations": {JOURNAL: None}},
+}
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["memory", "status"])
+@pytest.mark.parametrize("taken", TAKEN.values(), ids=TAKEN)
+@pytest.mark.parametrize("cluster", ["", "gone"], ids=["served", "waits for its cluster"])
+def test_what_was_taken_off_in_a_create_is_put_back_before_anything_else(
+    taken: dict[str, Any], restarts: bool, cluster: str
+) -> None:
+    """Without it a delete would leave everything behind; also where nothing else may be done."""
+    harness = Harness()
+    harness.run(lambda: bool(made_by_us(harness)))
+    harness.object.patch({"metadata": taken})
+    if restarts:
+        harness.start_process()
+    if cluster:
+        reference = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": cluster, "uid": "u"}
+        harness.object.patch({"metadata": {"ownerReferences": [reference]}})
+        harness.around = ClusterContext(Mode.AUTO)
+    calls = len(harness.calls(mutating=True))
+    first = len(harness.object.history)
+    harness.pass_once()
+    mended = harness.object.history[first]["metadata"]
+    assert names.POWERVS_CLUSTER_FINALIZER in mended["finalizers"]
+    assert JOURNAL in mended["annotations"]
+    said = [message for _, reason, message in harness.events.said if reason == "RecordPutBack"]
+    assert len(said) == 1 and said[0].startswith("somebody took")
+    if cluster:
+        assert len(harness.calls(mutating=True)) == calls
+        harness.around = ClusterContext(Mode.OFF)
+    harness.down()
+    assert existing(harness) == []
+
+
+def test_a_paused_object_is_left_as_it_is() -> None:
+    """The mover takes the finalizer off a paused object before it deletes it (docs/reference/capi-contract.md C24)."""
     harness = Harness()
     harness.up()
-    harness.object.patch({"metadata": {"finalizers": []}})
-    harness.settle(2)
-    assert names.POWERVS_CLUSTER_FINALIZER in harness.object.raw["metadata"]["finalizers"]
+    harness.object.patch({"metadata": {"finalizers": [], "annotations": {names.PAUSED_ANNOTATION: ""}}})
+    harness.pass_once()
+    assert harness.object.raw["metadata"]["finalizers"] == []
+
+
+def test_what_is_deleted_without_its_finalizer_is_said_to_be_left_behind() -> None:
+    """The watch shows the last state: nothing can hold the object any more, but its resources have names."""
+    harness = Harness()
+    harness.up()
+    vpc = next(row for row in existing(harness, "vpc"))
+    harness.object.patch({"metadata": {"finalizers": [], "annotations": {JOURNAL: None}}})
+    harness.process.gone(harness.object.raw)
+    ((severity, _, message),) = [each for each in harness.events.said if each[1] == "ResourcesLeftBehind"]
+    assert severity == "Warning" and vpc["id"] in message and "freehold orphans" in message
+
+
+def test_what_was_released_is_not_said_to_be_left_behind() -> None:
+    harness = Harness()
+    harness.up()
+    harness.down()
+    harness.process.gone(harness.object.raw)
+    assert "ResourcesLeftBehind" not in {reason for _, reason, _ in harness.events.said}
 
 
 def test_an_object_created_again_under_the_same_name_takes_over_nothing() -> None:

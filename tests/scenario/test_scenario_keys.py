@@ -170,7 +170,7 @@ def test_a_move_works_without_the_key() -> None:
 
 
 def test_with_status_alone_the_key_is_still_required() -> None:
-    """A lost annotation must not make it an object from before the ring, which anybody can forge."""
+    """A lost annotation must not make it an object that any ring serves."""
     harness = Harness()
     harness.up()
     replace_ring(harness)
@@ -318,7 +318,7 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
         harness.cloud.strangers.delete(id_)
     entry, ring = record(harness).entries[journals.NodeKey.parse(node)], harness.rings.ring
     decided = Decision(Verdict.NOT_MINE, node, "", entry.attempt, "ada", harness.clock.now())
-    text = decisions.dumps([decisions.signed(decided, ring.of(record(harness).owner, unkeyed=False))])
+    text = decisions.dumps([decisions.signed(decided, ring.of(record(harness).owner))])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
     if deleted:
         harness.run(lambda: harness.object.gone)

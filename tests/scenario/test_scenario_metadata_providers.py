@@ -204,21 +204,6 @@ async def test_a29_a_right_that_is_taken_away_stops_the_next_pass() -> None:
     assert lab.condition("Ready")[:2] == ("False", "NoCredentials")
 
 
-async def test_a29_an_identity_assumes_a_role_with_an_external_id() -> None:
-    """The identity is who calls; the role of the spec is assumed by it."""
-    lab = Lab()
-    role = _role(lab, "second", external_id="of the test")
-    await _identities(lab, ["metadata-controller"])
-    there = _vpc_in_other_account(lab)
-    await lab.tags(
-        "tags", WANTED, regions=["eu-west-1"], role={"arn": role, "externalID": "of the test"},
-        identityRef={"kind": "AWSClusterControllerIdentity", "name": "default"},
-    )  # fmt: skip
-    await lab.cloud("metadata", "tags")
-    await lab.settle()
-    assert lab.tags_on(there) == {CLASSIFIER: "owned", **WANTED}
-
-
 async def _identities(lab: Lab, allowed: list[str]) -> None:
     """A role of another account, that the operator's own identity assumes."""
     lab.identities = StoredIdentities(lab.objects, "freehold-system", KEYS)

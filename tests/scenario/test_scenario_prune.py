@@ -33,7 +33,7 @@ def surplus(**spec: Any) -> tuple[Harness, list[NodeKey]]:
 
 def approve(harness: Harness, *keys: NodeKey) -> None:
     record = journal.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    ring, at = harness.rings.ring.of(record.owner, unkeyed=False), harness.clock.now()
+    ring, at = harness.rings.ring.of(record.owner), harness.clock.now()
     made = [
         Decision(Verdict.PRUNE, str(key), record.entries[key].id, record.entries[key].attempt, "ada", at)
         for key in keys

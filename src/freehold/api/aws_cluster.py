@@ -88,7 +88,7 @@ class AWSClusterSpec(ApiModel):
     partition: str | None = None
     """The AWS partition; derived from the region when omitted."""
     region: Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)] | None = None
-    """The AWS region, for example ``eu-central-1``. Must not change."""
+    """The AWS region, for example ``eu-central-1``. Must not change once there are resources."""
     s3_bucket: Annotated[S3Bucket | None, Field(alias="s3Bucket")] = None
     """A bucket for Ignition; none when omitted. Acted on with feature gate BootstrapFormatIgnition."""
     secondary_control_plane_load_balancer: AWSLoadBalancerSpec | None = None
@@ -100,7 +100,7 @@ class AWSClusterSpec(ApiModel):
 class AWSCluster(ApiModel):
     """The cloud infrastructure of one cluster on AWS."""
 
-    RULES = (aws_early.FAMILY_STAYS, aws_early.NAME_STAYS, aws_early.RANGE_STAYS)
+    RULES = (aws_early.FAMILY_STAYS, aws_early.NAME_STAYS, aws_early.RANGE_STAYS, *aws_early.STAYS_ONCE_ON_RECORD)
 
     spec: AWSClusterSpec = Field(default_factory=AWSClusterSpec)
     """The desired infrastructure of the cluster."""

@@ -9,6 +9,7 @@ the endpoint, and IPv6, which upstream does not add to a cluster that is there e
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from freehold.api.base import Rule
@@ -20,6 +21,9 @@ from freehold.api.names import AWS_TAG_PREFIX, AWS_USER_TAG_LIMIT
 _RANGE_6 = "[0-9a-fA-F:.]+/(12[0-8]|1[01][0-9]|[1-9]?[0-9])"
 _DURATION = "(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+|0"
 _PLACE = "[a-z0-9]+(-[a-z0-9]+)+"
+_COMPASS = "(north|south|east|west|central|northeast|northwest|southeast|southwest)"
+REGION: Final = f"[a-z]{{2,4}}(-[a-z]{{2,4}})?-{_COMPASS}-[0-9]{{1,2}}"
+"""Every region of botocore's list fits, and new ones will: a country or continent, a point of the compass, a number."""
 DEFAULT_VPC_RANGE: Final = "10.0.0.0/16"
 """Of a VPC that is created, where the spec gives none."""
 _NO_RANGE = "it is not an IPv4 range; write one like 10.0.0.0/16"
@@ -145,6 +149,8 @@ LOAD_BALANCER_RULES: Final = (
         "health checks use TCP, HTTP or HTTPS, of a classic load balancer also SSL",
         field=".healthCheckProtocol",
     ),
+)
+_BALANCER_STAYS: Final = (
     Rule("self.scheme == oldSelf.scheme", "the scheme of a load balancer cannot change", field=".scheme"),
     Rule(
         "(self.loadBalancerType == 'disabled') == (oldSelf.loadBalancerType == 'disabled')",
@@ -194,8 +200,23 @@ def _second(holds: str, message: str, field: str) -> Rule:
 
 
 CLUSTER_RULES: Final = (
-    spelled("region", "[a-z]+(-[a-z]+)+-[0-9]+", "a region is written like eu-central-1"),
-    _stays("region", "the region of a cluster cannot change"),
+    spelled("region", REGION, "AWS has no region of that name; write one like eu-central-1"),
+    _second(f"has({_SECOND}.name) && {_SECOND}.name != ''", "the second load balancer needs a name", "name"),
+    _second(
+        f"!has({_SECOND}.name) || !has({_FIRST}) || !has({_FIRST}.name) || {_SECOND}.name != {_FIRST}.name",
+        "the two load balancers have the same name; change one",
+        "name",
+    ),
+    _second(
+        f"{_SECOND}.scheme != (has({_FIRST}) ? {_FIRST}.scheme : 'internet-facing')",
+        "the two load balancers must have different schemes; one is internet-facing, the other internal",
+        "scheme",
+    ),
+    _second(f"{_SECOND}.loadBalancerType == 'nlb'", "the second load balancer must be of type nlb", "loadBalancerType"),
+)
+
+
+_CLUSTER_STAYS: Final = (
     _endpoint_stays("host", "''"),
     _endpoint_stays("port", "0"),
     Rule(
@@ -209,18 +230,6 @@ CLUSTER_RULES: Final = (
         "!has(oldSelf.identityRef) || has(self.identityRef)",
         "the identity cannot be taken away: without it nobody can delete what it created; name another one",
     ),
-    _second(f"has({_SECOND}.name) && {_SECOND}.name != ''", "the second load balancer needs a name", "name"),
-    _second(
-        f"!has({_SECOND}.name) || !has({_FIRST}) || !has({_FIRST}.name) || {_SECOND}.name != {_FIRST}.name",
-        "the two load balancers have the same name; change one",
-        "name",
-    ),
-    _second(
-        f"{_SECOND}.scheme != (has({_FIRST}) ? {_FIRST}.scheme : 'internet-facing')",
-        "the two load balancers must have different schemes; one is internet-facing, the other internal",
-        "scheme",
-    ),
-    _second(f"{_SECOND}.loadBalancerType == 'nlb'", "the second load balancer must be of type nlb", "loadBalancerType"),
     Rule(
         "!has(oldSelf.secondaryControlPlaneLoadBalancer) || has(self.secondaryControlPlaneLoadBalancer)",
         "the second load balancer cannot be taken away",
@@ -323,6 +332,32 @@ RANGE_STAYS: Final = Rule(
     "the range of the VPC of a living cluster cannot change: AWS keeps the first one for life; write it letter for "
     "letter as it was, and more ranges into secondaryCidrBlocks",
     field=".spec.network.vpc.cidrBlock",
+)
+_BALANCERS = ("controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer")
+_IDENTITY = "oldSelf.status.identity"
+_UNTOUCHED = f"!has({_STATUS}) || !has({_IDENTITY}) || !has({_IDENTITY}.account)"
+# The status names the account, on AWS with its region, once something is on record: until then a slip of the pen may
+# be corrected. A status that is lost opens nothing: the reconciler compares the account with that of its own record.
+
+
+def _lifted(rule: Rule, part: str = "") -> Rule:
+    """The rule for a part of the spec as one of the object, which holds only once something is on record."""
+    steps = ["spec", *([f"spec.{part}"] if part else [])]
+    absent = " || ".join(f"!has({cluster}.{step})" for step in steps for cluster in ("self", "oldSelf"))
+    lifted = re.sub(r"\b(self|oldSelf)\.", rf"\1.{steps[-1]}.", rule.cel)
+    return Rule(f"{_UNTOUCHED} || {absent} || ({lifted})", rule.message, field=f".{steps[-1]}{rule.field}")
+
+
+STAYS_ONCE_ON_RECORD: Final = (
+    Rule(
+        f"{_UNTOUCHED} || (has(self.spec) && has(self.spec.region) && "
+        f"({_IDENTITY}.account.endsWith('/' + self.spec.region) || "
+        "(has(oldSelf.spec) && has(oldSelf.spec.region) && self.spec.region == oldSelf.spec.region)))",
+        "the region of a cluster that has resources cannot change",
+        field=".spec.region",
+    ),
+    *(_lifted(rule) for rule in _CLUSTER_STAYS),
+    *(_lifted(rule, part) for part in _BALANCERS for rule in _BALANCER_STAYS),
 )
 TAG_RULES: Final = (
     Rule(

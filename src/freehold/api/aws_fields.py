@@ -84,7 +84,11 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.network.subnets[*].isPublic", _AS_IT_IS),
     _served("spec.network.subnets[*].zoneType", "availability-zone; others are refused, with an existing VPC too"),
     _ignored("spec.network.subnets[*].parentZoneName", "local and Wavelength zones are not served"),
-    _ignored("spec.network.subnets[*].tags", "spec.additionalTags are for all resources"),
+    _served(
+        "spec.network.subnets[*].tags",
+        "written on a subnet that is created. With sigs.k8s.io/cluster-api-provider-aws/association: secondary, here "
+        "or in AWS, it is for pods: no load balancer, NAT gateway or bastion is put into it, as upstream",
+    ),
     _ignored("spec.network.subnets[*].natGatewayId", _FILLED_IN),
     _ignored("spec.network.subnets[*].resourceID", _FILLED_IN),
     _ignored("spec.network.subnets[*].routeTableId", _FILLED_IN),

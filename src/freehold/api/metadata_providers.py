@@ -197,12 +197,12 @@ class IBMOperation(ApiModel):
 
 
 class AWSRole(ApiModel):
-    """A role to assume."""
+    """The role of an AWSClusterRoleIdentity that allows the namespace of this object."""
 
     arn: Annotated[str, Field(min_length=20, max_length=2048)]
-    """Its ARN."""
+    """The ARN that the identity has as roleARN."""
     external_id: Annotated[str, Field(min_length=2, max_length=1224)] | None = None
-    """The external id that its trust policy asks for."""
+    """The externalID that the identity must have; any where there is none."""
 
 
 class AWSMetadataSpec(AWSOperation):
@@ -215,7 +215,8 @@ class AWSMetadataSpec(AWSOperation):
     identity_ref: AWSIdentityReference | None = None
     """An identity that allows the namespace of this object; the operator's own where there is none."""
     role: AWSRole | None = None
-    """A role that the identity assumes."""
+    """A role, used as the AWSClusterRoleIdentity with its ARN that allows the namespace of this object says; with
+    identityRef only where that one is its sourceIdentityRef."""
     deletion_policy: Literal["Retain", "Remove"] = "Retain"
     """Whether the tags go with the object: those that the record of the operator says it wrote."""
 

@@ -62,6 +62,11 @@ TAGS_APPLIED_ANNOTATION: Final = "freehold.dev/tags-applied"
 APPROVE_TAGS_ANNOTATION: Final = "freehold.dev/approve-tags"
 """On a CloudMetadata, or on a provider's object that is deleted: the digest of the plan that a person approved."""
 
+IDENTITY_ANNOTATION: Final = "freehold.dev/identity"
+NEW_IDENTITY: Final = "new"
+"""Its value: a person says that the object is a new cluster, although it carries another one's journal, or none
+(ADR 54)."""
+
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.
 

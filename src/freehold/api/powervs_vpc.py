@@ -249,8 +249,17 @@ class VPCSecurityGroupRule(ApiModel):
             "an outbound rule has a destination, not a source",
             lambda it: it.direction != "outbound" or it.destination is not None,
         ),
+        Rule(
+            # https://cloud.ibm.com/docs/vpc?topic=vpc-using-security-groups: rules of a group only allow.
+            "!has(self.action) || self.action == 'allow'",
+            "a security group cannot deny: it refuses what no rule allows; remove the rule, or write allow",
+            lambda it: it.action != "deny",
+            field=".action",
+        ),
     )
 
+    action: Literal["allow", "deny"] | None = None
+    """``allow``, which is meant when omitted, too. Upstream's releases v0.8 to v0.15 require the field."""
     destination: VPCSecurityGroupRulePrototype | None = None
     """Where outbound traffic goes."""
     direction: Literal["inbound", "outbound"]

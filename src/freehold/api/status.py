@@ -103,3 +103,5 @@ class Identity(ApiModel):
     """The owner uuid in the ownership tags in the cloud."""
     key: str | None = None
     """The digest of the key of the operator's key ring that the identity was made with; it does not reveal the key."""
+    account: str | None = None
+    """The cloud account, on AWS with the region, that its resources are in; absent until something is on record."""

@@ -9,7 +9,7 @@ import asyncio
 from typing import Any
 from urllib.parse import unquote
 
-from freehold.apiserver import errors, requests
+from freehold.apiserver import errors, patches, requests
 from freehold.apiserver.errors import ApiError, Notes
 from freehold.apiserver.objects import Objects
 from freehold.apiserver.resources import Registry
@@ -67,7 +67,11 @@ class Batches:
             options = requests.write_options(query, "CreateOptions")
             return 201, resource.shown(self._objects.create(resource, namespace, body, options, notes).obj)
         if method == "PATCH" and target.name:
-            options, key = requests.write_options(query, "PatchOptions"), (namespace, target.name)
+            key, applies = (namespace, target.name), kind == patches.APPLY
+            options = requests.write_options(query, "PatchOptions", applies=applies)
+            if applies:
+                stored, created = self._objects.apply(resource, key, body, options, notes)
+                return 201 if created else 200, resource.shown(stored.obj)
             patched = self._objects.patch(resource, key, body, kind, options, notes, custom=resource.custom)
             return 200, resource.shown(patched.obj)
         raise errors.method_not_allowed(method)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
+from freehold.cli.manifest_fields import is_as_applied, manifest_fields, operator_fields, ownership_patch
 from freehold.cli.manifests import ManifestDocument
-from freehold.cli.merging import apply_patch, with_last_applied
 from freehold.cli.refusals import reworded
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
+from freehold.kube.field_managers import CLI, OPERATOR, handed_to_cli
 from freehold.kube.object_client import ObjectClient, PatchKind, Request
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 
@@ -24,7 +27,10 @@ _ATTEMPTS = 5
 _LISTED = 20
 """A collection of which more is wanted is listed: that takes fewer requests than to ask for each."""
 
-_MANAGER = "freehold"
+_CONTESTED = (
+    "leave fields that others manage out of the manifest, give them the value that they have, or take them over with "
+    "--force-conflicts"
+)
 _STRICT = re.compile(r'(unknown|duplicate) field "([^"]+)"')
 """How a server words what strict field validation found."""
 
@@ -109,22 +115,34 @@ async def targets(client: ObjectClient, documents: Sequence[ManifestDocument], n
 
 
 async def apply(
-    client: ObjectClient, wanted: Sequence[Target], tell: Tell = _nobody, *, create_namespaces: bool = False
+    client: ObjectClient,
+    wanted: Sequence[Target],
+    tell: Tell = _nobody,
+    *,
+    create_namespaces: bool = False,
+    force: bool = False,
 ) -> list[Applied]:
-    """Create or patch every target, namespaces first. Raises CliError, before any write, with all that is wrong."""
+    """Apply every target, namespaces first. Raises CliError, before any write, with all that is wrong.
+
+    ``force``: fields that other managers have set to other values are taken over from them.
+    """
     missing = await missing_namespaces(client, wanted)
     unmade = not_in_manifest(missing, wanted)
     if unmade and not create_namespaces:
         raise CliError(await _no_namespace(client, unmade))
-    tried = await _tried(client, wanted, missing, tell, brief=True)
+    tried = await _tried(client, wanted, missing, tell, brief=True, force=force)
     for name in unmade:
         try:
             await _create_namespace(client, name, _REAL)
         except AlreadyExists:
             continue  # somebody else was faster
-    puts = [_for_good(each.put) for each in tried]
+    puts = [_for_good(each.put, force=force) for each in tried]
+    for each in puts:
+        await _prepared(client, each)
     outcomes = await _outcomes(client, puts, lambda number: tell("applied", number, len(puts)))
-    return [await _settled(client, each, outcome) for each, outcome in zip(wanted, outcomes, strict=True)]
+    for put, outcome in zip(puts, outcomes, strict=True):
+        await _handed_over(client, put, outcome)
+    return [await _settled(client, each, outcome, force=force) for each, outcome in zip(wanted, outcomes, strict=True)]
 
 
 async def _no_namespace(client: ObjectClient, missing: Sequence[str]) -> str:
@@ -137,13 +155,15 @@ async def _no_namespace(client: ObjectClient, missing: Sequence[str]) -> str:
 
 async def trial(client: ObjectClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
     """What the server would make of every target; writes nothing. Raises CliError with all that is wrong."""
-    return [each.applied.obj for each in await _tried(client, wanted, missing, _nobody, brief=False)]
+    return [each.applied.obj for each in await _tried(client, wanted, missing, _nobody, brief=False, force=False)]
 
 
 async def _tried(
-    client: ObjectClient, wanted: Sequence[Target], missing: Collection[str], tell: Tell, *, brief: bool
-) -> list[_Trial]:
+    client: ObjectClient, wanted: Sequence[Target], missing: Collection[str], tell: Tell, *, brief: bool,
+    force: bool,
+) -> list[_Trial]:  # fmt: skip
     problems: list[str] = []
+    contested = False
     for name in sorted(missing):
         try:
             await _create_namespace(client, name, _TRIAL)
@@ -151,17 +171,24 @@ async def _tried(
             problems += [f"Namespace {name}: {sentence}" for sentence in sentences(refusal)]
     keys = [Key("default", each.key.name) if each.key.namespace in missing else each.key for each in wanted]
     found = await _current(client, list(zip(wanted, keys, strict=True)))
-    puts = [_put(each, key, old, _TRIAL) for each, key, old in zip(wanted, keys, found, strict=True)]
+    puts = [
+        _put(each, key, old, _TRIAL, force=force or _takes_over(old))
+        for each, key, old in zip(wanted, keys, found, strict=True)
+    ]
     outcomes = await _outcomes(client, puts, lambda number: tell("checked", number, len(puts)), brief=brief)
     tried = []
     for put, outcome in zip(puts, outcomes, strict=True):
         if isinstance(outcome, KubeError):
+            contested = contested or _is_contested(outcome)
             wrong = await _all_wrong(client, put, outcome)
             problems += [f"{put.target}: {sentence}" for sentence in wrong]
         else:
             tried.append(_Trial(put, outcome))
     if problems:
-        raise CliError("nothing was applied: the API server refuses the manifest", problems)
+        raise CliError(
+            "nothing was applied: the API server refuses the manifest",
+            [*problems, *([_CONTESTED] if contested else [])],
+        )
     return tried
 
 
@@ -192,16 +219,29 @@ async def _create_namespace(client: ObjectClient, name: str, query: dict[str, st
 
 async def _all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> list[str]:
     """A server that meets an unknown field looks no further: ask it again for the rest."""
-    unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(refusal.message)]
+    (strict,) = await _outcomes(client, [_plain(put, "Strict")]) if isinstance(refusal, Invalid) else [refusal]
+    if not isinstance(strict, KubeError):
+        return sentences(refusal)  # only an apply is refused
+    unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(strict.message)]
     if not unknown:
-        return sentences(refusal)
-    (rest,) = await _outcomes(client, [_put(put.target, put.key, put.current, {**_TRIAL, "fieldValidation": "Ignore"})])
+        return sentences(strict)
+    (rest,) = await _outcomes(client, [_plain(put, "Ignore")])
     return [*unknown, *sentences(rest)] if isinstance(rest, KubeError) else unknown
+
+
+def _plain(put: _Put, validation: str) -> _Put:
+    """The trial without server-side apply, which words an unknown field in a way of its own and looks no further."""
+    query, body = {"dryRun": "All", "fieldValidation": validation}, manifest_fields(_placed(put.target, put.key))
+    if put.current is None:
+        path = put.target.resource.collection_path(put.key.namespace)
+        return replace(put, request=Request("POST", path, query, body))
+    path = put.target.resource.object_path(put.key)
+    return replace(put, request=Request("PATCH", path, query, body, PatchKind.MERGE.value))
 
 
 def sentences(refusal: KubeError) -> list[str]:
     """One for each thing that is wrong, with its field's path."""
-    causes = refusal.details.get("causes") if isinstance(refusal, Invalid | Forbidden) else None
+    causes = refusal.details.get("causes") if isinstance(refusal, Invalid | Forbidden | Conflict) else None
     if not isinstance(causes, list) or not causes:
         return [refusal.message]
     return [_cause(each) for each in causes if isinstance(each, dict)] or [refusal.message]
@@ -209,6 +249,8 @@ def sentences(refusal: KubeError) -> list[str]:
 
 def _cause(cause: Json) -> str:
     field, message = str(cause.get("field") or ""), str(cause.get("message") or "is wrong")
+    if cause.get("reason") == "FieldManagerConflict":
+        return f"{field.lstrip('.')} has another value: {message}"
     message = reworded(message)
     return message if field in ("", "<nil>") or message.startswith(f"{field}:") else f"{field}: {message}"
 
@@ -232,46 +274,108 @@ async def _exists(client: ObjectClient, namespace: str) -> bool:
     return True
 
 
-async def _settled(client: ObjectClient, target: Target, outcome: Applied | KubeError) -> Applied:
+def _is_contested(refusal: KubeError) -> bool:
+    """Whether fields have other values that other managers set, and not just an older version was looked at."""
+    causes = refusal.details.get("causes") if isinstance(refusal, Conflict) else None
+    return any(isinstance(each, dict) and each.get("reason") == "FieldManagerConflict" for each in causes or ())
+
+
+async def _settled(client: ObjectClient, target: Target, outcome: Applied | KubeError, *, force: bool) -> Applied:
     """The outcome of a write, which is repeated where somebody else was faster. Raises CliError, KubeError."""
     for _ in range(_ATTEMPTS):
         if isinstance(outcome, Applied):
             return outcome
         if isinstance(outcome, Invalid):
             raise CliError(f"{target} was refused", sentences(outcome)) from outcome
+        if _is_contested(outcome):
+            raise CliError(f"{target} was refused", [*sentences(outcome), _CONTESTED]) from outcome
         if not isinstance(outcome, AlreadyExists | Conflict | NotFound):
             raise outcome
         problem = outcome  # somebody else created, changed or deleted it meanwhile: look again
         (current,) = await _current(client, [(target, target.key)])
-        (outcome,) = await _outcomes(client, [_put(target, target.key, current, _REAL)])
+        (outcome,) = await _outcomes(client, [_put(target, target.key, current, _REAL, force=force)])
     raise CliError(f"{target} changes too fast to be applied: {problem.message}")
 
 
-def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str]) -> _Put:
-    """What creates the object, or patches ``current``."""
-    wanted = with_last_applied(_placed(target, key))
-    query = {**query, "fieldManager": _MANAGER}
-    if current is None:
+def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str], *, force: bool) -> _Put:
+    """The apply that makes the object as its manifest says; none where it is so and belongs to us.
+
+    An object that the manifest has with the operator's fields, as a backup has it, is put back whole by a create.
+    """
+    document = _placed(target, key)
+    wanted = manifest_fields(document)
+    if current is None and (ours := operator_fields(document)):
+        body = {**wanted, "metadata": {**wanted["metadata"], **_joined(wanted["metadata"], ours)}}
         path = target.resource.collection_path(key.namespace)
-        return _Put(target, key, None, Request("POST", path, query, wanted))
-    patch = apply_patch(current, wanted)
-    if not patch:
+        return _Put(target, key, None, Request("POST", path, {**query, "fieldManager": OPERATOR}, body))
+    if current is not None and is_as_applied(current, wanted):
         return _Put(target, key, current, None)
+    query = {**query, "fieldManager": CLI, **({"force": "true"} if force else {})}
     path = target.resource.object_path(key)
-    return _Put(target, key, current, Request("PATCH", path, query, patch, PatchKind.MERGE.value))
+    return _Put(target, key, current, Request("PATCH", path, query, wanted, PatchKind.APPLY.value))
 
 
-def _for_good(tried: _Put) -> _Put:
-    """The same write as on trial, and a patch only while the object is still the one that was looked at."""
-    if tried.key != tried.target.key:  # its namespace was missing
-        return _put(tried.target, tried.target.key, None, _REAL)
-    if tried.request is None:
-        return tried
-    query, body = {**_REAL, "fieldManager": _MANAGER}, tried.request.body
-    if tried.current is not None and isinstance(body, dict):
-        version = tried.current["metadata"].get("resourceVersion")
-        body = {**body, "metadata": {**(body.get("metadata") or {}), "resourceVersion": version}}
-    return replace(tried, request=replace(tried.request, query=query, body=body))
+def _joined(metadata: Json, ours: Json) -> Json:
+    """The operator's annotations and finalizers beside those of ``metadata``."""
+    annotations = {**(metadata.get("annotations") or {}), **ours.get("annotations", {})}
+    finalizers = list(dict.fromkeys([*(metadata.get("finalizers") or ()), *ours.get("finalizers", ())]))
+    return {name: each for name, each in (("annotations", annotations), ("finalizers", finalizers)) if each}
+
+
+def _takes_over(current: Json | None) -> bool:
+    """Whether fields of earlier manifests are still another manager's: on trial they are taken, for good moved."""
+    return current is not None and ownership_patch(current) is not None
+
+
+async def _prepared(client: ObjectClient, put: _Put) -> None:
+    """Before an apply: what earlier manifests said goes to our manager, and a lost record comes from the manifest."""
+    resource, key, current = put.target.resource, put.key, put.current
+    ours = operator_fields(put.target.document.obj)
+    for _ in range(_ATTEMPTS):
+        if current is None:
+            return
+        try:
+            if (patch := ownership_patch(current)) is not None:
+                current = await client.patch(resource, key, patch)
+            if _lacks_record(current, ours):
+                await _put_back(client, resource, key, current, ours)
+            return
+        except (Conflict, NotFound):  # somebody was faster
+            (current,) = await _current(client, [(put.target, key)])
+
+
+def _lacks_record(current: Json, ours: Json) -> bool:
+    annotations = current["metadata"].get("annotations") or {}
+    return JOURNAL_ANNOTATION in ours.get("annotations", {}) and JOURNAL_ANNOTATION not in annotations
+
+
+async def _put_back(client: ObjectClient, resource: Resource, key: Key, current: Json, ours: Json) -> None:
+    """Write the record of a backup to the object that lost it."""
+    metadata = {**_joined(current["metadata"], ours), "resourceVersion": current["metadata"]["resourceVersion"]}
+    await client.request(
+        "PATCH",
+        resource.object_path(key),
+        query={"fieldManager": OPERATOR},
+        body={"metadata": metadata},
+        content_type=PatchKind.MERGE.value,
+    )
+
+
+async def _handed_over(client: ObjectClient, put: _Put, done: Applied | KubeError) -> None:
+    """After an object was put back whole: what its manifest says belongs to us, not to the operator."""
+    if put.request is None or put.request.method != "POST" or not isinstance(done, Applied):
+        return
+    resource, key = put.target.resource, put.target.key
+    with suppress(Conflict, NotFound):  # it is the operator's then, and the next apply says so
+        made = await client.get(resource, key)
+        await client.patch(resource, key, handed_to_cli(made, manifest_fields(made), OPERATOR))
+
+
+def _for_good(tried: _Put, *, force: bool) -> _Put:
+    """The same write as on trial."""
+    missing_namespace = tried.key != tried.target.key
+    current = None if missing_namespace else tried.current
+    return _put(tried.target, tried.target.key, current, _REAL, force=force)
 
 
 async def _outcomes(
@@ -301,6 +405,4 @@ def _placed(target: Target, key: Key) -> Json:
     metadata = {**target.document.obj["metadata"]}
     if key.namespace:
         metadata["namespace"] = key.namespace
-    obj = {**target.document.obj, "metadata": metadata}
-    obj.pop("status", None)
-    return obj
+    return {**target.document.obj, "metadata": metadata}

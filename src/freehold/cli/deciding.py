@@ -84,7 +84,7 @@ def with_decisions(raw: Json, made: Sequence[Decision], ring: KeyRing) -> Json:
         stored = decisions.loads(annotations.get(DECISIONS_ANNOTATION) or "[]")
     except decisions.DamagedDecisions as problem:
         raise CliError(f"annotation {DECISIONS_ANNOTATION}: {problem}; remove it first") from problem
-    keys = ring.of(journal_of(raw).owner, unkeyed=False)
+    keys = ring.of(journal_of(raw).owner)
     all_of_them = [*decisions.pending(stored), *(decisions.signed(each, keys) for each in made)]
     return {
         **raw,

@@ -16,7 +16,7 @@ _GIVEN = "freehold.given"
 _OPTIONS = ("--state", "--kubeconfig", "--simulator", "--keys-namespace")
 _COMMAND = re.compile(
     r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|serve"
-    r"|keys (?:list|new|add|export|accept-record|accept|remove|require)"
+    r"|keys (?:list|new|add|export|accept-record|accept|remove)"
     r"|tags (?:plan|apply|list|report|audit|edit|login))\b(?!-)(?! --(?:state|kubeconfig)\b)"
 )
 

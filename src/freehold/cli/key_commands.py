@@ -37,10 +37,6 @@ def _remembered(context: click.Context, parameter: click.Parameter, value: Any) 
     return value
 
 
-def _flag(name: str, words: str) -> Callable[[F], F]:
-    return click.option(name, is_flag=True, help=words)
-
-
 @click.group(short_help="Show and change the operator's key ring.")
 def keys() -> None:
     """Show and change the operator's key ring, which proves that what it finds is its own.
@@ -97,16 +93,32 @@ def keys_export(words: tuple[str, ...], **where: Any) -> None:
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
 @click.argument("digest", metavar="KEY", callback=options.filled)
-@options.yes("Do it, instead of showing what would happen.")
+@click.option(
+    "--without", multiple=True, metavar="RECORD", callback=options.filled,
+    help="Leave out a record of the list, or all of NAMESPACE/NAME; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--yes",
+    "agreed",
+    default="",
+    metavar="DIGEST",
+    callback=options.filled,
+    help="Do it, for the list that has this digest.",
+)
+@click.option(
+    "--simulator", default="", metavar="URL", callback=options.where,
+    help="With --kubeconfig: the simulated cloud that the operator there uses.",
+)  # fmt: skip
 @_ring
-def keys_accept(digest: str, yes: bool, **where: Any) -> None:
-    """Accept that KEY is lost for ever: the objects that name it are served again, as far as their marks prove them.
+def keys_accept(digest: str, without: tuple[str, ...], agreed: str, **where: Any) -> None:
+    """Accept that KEY is lost for ever: the objects that name it are served again.
 
-    Shows the plan; with --yes it is done.
+    Shows each resource that would be believed to be theirs, with what the cloud says of it. With --yes and the digest
+    of that list it is done. What is left out is neither marked nor deleted: it waits for freehold resolve.
     """
     from freehold.cli import keys as command
 
-    command.accept(command.ring_target(**where), digest, yes)
+    command.accept(command.ring_target(**where), digest, without, agreed)
 
 
 @keys.command(name="accept-record", short_help="Accept that the record of written tags is lost.")
@@ -130,14 +142,3 @@ def keys_remove(digest: str, **where: Any) -> None:
     from freehold.cli import keys as command
 
     command.remove(command.ring_target(**where), digest)
-
-
-@keys.command(name="require", short_help="Let records that name no key count no more.")
-@_flag("--undo", "Let them count again: for objects that come from an older version.")
-@_flag("--force", "Also while objects still have such records.")
-@_ring
-def keys_require(undo: bool, force: bool, **where: Any) -> None:
-    """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
-    from freehold.cli import keys as command
-
-    command.require(command.ring_target(**where), undo, force)

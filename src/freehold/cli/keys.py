@@ -10,13 +10,14 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import yaml
 
 from freehold.cli import keys_report as report
+from freehold.cli import lost_key
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
@@ -41,7 +42,7 @@ from freehold.operator.keyring import (
 )
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
-from freehold.operator.keyring_use import Need, first_ring, need_of, needs, objects
+from freehold.operator.keyring_use import Need, first_ring, need_of, needs
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
 from freehold.operator.metadata.record import RecordKeyMissing, TagRecord
@@ -81,9 +82,10 @@ class RingTarget:
     namespace: str
 
 
-def ring_target(state: Path | None, kubeconfig: str, namespace: str) -> RingTarget:
+def ring_target(state: Path | None, kubeconfig: str, namespace: str, simulator: str = "") -> RingTarget:
     """Raises CliError when the state directory cannot be used."""
-    return RingTarget(access(state, kubeconfig=kubeconfig, operator=False, install=False), namespace or NAMESPACE)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, simulator=simulator)
+    return RingTarget(target, namespace or NAMESPACE)
 
 
 def _run(where: RingTarget, command: Callable[[Place], Awaitable[None]]) -> None:
@@ -158,7 +160,7 @@ def add(where: RingTarget, filename: str) -> None:
         elif offered.writing:
             after = offered
         else:  # keys of single objects are no ring: its own first key writes
-            after = _successor(place.needed).with_keys_of(offered)
+            after = RingDocument.fresh(time.time()).with_keys_of(offered)
         keys, handed_on = added(before, after)
         if after == before:
             tell(f"nothing to add: the key ring in {place.store.where} holds all of these keys")
@@ -186,35 +188,33 @@ def export(where: RingTarget, words: Sequence[str]) -> None:
     _run(where, hand_on)
 
 
-def accept(where: RingTarget, digest: str, yes: bool) -> None:
-    """``freehold keys accept``: a plan, or with ``yes`` a note in the ring."""
+def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) -> None:
+    """``freehold keys accept``: a list of what would be believed; a note in the ring with the list's digest."""
 
     async def give_up(place: Place) -> None:
         # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
-        document = place.found.document or _successor(place.needed)
+        document = place.found.document or RingDocument.fresh(time.time())
         concerned = [need for need in place.needed if report.unaccepted(document, digest, need)]
         if not concerned and digest in document.accepted:
             tell(f"key {digest} is noted as lost already, for every object that names it")
             return
         if not concerned:
             raise CliError(*_nothing_lost(document, digest, place.needed))
-        if place.found.document is None:
-            tell(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
-        for line in report.acceptance(document, digest, concerned):
-            tell(line)
-        if not yes:
-            tell(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
+        shown = await lost_key.read(place.session, where.access, document, digest, concerned)
+        left_out = lost_key.left_out(shown, without)
+        if not agreed or agreed != shown.digest:
+            if place.found.document is None:
+                tell(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
+            for line in report.acceptance(document, digest, concerned):
+                tell(line)
+            lost_key.print_list(shown, left_out, place.session.clock.now())
+            lost_key.print_ways(shown, left_out, without, agreed=agreed)
             return
-        twins = [need for need in concerned if sum(other.uuid == need.uuid for other in concerned) > 1]
-        if twins:
-            raise CliError(
-                "these objects have the same identity, so one is a copy, and whose records are true cannot be told",
-                [str(need.object) for need in twins],
-            )
-        records = {need.uuid: need.records.get(digest, frozenset[str]()) for need in concerned}
-        acceptance = Acceptance(float(int(time.time())), getpass.getuser(), records)
+        lost_key.require_acceptable(shown, left_out)
+        acceptance = Acceptance(float(int(time.time())), getpass.getuser(), lost_key.accepted(shown, left_out))
         await place.write(document.accepting(digest, acceptance))
         tell(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
+        lost_key.print_rest(shown, left_out)
 
     _run(where, give_up)
 
@@ -249,10 +249,6 @@ def accept_record(where: RingTarget, yes: bool) -> None:
 
 async def _providers(client: KubeClient) -> list[Provider]:
     return [Provider(kind, row) for kind, resource in PROVIDERS.items() for row in (await client.list(resource)).items]
-
-
-def _successor(needed: Sequence[Need]) -> RingDocument:
-    return RingDocument.fresh(time.time(), unkeyed=(need.uuid for need in needed if need.unkeyed))
 
 
 def remove(where: RingTarget, digest: str) -> None:
@@ -292,40 +288,6 @@ def refuse_in_use(digest: str, needed: Sequence[Need]) -> None:
             f"whether key {digest} is still needed cannot be told: the journal of these objects cannot be read",
             [str(need.object) for need in damaged],
         )
-
-
-def require(where: RingTarget, undo: bool, force: bool) -> None:
-    """``freehold keys require``: what names no key counts no more, or again for the objects that are there now."""
-
-    async def end(place: Place) -> None:
-        document = place.document
-        needing = [need for need in place.needed if need.unkeyed]
-        if undo:
-            await count_again(place, needing)
-            return
-        if not document.unkeyed:
-            tell("records that name no key do not count already")
-            return
-        counted = [need for need in needing if need.uuid in document.unkeyed]
-        if counted and not force:
-            raise CliError(
-                "these objects still have records that name no key, and could not be proved without them; they are "
-                "renewed over time (--force: do it all the same)",
-                [str(need.object) for need in counted],
-            )
-        await place.write(replace(document, unkeyed=frozenset()))
-        tell("records that name no key do not count any more")
-
-    async def count_again(place: Place, needing: Sequence[Need]) -> None:
-        document = place.document
-        back = [need for need in needing if need.uuid not in document.unkeyed]
-        if not back:
-            tell("records that name no key count already, for every object that has some")
-            return
-        await place.write(replace(document, unkeyed=document.unkeyed | {need.uuid for need in back}))
-        tell(f"records that name no key count again for {objects(back)}, until they are renewed")
-
-    _run(where, end)
 
 
 def _offered(filename: str) -> RingDocument:

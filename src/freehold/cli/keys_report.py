@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.cli.terminal import duration
-from freehold.operator.keyring import RingDocument, listed
+from freehold.operator.keyring import RecordName, RingDocument, listed
 from freehold.operator.keyring_use import Need, objects
 
 
@@ -34,17 +34,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """A ring and its objects.
-
-    ``unkeyed``: uuids for which records from before the ring count. ``old``: have such records. ``damaged``: nobody
-    can tell their needs.
-    """
+    """A ring and its objects. ``damaged``: nobody can tell their needs."""
 
     where: str
-    there: bool
     rows: tuple[Row, ...]
-    unkeyed: frozenset[str]
-    old: tuple[Need, ...]
     damaged: tuple[Need, ...]
 
 
@@ -63,8 +56,13 @@ def unaccepted(document: RingDocument, digest: str, need: Need) -> bool:
     ring = document.ring()
     if digest not in need.digests or ring.readable(digest, need.uuid):
         return False
-    covered = ring.accepted.get((digest, need.uuid))
-    return covered is None or not need.records.get(digest, frozenset[str]()) <= covered
+    return (digest, need.uuid) not in ring.accepted or bool(unaccepted_records(document, digest, need))
+
+
+def unaccepted_records(document: RingDocument, digest: str, need: Need) -> frozenset[RecordName]:
+    """The records that name this key and that nobody has accepted yet."""
+    covered = document.ring().accepted.get((digest, need.uuid), frozenset())
+    return frozenset(each for each in need.records.get(digest, ()) if each.digest not in covered)
 
 
 def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
@@ -74,9 +72,8 @@ def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]
 
 def report(where: str, document: RingDocument | None, needed: Sequence[Need]) -> Report:
     """All that ``freehold keys list`` shows."""
-    old, damaged = tuple(n for n in needed if n.unkeyed), tuple(n for n in needed if n.damaged)
-    unkeyed = document.unkeyed if document is not None else frozenset[str]()
-    return Report(where, document is not None, tuple(_rows(document, needed)), unkeyed, old, damaged)
+    damaged = tuple(need for need in needed if need.damaged)
+    return Report(where, tuple(_rows(document, needed)), damaged)
 
 
 def _rows(document: RingDocument | None, needed: Sequence[Need]) -> Iterator[Row]:
@@ -121,22 +118,6 @@ def remarks(found: Report) -> Iterator[str]:
             )
     if found.damaged:
         yield f"the journal of {objects(found.damaged)} cannot be read: which keys they need cannot be told"
-    if not found.there:
-        return
-    counted = [need for need in found.old if need.uuid in found.unkeyed]
-    refused = [need for need in found.old if need.uuid not in found.unkeyed]
-    if counted:
-        yield f"records from before the key ring count for {_count(counted)}, until renewed: {objects(counted)}"
-    elif found.unkeyed:
-        yield "records from before the key ring count, and no object here needs that any more: freehold keys require"
-    else:
-        yield "records from before the key ring do not count"
-    if refused:
-        has = "has" if len(refused) == 1 else "have"
-        yield (
-            f"{_count(refused)} {has} such records, which do not count: {objects(refused)}; if they were there before "
-            "the ring: freehold keys require --undo"
-        )
 
 
 def document(found: Report) -> Mapping[str, Any]:
@@ -152,8 +133,6 @@ def document(found: Report) -> Mapping[str, Any]:
             }
             for row in found.rows
         ],
-        "unkeyed": sorted(found.unkeyed),
-        "needUnkeyed": [str(need.object) for need in found.old],
         "damaged": [str(need.object) for need in found.damaged],
     }
 
@@ -185,8 +164,10 @@ def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -
     """The plan of giving a key up."""
     names = "names" if len(concerned) == 1 else "name"
     yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {objects(concerned)}"
-    yield "  where record and marks in the cloud agree, they are renewed under the writing key"
-    yield "  what cannot be proved so stays as it is, is named in the object's conditions and waits for a person"
+    yield (
+        "  without the key nothing tells records and marks of ours from those of somebody who may edit the object and "
+        "tag resources: look at each resource. What you accept is the object's own, and is deleted with it"
+    )
     for need in concerned:
         others = missing(document, need) - {digest}
         if others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -134,11 +134,25 @@ def clouds_with(settings: Settings, session: Session, stack: AsyncExitStack) -> 
 
 async def account_of(session: Session, target: Access, obj: Json, stack: AsyncExitStack) -> CloudAccount:
     """The account that ``obj`` is served in. Raises CliError where there are no credentials for it."""
+    accounts = await accounts_of(session, target, stack)
+    return await accounts(obj)
+
+
+async def accounts_of(
+    session: Session, target: Access, stack: AsyncExitStack
+) -> Callable[[Json], Awaitable[CloudAccount]]:
+    """The same of several objects, with one simulator for all. What is returned raises CliError in the same case."""
     from freehold.operator.accounts import NoCredentials
     from freehold.operator.adapters import ADAPTERS
 
     settings = await settings_of(session, target, await simulator_of(session, target, stack))
-    found = await ADAPTERS[str(obj["kind"])](clouds_with(settings, session, stack)).binding(obj)
-    if isinstance(found, NoCredentials):
-        raise CliError(found.message)
-    return found.cloud
+    clouds = clouds_with(settings, session, stack)
+    known = {kind: adapter(clouds) for kind, adapter in ADAPTERS.items()}
+
+    async def account(obj: Json) -> CloudAccount:
+        found = await known[str(obj["kind"])].binding(obj)
+        if isinstance(found, NoCredentials):
+            raise CliError(found.message)
+        return found.cloud
+
+    return account

@@ -57,6 +57,7 @@ def cli() -> None:
 @options.feature_gates
 @options.namespace
 @click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
+@options.force_conflicts
 @options.state
 @options.kubeconfig
 @options.timeout

@@ -171,6 +171,13 @@ def simulate(function: F) -> F:
     return click.option("--simulate", is_flag=True, help="Use the simulated clouds; needs no account.")(function)
 
 
+def force_conflicts(function: F) -> F:
+    return click.option(
+        "--force-conflicts", is_flag=True,
+        help="Take over fields that others (kubectl, Argo CD, …) have set to other values.",
+    )(function)  # fmt: skip
+
+
 def simulate_settings(function: F) -> F:
     return click.option(
         "--simulate-settings", type=NonEmptyPath(path_type=Path), metavar="FILE",

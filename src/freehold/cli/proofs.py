@@ -52,10 +52,10 @@ def _phrase(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
 def _record(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
     """Whether the operator itself wrote this id into the journal."""
     if not entry.key:
-        return "record not checked: older than the key ring"
+        return "record NOT signed by the operator: it names no key"
     if ring is None:
         return "record not checked: no key ring here"
-    keys = ring.of(journal.owner, unkeyed=False)
+    keys = ring.of(journal.owner)
     if entry.key not in keys.derived:
         return f"record not checked: the key ring lacks key {entry.key}"
     signed = keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)

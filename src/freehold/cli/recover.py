@@ -14,6 +14,7 @@ from freehold.cli import hints, manifests, orphans
 from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.lookup import key_ring
+from freehold.cli.manifest_fields import ownership_patch
 from freehold.cli.manifests import ManifestDocument
 from freehold.cli.naming import Naming, parse_names
 from freehold.cli.orphans import present_uuids
@@ -22,8 +23,9 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
-from freehold.kube.errors import AlreadyExists, NotFound
-from freehold.kube.resources import NAMESPACES, Key, Resource
+from freehold.kube.errors import AlreadyExists, Conflict, NotFound
+from freehold.kube.field_managers import OPERATOR
+from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,7 +196,12 @@ async def _create(session: Session, resource: Resource, obj: dict[str, object]) 
     home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": metadata["namespace"]}}
     with contextlib.suppress(AlreadyExists):
         await session.client.create(NAMESPACES, home)
-    await session.client.create(resource, obj)
+    # The operator's manager owns it all at first; the spec and the pause are for a manifest to change.
+    path = resource.collection_path(str(metadata["namespace"]))
+    made = await session.client.request("POST", path, query={"fieldManager": OPERATOR}, body=obj)
+    if (patch := ownership_patch(made)) is not None:
+        with contextlib.suppress(Conflict):  # up does it, too
+            await session.client.patch(resource, key_of(made), patch)
 
 
 def _print(recovery: Recovery, at: Searched, *, key_lost: bool) -> None:

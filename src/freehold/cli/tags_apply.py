@@ -50,12 +50,13 @@ class Asked:
     approve: str
     yes: bool
     patience: float
+    force_conflicts: bool = False
 
 
 def run(
-    filename: Sequence[str], yes: bool, approve: str, create_namespace: bool, timeout: float,
-    simulate_settings: Path | None, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
-    simulator: str, keys_namespace: str,
+    filename: Sequence[str], yes: bool, approve: str, create_namespace: bool, force_conflicts: bool,
+    timeout: float, simulate_settings: Path | None, simulate: bool, speed: float, namespace: str, state: Path | None,
+    kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
@@ -63,7 +64,8 @@ def run(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, settings=simulate_settings, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    run_to_end(apply_tags(target, Asked(documents, namespace, create_namespace, approve, yes, timeout)))
+    asked = Asked(documents, namespace, create_namespace, approve, yes, timeout, force_conflicts)
+    run_to_end(apply_tags(target, asked))
 
 
 async def apply_tags(target: Access, asked: Asked) -> None:
@@ -78,7 +80,9 @@ async def apply_tags(target: Access, asked: Asked) -> None:
             print_plan(each)
         _refuse_impossible(plans)
         digests = await _approved(plans, asked)
-        applied = await apply(session.client, wanted, create_namespaces=asked.create_namespace)
+        applied = await apply(
+            session.client, wanted, create_namespaces=asked.create_namespace, force=asked.force_conflicts
+        )
         for done in applied:
             say(f"{done.target}: {done.verb.value}")
         _audit(target, session, applied, digests)

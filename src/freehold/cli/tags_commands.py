@@ -58,6 +58,7 @@ def tags_plan(**given: Any) -> None:
     help="Approve the plan with this digest, where it waits for a person.",
 )
 @click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
+@options.force_conflicts
 @options.timeout
 @options.simulate_settings
 @_where

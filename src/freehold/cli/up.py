@@ -24,14 +24,16 @@ _LAST_STATUS = "this is its last status; its operator cannot be asked here when 
 def run(
     filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
     timeout: float, feature_gates: FeatureGates, create_namespace: bool,
-    simulate_settings: Path | None,
+    force_conflicts: bool, simulate_settings: Path | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
     target = access(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
     )
-    run_to_end(_up(target, documents, namespace, timeout, create_namespaces=create_namespace))
+    run_to_end(
+        _up(target, documents, namespace, timeout, create_namespaces=create_namespace, force_conflicts=force_conflicts)
+    )
 
 
 async def _up(
@@ -41,12 +43,15 @@ async def _up(
     patience: float,
     *,
     create_namespaces: bool,
+    force_conflicts: bool,
 ) -> None:
     async with opened(target) as session:
         tell(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
         with Counting() as counting, uncollected():
-            applied = await apply(session.client, wanted, counting, create_namespaces=create_namespaces)
+            applied = await apply(
+                session.client, wanted, counting, create_namespaces=create_namespaces, force=force_conflicts
+            )
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:

@@ -18,6 +18,7 @@ from yarl import URL
 
 from freehold.kube.auth import Credential
 from freehold.kube.config import Connection
+from freehold.kube.field_managers import CLI
 from freehold.kube.object_client import ObjectClient, Sleep
 from freehold.kube.resources import Json
 from freehold.kube.tls import TlsContext
@@ -37,9 +38,10 @@ class KubeClient(ObjectClient):
         timeout: float = 30.0,
         connections: int = 100,
         user_agent: str = "freehold",
+        field_manager: str = CLI,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        super().__init__(connection.server, sleep)
+        super().__init__(connection.server, sleep, field_manager)
         self.connection = connection
         self._tls = TlsContext(connection.tls) if self._server.startswith("https:") else None
         self._timeout = aiohttp.ClientTimeout(total=timeout, connect=min(timeout, 15.0))

@@ -11,6 +11,7 @@ from enum import StrEnum
 from urllib.parse import urlencode
 
 from freehold.kube.errors import Expired, KubeError, Throttled, Unauthorized, Unavailable, of_response, of_status
+from freehold.kube.field_managers import CLI
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 PAGE_SIZE = 500
@@ -22,6 +23,8 @@ BATCH = "/freehold/batch"
 BATCH_REQUESTS = 250
 BATCH_BYTES = 1024 * 1024
 
+_NAMED_WRITES = frozenset({"POST", "PUT", "PATCH"})
+
 Sleep = Callable[[float], Awaitable[None]]
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -32,6 +35,7 @@ class PatchKind(StrEnum):
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
+    APPLY = "application/apply-patch+yaml"
 
 
 @dataclass(frozen=True)
@@ -76,14 +80,15 @@ Outcomes = list[Json | KubeError]
 
 
 class ObjectClient(ABC):
-    """Talks to one API server; ``server`` is its URL.
+    """Talks to one API server; ``server`` is its URL, ``field_manager`` the name under which it writes.
 
     Every method raises a :class:`~freehold.kube.errors.KubeError`.
     """
 
-    def __init__(self, server: str, sleep: Sleep) -> None:
+    def __init__(self, server: str, sleep: Sleep, field_manager: str = CLI) -> None:
         self._server = server.rstrip("/")
         self._sleep = sleep
+        self._manager = field_manager
         self.batches = False
         """Whether the server takes many requests in one: the embedded one does."""
 
@@ -192,6 +197,8 @@ class ObjectClient(ABC):
         queue of its caller.
         """
         data = _encode(body).encode() if body is not None else None
+        if method in _NAMED_WRITES:
+            query = {"fieldManager": self._manager, **(query or {})}
         return await self._sent(method, path, query, data, content_type, accept)
 
     async def _sent(

@@ -23,6 +23,7 @@ import aiohttp
 
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Expired, KubeError, NotFound, Unavailable, of_status
+from freehold.kube.field_managers import was_written_by_earlier_version
 from freehold.kube.object_client import PAGE_SIZE, Sleep
 from freehold.kube.resources import Json, Key, Resource, key_of
 
@@ -76,7 +77,8 @@ class Reflector:
     ``resync`` (wall seconds) bounds how long a lost event stays undetected: after it the collection is
     listed again and every object is reported (docs/reference/kubernetes.md#watching).
     ``on_state`` is called whenever ``state`` may have changed.
-    ``objects`` must not be modified; managedFields are dropped to save memory.
+    ``objects`` must not be modified. managedFields are dropped to save memory, but for those that the operator is to
+    split (:mod:`freehold.kube.field_managers`).
     """
 
     def __init__(
@@ -215,7 +217,8 @@ class Reflector:
         return found
 
     def _store(self, obj: Json, origin: Origin) -> list[Change]:
-        obj["metadata"].pop("managedFields", None)
+        if not was_written_by_earlier_version(obj["metadata"]):
+            obj["metadata"].pop("managedFields", None)
         key = key_of(obj)
         old = self._objects.get(key)
         if old == obj:

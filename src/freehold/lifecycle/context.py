@@ -56,9 +56,7 @@ class PassContext:
 
     def __post_init__(self) -> None:
         self.saved = self.journal
-        self.keys: ObjectKeys = self.deps.ring.of(
-            self.owner, unkeyed=not self.journal.key, legacy_secret=self.deps.legacy_secret
-        )
+        self.keys: ObjectKeys = self.deps.ring.of(self.owner)
 
     @property
     def owner(self) -> Owner:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from freehold.lifecycle.keys import UNKEYED, ObjectKeys, is_same
+from freehold.lifecycle.keys import ObjectKeys, is_same
 from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.texts import parsed
 
@@ -80,9 +80,7 @@ def signed(decision: Decision, keys: ObjectKeys) -> Decision:
 
 
 def is_signed(decision: Decision, keys: ObjectKeys) -> bool:
-    if decision.key == UNKEYED or decision.key not in keys.readable:
-        return False
-    return is_same(decision.signature, _signature(decision, keys))
+    return decision.key in keys.readable and is_same(decision.signature, _signature(decision, keys))
 
 
 def _signature(decision: Decision, keys: ObjectKeys) -> str:

@@ -178,6 +178,14 @@ class UsageDriver(Protocol):
         ...
 
 
+class ContentsDriver(Protocol):
+    """Of kinds that the cloud does not delete while something is in them, and that are no container for the engine."""
+
+    async def contents(self, ref: Ref) -> Sequence[User]:
+        """Return what is in it, for a person. Raises CloudError."""
+        ...
+
+
 class RemainsDriver(Protocol):
     """Of kinds of which the cloud still takes something away when the resource itself has gone."""
 

@@ -194,13 +194,7 @@ def _journal_is_readable(ctx: PassContext) -> bool:
             "read, created or deleted. Add it with `freehold keys add FILE`, from the ring that has it",
             ctx.deps.intervals.slow,
         )
-    if not missing and not ctx.journal.key and ctx.owner.uuid not in ctx.deps.ring.unkeyed:
-        message = (
-            "its records are from before the key ring, which does not count them: nothing is done for it. If it was "
-            "there before the ring: freehold keys require --undo"
-        )
-        ctx.outcomes[NodeKey("key", "none")] = Blocked(Reason.KEY_MISSING, message, ctx.deps.intervals.slow)
-    if ctx.outcomes:
+    if missing:
         return False
     if not state.recognises(ctx.journal):
         state.reset(ctx.now)

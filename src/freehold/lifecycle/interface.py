@@ -65,8 +65,6 @@ class EngineDeps:
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
     foresees: bool = False
     """Whether what a create would be refused for is asked before it: in a plan, which sends none."""
-    legacy_secret: bytes = field(default=b"", repr=False)
-    """Checks records from before the key ring; derived from the credentials, never stored."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ from freehold.lifecycle.resources import NodeKey, Observed, Request
 from freehold.lifecycle.texts import parsed
 
 FORMAT = 2
-"""Written. 1, from before there was a key ring, is read too: its entries name no key."""
-_READ = (1, 2)
 
 
 class Phase(Enum):
@@ -54,12 +52,12 @@ class Entry:
     ``attempt`` counts creates of this node for ever (nonce and token derive from it); ``fails`` counts
     attempts in a row that came to nothing. ``opened`` and ``deleting`` are domain times, for people.
     ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
-    somebody else's. ``signature`` is what only the operator can write for this id (:func:`ownership.legacy_signature`):
+    somebody else's. ``signature`` is what only the operator can write for this id (:meth:`keys.ObjectKeys.signature`):
     a user who may edit the object's annotations can write an id here. ``parts`` are those that the spec
     wanted in it, so that one which it wants no more is told from what others put there; of what is ``shared`` those
     that were put in (:attr:`graph.Node.first_parts`). ``key`` is the digest of the ring's key that the nonce, token,
-    seal and signature of this entry are made with; empty where the entry is from before the ring. ``by`` is the cloud
-    identity that an open intent was sent with.
+    seal and signature of this entry are made with; empty where it is none of ours. ``by`` is the cloud identity that an
+    open intent was sent with.
     ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
     ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's.
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
@@ -110,8 +108,8 @@ class Journal:
     ``account`` is the cloud account that the ids are of; empty until one is known. With the credentials of
     another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
-    of the ring's key that the identity was minted or last renewed under; empty until an object from before the
-    ring has been renewed whole. ``attached`` are the tags that we put on resources that are not ours, by target.
+    of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
+    ``attached`` are the tags that we put on resources that are not ours, by target.
     """
 
     owner: Owner
@@ -120,6 +118,7 @@ class Journal:
     tags: frozenset[str] = frozenset()
     key: str = ""
     attached: Mapping[str, AttachedTags] = field(default_factory=lambda: MappingProxyType({}))
+    untouched: str = ""
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -144,6 +143,11 @@ class Journal:
     def begun(self) -> bool:
         """Whether a pass has found or requested anything, so that the object does more than wait to begin."""
         return any(entry.phase.counts for entry in self.entries.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has nothing but an identity: no pass has saved anything."""
+        return not (self.entries or self.account or self.tags or self.attached)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -249,6 +253,8 @@ def dumps(journal: Journal) -> str:
         document["key"] = journal.key
     if journal.attached:
         document["attached"] = {target: [list(a.tags), a.signature, a.key] for target, a in journal.attached.items()}
+    if journal.untouched:
+        document["untouched"] = journal.untouched
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -256,17 +262,18 @@ def loads(text: str) -> Journal:
     """Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
         document = parsed(text)
-        if document["v"] not in _READ:
-            raise CorruptJournal(f"journal format {document['v']} is not one that this version reads (1 and 2)")
+        if document["v"] != FORMAT:
+            raise CorruptJournal(f"journal format {document['v']} is not the one that this version reads ({FORMAT})")
         owner = Owner(*map(_text_field, document["owner"]))
         entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
         account = str(document.get("account", ""))
         tags = frozenset(map(str, document.get("tags", ())))
         key = _digest(document.get("key", ""))
         attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
+        untouched = _text_field(document.get("untouched", ""))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags, key, attached)
+    return Journal(owner, entries, account, tags, key, attached, untouched)
 
 
 _DIGEST = re.compile("[a-z2-7]{10}|")

@@ -6,8 +6,7 @@ operator's own: neither a cloud credential, nor public, nor in the object's name
 an HMAC under a key derived from a key of the ring and the owner's uuid, so the derived key of one object can
 be handed on alone.
 
-A digest names a key in journals. The empty digest means the rules from before there was a ring: public
-nonces and seals, and records signed with a secret derived from the cloud credentials.
+A digest names a key in journals. What names no key of the ring proves nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +19,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from freehold.lifecycle import ownership
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey
-
-UNKEYED = ""
-"""In place of a digest: written before there was a ring."""
 
 LEAST_BYTES = 32
 _SLOT = 6
@@ -56,9 +51,13 @@ def derive(key: bytes, uuid: str) -> bytes:
     return hmac.digest(key, b"freehold object key\0" + uuid.encode(), "sha256")
 
 
-def fingerprint(uuid: str, node: str, ident: str) -> str:
-    """Names one record of one object without repeating it: what a person accepted is noted by these."""
-    return _text(hashlib.sha256("\0".join(("freehold record", uuid, node, ident)).encode()).digest())[:20]
+def fingerprint(uuid: str, node: str, ident: str, incarnation: str = "") -> str:
+    """Return the digest of one record of one object: what a person accepted is noted by these.
+
+    It is whole: whoever may edit the object chooses what is in a record.
+    """
+    said = "\0".join(("freehold record", uuid, node, ident, incarnation))
+    return hashlib.sha256(said.encode(errors=_ANY)).hexdigest()
 
 
 def _text(raw: bytes) -> str:
@@ -70,16 +69,14 @@ class KeyRing:
     """The operator's keys by digest; several can be read, one writes.
 
     ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
-    object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed`` are the uuids of
-    the objects for which what was written before there was a ring still counts. ``accepted``: keys that are lost
+    object's uuid: all that an operator needs for an object that was moved to it. ``accepted``: keys that are lost
     for ever, by digest and the uuid of an object that named the key when a person accepted the loss, with the
-    fingerprints of the records that it had then (:func:`fingerprint`).
+    fingerprints of those of its records that the person accepted (:func:`fingerprint`).
     """
 
     writing: str
     keys: Mapping[str, bytes] = field(repr=False)
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    unkeyed: frozenset[str] = frozenset()
     accepted: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -87,9 +84,9 @@ class KeyRing:
             raise ValueError(f"the key ring has no key {self.writing}, which is to write")
 
     @classmethod
-    def single(cls, key: bytes, *, unkeyed: Iterable[str] = ()) -> KeyRing:
+    def single(cls, key: bytes) -> KeyRing:
         """A ring of one key."""
-        return cls(digest_of(key), {digest_of(key): key}, unkeyed=frozenset(unkeyed))
+        return cls(digest_of(key), {digest_of(key): key})
 
     def readable(self, digest: str, uuid: str) -> bool:
         """Whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
@@ -99,21 +96,19 @@ class KeyRing:
         """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost for it."""
         return tuple(sorted(d for d in digests if (d, uuid) not in self.accepted and not self.readable(d, uuid)))
 
-    def forgives(self, digest: str, uuid: str, node: str, ident: str) -> bool:
-        """Whether a person accepted the loss of key ``digest`` when this record named it.
+    def forgives(self, digest: str, uuid: str, record: str) -> bool:
+        """Whether a person accepted this record, by its :func:`fingerprint`, when the loss of key ``digest`` was noted.
 
-        A record that names the key later is not covered: a user with edit rights on the object can write one.
+        A record that was left out, or names the key later, is not covered: a user with edit rights on the object can
+        write one.
         """
-        return fingerprint(uuid, node, ident) in self.accepted.get((digest, uuid), frozenset())
+        return record in self.accepted.get((digest, uuid), frozenset())
 
-    def of(self, owner: Owner, *, unkeyed: bool, legacy_secret: bytes = b"") -> ObjectKeys:
-        """The keys of one object. ``unkeyed``: the object still has entries from before the ring.
-
-        They count only if the ring lists the object: a new one cannot have such entries, whatever its journal says.
-        """
+    def of(self, owner: Owner) -> ObjectKeys:
+        """The keys of one object."""
         derived = {digest: key for (digest, uuid), key in self.handed_on.items() if uuid == owner.uuid}
         derived |= {digest: derive(key, owner.uuid) for digest, key in self.keys.items()}
-        return ObjectKeys(owner, self.writing, derived, unkeyed and owner.uuid in self.unkeyed, legacy_secret)
+        return ObjectKeys(owner, self.writing, derived)
 
 
 @dataclass(frozen=True)
@@ -127,20 +122,15 @@ class ObjectKeys:
     owner: Owner
     writing: str
     derived: Mapping[str, bytes] = field(repr=False)
-    unkeyed: bool = False
-    legacy_secret: bytes = field(default=b"", repr=False)
 
     @property
     def readable(self) -> tuple[str, ...]:
         """The digests that count for this object, the writing key's first."""
-        others = sorted(digest for digest in self.derived if digest != self.writing)
-        return (self.writing, *others, *((UNKEYED,) if self.unkeyed else ()))
+        return (self.writing, *sorted(digest for digest in self.derived if digest != self.writing))
 
     def signature(self, digest: str, kind: str, ident: str, incarnation: str = "") -> str:
-        """What only the operator can write beside an id in the journal; empty when ``digest`` cannot be read."""
+        """What only the operator can write beside an id in the journal."""
         ident = f"{ident}\0{incarnation}" if incarnation else ident
-        if digest == UNKEYED:
-            return ownership.legacy_signature(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
         return self._mac(digest, "signature", kind, ident)[:16]
 
     def vouches(self, digest: str, said: str, kind: str, ident: str, incarnation: str = "") -> bool:
@@ -152,10 +142,15 @@ class ObjectKeys:
         return self.signature(digest, "tags", "\0".join((target, *sorted(tags))))
 
     def are_signed(self, digest: str, signature: str, target: str, tags: Collection[str]) -> bool:
-        """Whether ``signature`` is that one. Records from before the ring have none."""
-        if digest == UNKEYED or digest not in self.readable:
-            return False
-        return is_same(signature, self.tags_signature(digest, target, tags))
+        """Whether ``signature`` is that one, by a key that counts for this object."""
+        return digest in self.readable and is_same(signature, self.tags_signature(digest, target, tags))
+
+    def untouched(self, digest: str, uid: str) -> str:
+        """What only the operator can write: nothing was ever begun for the stored object with this ``uid``.
+
+        A restored object has another UID, so that the claim of its backup does not count for it.
+        """
+        return self.signature(digest, "untouched", uid)
 
     def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:
         """The birth mark of one attempt of one node: derived, so that no crash can lose it.
@@ -163,8 +158,6 @@ class ObjectKeys:
         The second half is computed over the first, so that a nonce of this object is recognised without knowing
         which node and attempt it was made for (:meth:`recognises`).
         """
-        if digest == UNKEYED:
-            return ownership.nonce(self.owner, key, attempt)
         slot = self._mac(digest, "nonce", str(key), str(attempt))[:_SLOT]
         return "f" + slot + self._check(digest, key.kind, slot)
 
@@ -177,14 +170,10 @@ class ObjectKeys:
 
     def token(self, digest: str, key: NodeKey, attempt: int) -> str:
         """The client token of this attempt: 32 letters, which every client token field of AWS takes."""
-        if digest == UNKEYED:
-            return ownership.token(self.owner, key, attempt)
         return self._mac(digest, "token", str(key), str(attempt))[:32]
 
     def seal(self, digest: str, key: NodeKey, target: str) -> str:
         """What binds a node mark to the resource that it is attached to."""
-        if digest == UNKEYED:
-            return ownership.seal(self.owner, key, target)
         return self._mac(digest, "seal", str(key).casefold(), target.casefold())[:8]
 
     def secret_digest(self, digest: str, key: NodeKey, place: str, value: bytes) -> str:
@@ -192,9 +181,7 @@ class ObjectKeys:
         return self._mac(digest, "secret", str(key), place, hashlib.sha256(value).hexdigest())[:32]
 
     def carried_seal(self, digest: str, kind: str, ident: str, carrier: str) -> str:
-        """What makes a carrier's mark a proof, where the mark has room for it; empty under no key."""
-        if digest == UNKEYED:
-            return ""
+        """What makes a carrier's mark a proof, where the mark has room for it."""
         return self._mac(digest, "carried", kind, ident.casefold(), carrier.casefold())[:8]
 
     def _check(self, digest: str, kind: str, slot: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from freehold.lifecycle.drivers import (
     ContainerDriver,
+    ContentsDriver,
     Driver,
     Listing,
     NeighboursDriver,
@@ -163,6 +164,8 @@ class Kind:
     gone_at_once: bool = False
     """A delete that the cloud takes is done when it answers; it refuses those that cannot be done."""
     container: ContainerDriver | None = None
+    contents: ContentsDriver | None = None
+    """By which a person is shown what is in one."""
     usage: UsageDriver | None = None
     remains: RemainsDriver | None = None
 

@@ -8,10 +8,6 @@ applied, with the one exception that a person accepted that a key is lost.
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
-import hmac
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -38,33 +34,6 @@ class Owner:
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """The form of an owner's uuid: other text of a stranger's tag must not become part of a command for a person."""
-
-
-@functools.lru_cache(maxsize=4096)
-def _digest(*parts: str) -> str:
-    return base64.b32encode(hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()).decode().lower()
-
-
-def nonce(owner: Owner, key: NodeKey, attempt: int) -> str:
-    """The public nonce from before the key ring: anybody who knows the uuid can compute it (keys.ObjectKeys)."""
-    return "f" + _digest("nonce", owner.uuid, str(key), str(attempt))[:7]
-
-
-def token(owner: Owner, key: NodeKey, attempt: int) -> str:
-    """The public client token from before the key ring."""
-    return _digest("token", owner.uuid, str(key), str(attempt))[:32]
-
-
-def seal(owner: Owner, key: NodeKey, target: str) -> str:
-    """The public seal from before the key ring: it keeps naive copies out, and who may tag can compute it."""
-    return _digest("seal", owner.uuid, str(key).casefold(), target.casefold())[:8]
-
-
-def legacy_signature(secret: bytes, owner: Owner, kind: str, ident: str) -> str:
-    """The signature of a record from before the key ring; ``secret`` is derived from the cloud credentials."""
-    said = "\0".join(("deed", owner.uuid, owner.namespace, owner.name, kind, ident))
-    signed = hmac.digest(secret, said.encode(errors="surrogatepass"), "sha256")
-    return base64.b32encode(signed).decode().lower()[:16]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from freehold.lifecycle import birth_marks, ownership
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.keys import fingerprint
 from freehold.lifecycle.ownership import CarriedMark, Evidence, Strength
 from freehold.lifecycle.resources import NodeKey, Observed, State
 
@@ -90,11 +91,12 @@ def how_to_remove_birth_mark(ctx: PassContext, kind: str, observed: Observed) ->
 
 
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
+    """Whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
     entry = ctx.journal.get(key)
     if entry is None or entry.id != observed.id or not entry.phase.ours:
         return False
-    if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, str(key), entry.id):
+    record = fingerprint(ctx.owner.uuid, str(key), entry.id, entry.incarnation)
+    if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):
         return False
     if observed.carried:
         return True

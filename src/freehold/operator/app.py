@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
@@ -18,6 +18,7 @@ from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, Serv
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
+from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
@@ -41,7 +42,7 @@ from freehold.operator.metadata import record
 from freehold.operator.metadata.controller import Place, metadata_controllers
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.name_claims import NameClaims
-from freehold.operator.objects import ObjectHandle
+from freehold.operator.objects import ObjectHandle, separate_managers
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
@@ -49,6 +50,9 @@ from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 from freehold.tagging.configuration import Configuration
+
+if TYPE_CHECKING:
+    from freehold.operator.aws_identities import Reader as IdentityReader
 
 FILE_POLL_SECONDS = 1.0
 SECRET_POLL_SECONDS = 60.0
@@ -142,7 +146,7 @@ class Operator:
         """Until ``stop``. Raises ConflictingProvider, and KubeError when the API server cannot be used at all."""
         settings = self._settings
         async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(KubeClient(settings.kube))
+            client = await stack.enter_async_context(KubeClient(settings.kube, field_manager=OPERATOR))
             await refuse_peer(client)
             files = stack.enter_context(ExitStack())
             audit: FileAudit | NoAudit = NoAudit()
@@ -213,6 +217,7 @@ class Operator:
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
             newest = await client.get(resource, key) if key in written else raw
+            newest = await separate_managers(client, resource, newest)
             document = ObjectHandle(client, resource, newest)
             try:
                 result = await reconciler.reconcile(document, await owner_clusters.context(newest))
@@ -239,11 +244,12 @@ class Operator:
             namespace=settings.namespace or "",
             workers=settings.workers,
             watches=watches,
+            gone=reconciler.gone,
         )
         return controller
 
 
-def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit) -> Clouds:
+def clouds_of(settings: Settings, client: IdentityReader, stack: ExitStack, audit: Audit) -> Clouds:
     """The clouds; their threads end with ``stack``. Whether there are credentials for AWS is known when it is asked."""
     access, clock, intervals = settings.clouds, settings.clock, settings.intervals
     ibm = None

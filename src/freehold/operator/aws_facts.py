@@ -32,7 +32,10 @@ class AwsFactsReader:
         found = await self._facts.subnets(vpc)
         if found is None:
             return NoSuch()
-        subnets = (GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6) for each in found)
+        subnets = (
+            GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6, each.tags)
+            for each in found
+        )
         return Answer(GivenNetwork({each.id: each for each in subnets}))
 
     async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:

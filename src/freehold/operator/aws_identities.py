@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from freehold.api.aws_identity import (
@@ -19,11 +19,17 @@ from freehold.api.aws_identity import (
     AWSIdentityReference,
 )
 from freehold.api.base import ApiModel
-from freehold.api.names import AWS_CONTROLLER_IDENTITY_KIND, AWS_CONTROLLER_IDENTITY_NAME, AWS_STATIC_IDENTITY_KIND
+from freehold.api.names import (
+    AWS_CONTROLLER_IDENTITY_KIND,
+    AWS_CONTROLLER_IDENTITY_NAME,
+    AWS_ROLE_IDENTITY_KIND,
+    AWS_STATIC_IDENTITY_KIND,
+)
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CONTROLLER_IDENTITY, AWS_ROLE_IDENTITY, AWS_STATIC_IDENTITY
 from freehold.clouds.aws.identities import SESSION_NAME, AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold.kube import errors as kube
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.operator.kinds import resource_of
 from freehold.reconcilers.aws_cluster import identities, wish
@@ -51,6 +57,21 @@ DEFAULT = Reference(AWS_CONTROLLER_IDENTITY_KIND, AWS_CONTROLLER_IDENTITY_NAME)
 """What an object without ``identityRef`` uses."""
 
 
+class RoleRequest(NamedTuple):
+    """A role that an object names by its ARN.
+
+    ``external_id`` and ``caller`` are empty and None where the object does not narrow them.
+    """
+
+    arn: str
+    external_id: str = ""
+    caller: Reference | None = None
+
+    def __str__(self) -> str:
+        external = " with the external id of spec.role" if self.external_id else ""
+        return f"{self.arn}{external}{f' and the source {self.caller}' if self.caller else ''}"
+
+
 class NotUsable(Exception):
     """The identity cannot be used for this object; the text says why, and what to do. No secret is in it."""
 
@@ -63,6 +84,8 @@ class Reader(Protocol):
     """All that is needed of a client."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
 
 
 class StoredIdentities:
@@ -81,6 +104,27 @@ class StoredIdentities:
         """For an object of ``namespace``. Raises NotUsable, and KubeError where nothing can be read now."""
         return await self._resolve(reference, namespace, ())
 
+    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
+        """Find an identity with this role that ``namespace`` may use. Raises NotUsable and KubeError.
+
+        An ARN is no right: whoever names one gets what an AWSClusterRoleIdentity gives to the namespace (ADR 52).
+        """
+        refused = ""
+        for raw in await self._role_identities():
+            reference = Reference(AWS_ROLE_IDENTITY_KIND, str(raw["metadata"]["name"]))
+            if not _gives(raw, role):
+                continue
+            try:
+                return reference, await self._use(reference, raw, namespace, ())
+            except NotUsable as problem:
+                refused = refused or f": {problem}"
+        raise NotAllowed(
+            f"spec.role.arn: no {AWS_ROLE_IDENTITY_KIND} gives namespace {namespace} the role {role}{refused}. Name an "
+            f"identity that allows the namespace in spec.identityRef, without spec.role, or make an "
+            f"{AWS_ROLE_IDENTITY_KIND} with this spec.roleARN and the namespace in spec.allowedNamespaces "
+            "(kubectl get awsclusterroleidentities)"
+        )
+
     async def of_anybody(self, reference: Reference) -> Identity:
         """For a person who looks around and may read the Secrets anyway: no object, and so no namespace, is asking."""
         return await self._resolve(reference, None, ())
@@ -91,7 +135,11 @@ class StoredIdentities:
                 f"{before[0]} is assumed by itself ({' by '.join(map(str, (*before, reference)))}); name another "
                 "identity in spec.sourceIdentityRef"
             )
-        raw = await self._read(reference)
+        return await self._use(reference, await self._read(reference), namespace, before)
+
+    async def _use(
+        self, reference: Reference, raw: Json | None, namespace: str | None, before: tuple[Reference, ...]
+    ) -> Identity:
         if reference.kind == AWS_CONTROLLER_IDENTITY_KIND:
             await self._check(reference, _allowed_by_controller(reference, raw), namespace)
             return self._own
@@ -114,6 +162,19 @@ class StoredIdentities:
             if reference == DEFAULT:
                 return None
             raise NotUsable(f"{reference} does not exist; make it, or name another one in spec.identityRef") from None
+
+    async def _role_identities(self) -> Sequence[Json]:
+        """All of them, by name. Without the CRD there is none."""
+        resource = KINDS[AWS_ROLE_IDENTITY_KIND]
+        try:
+            found = (await self._client.list(resource)).items
+        except kube.NotFound:
+            return ()
+        except kube.Forbidden as error:
+            raise NotUsable(
+                f"the role of spec.role cannot be checked: {error}; grant the operator 'list' on {resource}"
+            ) from None
+        return sorted(found, key=lambda each: str(each["metadata"]["name"]))
 
     async def _check(self, reference: Reference, allowed: AllowedNamespaces | None, namespace: str | None) -> None:
         if namespace is None:
@@ -153,6 +214,16 @@ class StoredIdentities:
             raise NotUsable(
                 f"the identity cannot be checked: {error}; grant the operator 'get' on {resource}"
             ) from None
+
+
+def _gives(raw: Json, role: RoleRequest) -> bool:
+    spec: Json = raw.get("spec") or {}
+    source: Json = spec.get("sourceIdentityRef") or {}
+    return (
+        spec.get("roleARN") == role.arn
+        and role.external_id in ("", spec.get("externalID"))
+        and role.caller in (None, (source.get("kind"), source.get("name")))
+    )
 
 
 def _allowed_by_controller(reference: Reference, raw: Json | None) -> AllowedNamespaces | None:

@@ -79,12 +79,17 @@ class Health:
     problem: str = ""
 
 
+def _forget(last: Json) -> None:
+    """Nothing is to be done about an object that is gone."""
+
+
 class Controller:
     """Runs ``reconcile`` for the objects of ``resource``.
 
     ``time`` is domain time (requeues, backoff). ``resync`` and ``grace`` are wall seconds: how long a
     lost event can last, and how long a reconcile in hand may go on after ``stop``. ``reads``: controllers in whose
-    caches ``reconcile`` looks, so that one process holds an object once; their changes wake nothing here.
+    caches ``reconcile`` looks, so that one process holds an object once; their changes wake nothing here. ``gone`` is
+    given the last state of an object that is not there any more.
     """
 
     def __init__(
@@ -103,8 +108,10 @@ class Controller:
         resync: float = RESYNC_SECONDS,
         grace: float = 20.0,
         label_selector: str = "",
+        gone: Callable[[Json], None] = _forget,
     ) -> None:
         self.resource = resource
+        self._gone = gone
         self.queue: WorkQueue[Key] = WorkQueue(time, backoff, backlog_workers=max(1, workers // 4))
         self._reconcile = reconcile
         self._workers = workers
@@ -225,7 +232,10 @@ class Controller:
                 self._progressed()
                 if isinstance(change, Synced):
                     self._check_settled()
-                elif _matters(change, self._wake):
+                    continue
+                if change.new is None and change.old is not None:
+                    self._gone(change.old)
+                if _matters(change, self._wake):
                     self.queue.add(change.key, _priority(change))
 
     def _tell_readers(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -59,7 +58,6 @@ class IbmAccount(ServedAccount):
         wrap: Callable[[Port], Port] = lambda port: port,
     ) -> None:
         self._session = IbmSession(Credentials(api_key, profile), Endpoints.at(url) if url else None, mount)
-        self._legacy_secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         paced = port or PacedPort(wrap(ThreadPort(self._require_pool())), limits or Limits(), clock)
         super().__init__(paced, clock, audit, intervals)
@@ -104,7 +102,6 @@ class IbmAccount(ServedAccount):
             lists=self._lists,
             ring=ring,
             identity=self._session.iam_id,
-            legacy_secret=self._legacy_secret,
         )
 
     async def account(self) -> str:

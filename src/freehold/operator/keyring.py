@@ -11,7 +11,7 @@ import binascii
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -58,16 +58,25 @@ class StoredKey:
     created: float
 
 
+@dataclass(frozen=True, order=True)
+class RecordName:
+    """One record of an object: its node, the engine id of the resource, and its digest (``keys.fingerprint``)."""
+
+    node: str
+    id: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class Acceptance:
     """A person gave a key up for lost: when (epoch seconds), who, and for what.
 
-    ``records`` are the fingerprints of the records that named the key then, by the object's uuid.
+    ``records`` are those that the person accepted, by the object's uuid. An object without any is served, too.
     """
 
     time: float
     who: str
-    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    records: Mapping[str, frozenset[RecordName]] = field(default_factory=dict)
 
     def and_before(self, before: Acceptance | None) -> Acceptance:
         """Also what an earlier acceptance of the same key covers."""
@@ -77,29 +86,27 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class RingDocument:
-    """All that is stored of a ring. ``writing`` is empty in an export of single objects' keys, which is no ring.
-
-    ``unkeyed`` are the uuids of the objects that were there before the ring and have not been renewed yet.
-    """
+    """All that is stored of a ring. ``writing`` is empty in an export of single objects' keys, which is no ring."""
 
     writing: str
     keys: Mapping[str, StoredKey]
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=dict, repr=False)
-    unkeyed: frozenset[str] = frozenset()
     accepted: Mapping[str, Acceptance] = field(default_factory=dict)
 
     @classmethod
-    def fresh(cls, now: float, *, unkeyed: Iterable[str] = ()) -> RingDocument:
+    def fresh(cls, now: float) -> RingDocument:
         """A ring of one new key."""
-        return cls("", {}, unkeyed=frozenset(unkeyed)).with_new_key(now)
+        return cls("", {}).with_new_key(now)
 
     def ring(self) -> KeyRing:
         """For the engine. Raises ValueError for what is no ring."""
         keys = {digest: stored.key for digest, stored in self.keys.items()}
         accepted = {
-            (digest, uuid): records for digest, loss in self.accepted.items() for uuid, records in loss.records.items()
+            (digest, uuid): frozenset(record.digest for record in records)
+            for digest, loss in self.accepted.items()
+            for uuid, records in loss.records.items()
         }
-        return KeyRing(self.writing, keys, dict(self.handed_on), self.unkeyed, accepted)
+        return KeyRing(self.writing, keys, dict(self.handed_on), accepted)
 
     def with_new_key(self, now: float) -> RingDocument:
         """One more key, which writes from now on; the others can still be read."""
@@ -149,7 +156,6 @@ def dumps(document: RingDocument) -> str:
                 digest: {"key": _text(stored.key), "created": _stamp(stored.created)}
                 for digest, stored in sorted(document.keys.items())
             },
-            "unkeyed": sorted(document.unkeyed),
         }
     if document.handed_on or not document.writing:
         content["handedOn"] = [
@@ -161,7 +167,7 @@ def dumps(document: RingDocument) -> str:
             digest: {
                 "time": _stamp(said.time),
                 "who": said.who,
-                "records": {uuid: sorted(records) for uuid, records in sorted(said.records.items())},
+                "records": {uuid: list(map(asdict, sorted(r))) for uuid, r in sorted(said.records.items())},
             }
             for digest, said in sorted(document.accepted.items())
         }
@@ -197,7 +203,7 @@ def parsed(content: object, where: str) -> RingDocument:
             digest: Acceptance(_seconds(row["time"]), _text_of(row["who"]), _records(row.get("records", {})))
             for digest, row in content.get("accepted", {}).items()
         }
-        unkeyed, writing = _uuids(content["unkeyed"]) if keys else frozenset[str](), content.get("writing", "")
+        writing = content.get("writing", "")
         if not isinstance(writing, str):
             raise TypeError
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -206,7 +212,7 @@ def parsed(content: object, where: str) -> RingDocument:
             f"the key ring in {where} is damaged: an entry cannot be read; put it back from a backup"
         ) from None
     _check(writing, keys, where)
-    return RingDocument(writing, keys, handed_on, unkeyed, accepted)
+    return RingDocument(writing, keys, handed_on, accepted)
 
 
 def _check(writing: str, keys: Mapping[str, StoredKey], where: str) -> None:
@@ -236,15 +242,12 @@ def _key(text: str) -> bytes:
     return key
 
 
-def _uuids(value: object) -> frozenset[str]:
-    """A ring that says only whether such records count, without a list of objects, lists none."""
-    if isinstance(value, bool):
-        return frozenset()
-    return _texts_of(value)
+def _records(value: Mapping[str, Any]) -> dict[str, frozenset[RecordName]]:
+    return {_text_of(uuid): frozenset(map(_record, rows)) for uuid, rows in value.items()}
 
 
-def _records(value: Mapping[str, object]) -> dict[str, frozenset[str]]:
-    return {_text_of(uuid): _texts_of(records) for uuid, records in value.items()}
+def _record(row: Mapping[str, object]) -> RecordName:
+    return RecordName(*(_text_of(row[name]) for name in ("node", "id", "digest")))
 
 
 def _texts_of(value: object) -> frozenset[str]:

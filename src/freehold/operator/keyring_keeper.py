@@ -7,17 +7,14 @@ import logging
 import time
 from collections.abc import Callable
 
-from freehold.kube.errors import KubeError
 from freehold.lifecycle.keys import KeyRing
-from freehold.operator.keyring import STALE_SECONDS, RingError, RingStore, StoredRing, UnreachableRing
-from freehold.operator.keyring_use import Needs, opened_ring, without_renewed
+from freehold.operator.keyring import STALE_SECONDS, RingError, RingStore, UnreachableRing
+from freehold.operator.keyring_use import Needs, opened_ring
 
 _LOG = logging.getLogger(__name__)
 
 SOONEST_SECONDS = 5.0
 """Wall seconds between two reads at least, however many objects miss a key."""
-RENEWED_SECONDS = 60.0
-"""Wall seconds between two looks at which objects from before the ring have been renewed, while there are some."""
 
 
 class RingKeeper:
@@ -44,7 +41,6 @@ class RingKeeper:
         self._least = min(poll, soonest)
         self._ring: KeyRing | None = None
         self._read_at = float("-inf")
-        self._renewed_at = float("-inf")
         self._asked = asyncio.Event()
         self.problem = f"the key ring in {store.where} has not been read yet"
         self.changed: Callable[[], None] = lambda: None
@@ -67,7 +63,6 @@ class RingKeeper:
         try:
             found = await opened_ring(self._store, self._needed, self._now())
             read_at = began if found.document else float("-inf")
-            found = await self._without_renewed(found)
             if found.document is None:
                 raise UnreachableRing(f"the key ring in {self._store.where} went while it was read")
             ring = found.document.ring()
@@ -103,16 +98,6 @@ class RingKeeper:
     def _refuse_stale(self, why: str = "it was not read lately") -> None:
         if self._ring is not None and self._monotonic() - self._read_at > STALE_SECONDS:
             self._refuse(UnreachableRing(f"the key ring in {self._store.where} is too old to be used: {why}"))
-
-    async def _without_renewed(self, found: StoredRing) -> StoredRing:
-        if self._monotonic() - self._renewed_at < RENEWED_SECONDS:
-            return found
-        self._renewed_at = self._monotonic()
-        try:
-            return await without_renewed(self._store, found, self._needed)
-        except (RingError, KubeError) as problem:
-            _LOG.warning("objects from before the key ring stay listed in %s for now: %s", self._store.where, problem)
-            return found
 
     def _refuse(self, problem: RingError) -> None:
         if problem.message != self.problem:

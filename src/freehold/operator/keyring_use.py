@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
@@ -15,6 +15,7 @@ from freehold.lifecycle.keys import fingerprint
 from freehold.operator.keyring import (
     ChangedRing,
     MissingRing,
+    RecordName,
     RingDocument,
     RingStore,
     StoredRing,
@@ -32,17 +33,18 @@ _LONGEST = 40
 
 @dataclass(frozen=True)
 class Need:
-    """One object's. ``unkeyed``: it has records from before the ring. ``damaged``: nobody can tell what it needs.
+    """One object's. ``damaged``: nobody can tell what it needs.
 
-    ``records`` are the fingerprints of its records by the digest of the key that they name.
+    ``records`` are its records of resources by the digest of the key that they name. ``kind`` is empty for what has
+    no journal.
     """
 
     object: Key
     uuid: str = ""
     digests: frozenset[str] = frozenset()
-    unkeyed: bool = False
     damaged: bool = False
-    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    records: Mapping[str, frozenset[RecordName]] = field(default_factory=dict)
+    kind: str = ""
 
 
 Needs = Callable[[], Awaitable[Sequence[Need]]]
@@ -57,15 +59,15 @@ def need_of(raw: Json) -> Need:
         return Need(key, damaged=True)
     if journal is None:
         return Need(key)
-    unkeyed = not journal.key or any(not entry.key for entry in journal.ours.values())
-    return Need(key, journal.owner.uuid, journal.keys, unkeyed, records=_records(journal))
+    return Need(key, journal.owner.uuid, journal.keys, records=_records(journal), kind=raw["kind"])
 
 
-def _records(journal: Journal) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+def _records(journal: Journal) -> dict[str, frozenset[RecordName]]:
+    found: dict[str, frozenset[RecordName]] = {}
     for node, entry in journal.entries.items():
         if entry.key and entry.id:
-            record = fingerprint(journal.owner.uuid, str(node), entry.id)
+            digest = fingerprint(journal.owner.uuid, str(node), entry.id, entry.incarnation)
+            record = RecordName(str(node), entry.id, digest)
             found[entry.key] = found.get(entry.key, frozenset()) | {record}
     return found
 
@@ -105,24 +107,6 @@ async def opened_ring(store: RingStore, needed: Needs, now: float) -> StoredRing
     return found
 
 
-async def without_renewed(store: RingStore, found: StoredRing, needed: Needs) -> StoredRing:
-    """The ring without the objects that have been renewed since: their old records must not count again.
-
-    Raises RingError, KubeError.
-    """
-    document = found.document
-    if document is None or not document.unkeyed:
-        return found
-    objects = await needed()
-    # An object that copied another one's identity tells nothing of that one.
-    renewed = {each.uuid for each in objects if each.uuid}
-    renewed -= {each.uuid for each in objects if each.unkeyed}
-    if document.unkeyed.isdisjoint(renewed):
-        return found
-    await store.write(replace(document, unkeyed=document.unkeyed - renewed), found.version)
-    return await store.read()
-
-
 def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
     """A new ring. Raises MissingRing where an object names a key, or cannot be read: it may name one."""
     damaged = [each for each in needed if each.damaged]
@@ -140,7 +124,7 @@ def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
             f"there is no key ring in {where}, and the journal of {objects(damaged)} cannot be read: it may name a key "
             f"of one; put ring or journal back from a backup, or: freehold keys add FILE"
         )
-    return RingDocument.fresh(now, unkeyed=(each.uuid for each in needed if each.unkeyed))
+    return RingDocument.fresh(now)
 
 
 def _shown(digest: str) -> str:

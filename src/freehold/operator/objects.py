@@ -11,11 +11,21 @@ from typing import Any
 
 from freehold.api import names
 from freehold.kube import errors as kube
+from freehold.kube import field_managers
 from freehold.kube.client import KubeClient
 from freehold.kube.merge_patch import merge_patch
-from freehold.kube.resources import Json, Key, Resource
+from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal, StaleObject
+
+
+async def separate_managers(client: KubeClient, resource: Resource, raw: Json) -> Json:
+    """The object with its fields divided among our managers, where an earlier version wrote it as one (ADR 53).
+
+    It is done at first sight: until then kubectl's server-side apply takes all of them over.
+    """
+    patch = field_managers.separation(raw)
+    return raw if patch is None else await client.patch(resource, key_of(raw), patch)
 
 
 class ObjectHandle:

@@ -78,7 +78,7 @@ def _is_proven(raw: Json, journal: Journal, target: str, row: AttachedTags, ring
     """Whether the operator wrote it for this very object: a record can be copied from another one, too."""
     if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
         return False
-    return ring.of(journal.owner, unkeyed=False).are_signed(row.key, row.signature, target, row.tags)
+    return ring.of(journal.owner).are_signed(row.key, row.signature, target, row.tags)
 
 
 def owning(
@@ -99,7 +99,7 @@ def owning(
 def _is_signed(raw: Json, journal: Journal, key: NodeKey, entry: Entry, ring: KeyRing) -> bool:
     if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
         return False
-    keys = ring.of(journal.owner, unkeyed=False)
+    keys = ring.of(journal.owner)
     return keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
 

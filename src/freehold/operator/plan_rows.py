@@ -112,7 +112,16 @@ class _Rows:
         names = ", ".join(sorted(f"{r.kind} {self._name(r)}" for r in requires if self._is_planned(r)))
         if before and before.id:
             return Action.CREATE, f"{before.id} is gone" + (f"; after {names}" if names else "")
-        return Action.CREATE, (f"after {names}" if names else "does not exist") + self._instead_of(key)
+        after = f"after {names}" if names else "does not exist"
+        return Action.CREATE, after + self._uses(key) + self._instead_of(key)
+
+    def _uses(self, key: NodeKey) -> str:
+        """Name what the spec gives and this is made with: which subnets a load balancer is in, for example."""
+        requires = self._graph.nodes[key].requires if self._graph and key in self._graph.nodes else ()
+        given = [
+            (each.kind, entry.id) for each in requires if (entry := self._entry(each)) and entry.phase is Phase.GIVEN
+        ]
+        return f"; uses {', '.join(f'{kind} {ident}' for kind, ident in sorted(given))}" if given else ""
 
     def _instead_of(self, key: NodeKey) -> str:
         """An entry of a list under another name is another resource: a person may have meant to rename it."""

@@ -9,7 +9,7 @@ handle, the adapter and the engine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,17 +18,18 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.errors import KubeError
+from freehold.kube.field_managers import Writer, other_writers
 from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import decisions, engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.decisions import Conclusion, Decision
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import NoOthers, OtherObjects
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import of_error
+from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, of_error
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
@@ -37,7 +38,7 @@ from freehold.operator.keyring import RingError
 from freehold.operator.looks import Looks, Seen
 from freehold.operator.name_claims import NameClaims
 from freehold.operator.report import event_specs
-from freehold.reconcilers import gate, identity, status
+from freehold.reconcilers import gate, identity, mending, status
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
 
 CONFLICT_SECONDS = 1.0
@@ -89,6 +90,10 @@ class _Served:
     cloud: CloudAccount
     generation: int
     asked: tuple[Decision, ...] = ()
+    record: str = ""
+    """The journal as it was last read or stored."""
+    writers: frozenset[Writer] | None = None
+    """Who else owned fields of the object when it was last stored; None until then."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,8 @@ class _ObjectPass:
     journal: Journal
     known: _Served
     ring: KeyRing
+    stored: Journal
+    """The journal as the object has it: without what this pass has not saved."""
 
 
 class Reconciler:
@@ -144,6 +151,8 @@ class Reconciler:
             with suppress(StaleObject, KubeError):
                 await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))
             raise
+        finally:
+            self._remember_record(document.raw)
         after = document.raw.get("status") or {}
         for event in event_specs(before, after, notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
@@ -157,9 +166,51 @@ class Reconciler:
         if known := self._known.get(uid):
             known.state.invalidate()
 
+    def gone(self, last: Json) -> None:
+        """Say what an object leaves in the cloud that went while nothing of ours held it: no pass comes to it again."""
+        known = self._known.pop(last["metadata"]["uid"], None)
+        left = mending.left_behind(last, known.record) if known else ()
+        if known is None or not left:
+            return
+        for each in left:
+            known.cloud.left(_subject(last), each, "its object was deleted while its finalizer was off")
+        message = mending.orphaned(left)
+        _LOG.warning("%s: %s", _subject(last), message)
+        self._recorder.record(last, Severity.WARNING, "ResourcesLeftBehind", message)
+
+    async def _mend(self, document: ObjectHandle) -> bool:
+        """Put back what of ours was taken off the object, and say who wrote it since. Whether anything was taken."""
+        uid = document.raw["metadata"]["uid"]
+        known = self._known.get(uid)
+        record = known.record if known else ""
+        found = mending.mending(document.raw, self._served.finalizer, self._rings.ring, record)
+        if found is None:
+            return False
+        if not found.is_remembered:
+            self._known.pop(uid, None)  # creates of the lost journal may be under way: nothing shortens a wait
+        await document.apply(found.patch)
+        message = mending.told(found, known.writers if known else None, other_writers(document.raw["metadata"]))
+        self._recorder.record(document.raw, Severity.WARNING, "RecordPutBack", message)
+        return True
+
+    def _remember_record(self, raw: Json) -> None:
+        metadata = raw["metadata"]
+        known, text = (
+            self._known.get(metadata["uid"]),
+            (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION),
+        )
+        if known is not None and text is not None:
+            known.record = text
+            if "managedFields" in metadata:
+                known.writers = other_writers(metadata)
+
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
+        decision = gate.decide(document.raw, cluster, self._served)
+        left_alone = isinstance(decision, gate.Skip | gate.Paused | gate.ReleaseForMove)
+        if not left_alone and await self._mend(document):
+            decision = gate.decide(document.raw, cluster, self._served)
         raw = document.raw
-        match gate.decide(raw, cluster, self._served):
+        match decision:
             case gate.Skip():
                 self._note(document, Seen.LEFT)
                 return Done(), ()
@@ -184,6 +235,8 @@ class Reconciler:
         """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
         binding = await self._accounts.binding(document.raw)
         if isinstance(binding, NoCredentials):
+            if proceed is None and self._never_began(document):
+                return await self._let_go(document)
             self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
             why = status.held(document.raw, binding.reason, binding.message, self._now(), binding.parts)
             await self._write(document, why)
@@ -200,7 +253,15 @@ class Reconciler:
         if isinstance(found, identity.ReadOnly):
             why = status.held(document.raw, found.reason.value, found.message, self._now())
             await self._write(document, why)
-            return Done(), ()
+            return RequeueAfter(SLOW_SECONDS), ()
+        try:  # before anything is written: where nobody can be asked, nothing is begun that a delete would wait for
+            account = await binding.cloud.account()
+        except CloudError as error:
+            if proceed is None and isinstance(error, NeedsPerson) and self._never_began(document):
+                return await self._let_go(document)
+            return await self._failed(document, error)
+        if isinstance(found, identity.Minted) and found.anew:
+            await document.patch_status({})
         if found.patch is not None:
             await document.apply(found.patch)
         # Not before the patch is stored: another process that was faster may have creates under way.
@@ -208,20 +269,26 @@ class Reconciler:
         lost = not isinstance(found, identity.Identified) and uid in self._known
         if lost:
             del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
-        minted = isinstance(found, identity.Minted) and not lost
+        minted = isinstance(found, identity.Minted) and not (lost or found.anew)
         known = self._remember(document.raw, binding.cloud, minted=minted)
-        try:
-            account = await binding.cloud.account()
-        except CloudError as error:
-            return await self._failed(document, error)
-        journal = replace(found.journal, account=found.journal.account or account)
+        journal = replace(found.journal, account=found.journal.account or account, untouched="")
         if journal.account != account:
             return await self._elsewhere(document, binding.cloud.name, journal.account, account)
-        current = _ObjectPass(document, binding, journal, known, ring)
+        current = _ObjectPass(document, binding, journal, known, ring, found.journal)
         if uid in self._asked:
             self._forget_readings(current)
             self._asked.discard(uid)
         return await (self._release(current) if proceed is None else self._ensure(current, proceed))
+
+    def _never_began(self, document: ObjectHandle) -> bool:
+        return identity.never_began(document.raw, self._rings.ring)
+
+    async def _let_go(self, document: ObjectHandle) -> tuple[Result, tuple[str, ...]]:
+        """The cloud cannot be asked, and need not be: nothing was ever begun for this object."""
+        _LOG.info("%s: nothing was ever begun for it; its finalizer is taken off", _subject(document.raw))
+        await document.apply(_without(document.raw, self._served.finalizer))
+        self._known.pop(document.raw["metadata"]["uid"], None)
+        return Done(), ()
 
     async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
@@ -248,6 +315,7 @@ class Reconciler:
         if uid not in self._known or self._known[uid].cloud is not cloud:  # what was seen elsewhere tells nothing here
             state = ObjectState(first_seen=self._clock.monotonic(), minted=minted)
             self._known[uid] = _Served(state, cloud, int(raw["metadata"].get("generation", 0)))
+            self._remember_record(raw)
         known = self._known[uid]
         generation = int(raw["metadata"].get("generation", 0))
         if generation != known.generation:
@@ -259,7 +327,7 @@ class Reconciler:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         plan = await self._unless_taken(current, await adapter.desired(document.raw, proceed, journal))
         if not isinstance(plan, Wanted):
-            report = PassReport(plan, journal)
+            report = PassReport(plan, current.stored)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
         if plan.known_before:  # what an earlier process made is looked for before anything is created
@@ -313,15 +381,20 @@ class Reconciler:
             plan = None
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
         deps = self._deps(current)
+        never_began = self._never_began(document)
         try:
             asked = self._decisions(document.raw, known)
             done = await engine.release(deps, graph, journal, document, known.state, asked)
         except CloudError as error:
+            if never_began and isinstance(error, NeedsPerson):
+                return await self._let_go(document)
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted)
         await self._write(document, adapter.status(document.raw, report, self._now()))
         await self._answer(document, cloud, done.decided)
-        if done.released and isinstance(plan, Undecided):
+        if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
+            return await self._let_go(document)
+        if done.released and isinstance(plan, Undecided) and not never_began:
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
             _audit_kept(document.raw, cloud)
@@ -392,6 +465,11 @@ def _stored_decisions(raw: Json) -> tuple[Decision, ...]:
         return decisions.loads((raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]")
     except decisions.DamagedDecisions:  # somebody else wrote them: none counts
         return ()
+
+
+def _is_denied(outcomes: Iterable[Outcome]) -> bool:
+    """Whether the credentials may not look."""
+    return any(isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED for outcome in outcomes)
 
 
 def _audit_kept(raw: Json, cloud: CloudAccount) -> None:

@@ -6,7 +6,6 @@ lost record (lifecycle.phases.recovery); here they are only judged, for the pers
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -174,7 +173,6 @@ def rebuilt(
     annotations = {
         **plain["metadata"]["annotations"],
         names.JOURNAL_ANNOTATION: journals.dumps(journal),
-        names.LAST_APPLIED: json.dumps(plain, separators=(",", ":"), sort_keys=True),
     }
     # With its finalizer from the start: one that is deleted before anybody unpaused it must not be gone at once.
     return {**plain, "metadata": {**plain["metadata"], "annotations": annotations, "finalizers": [served.finalizer]}}

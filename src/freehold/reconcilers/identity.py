@@ -39,10 +39,15 @@ class Identified:
 
 @dataclass(frozen=True)
 class Minted:
-    """A new identity. Nothing may be called in the cloud before ``patch`` is stored."""
+    """A new identity. Nothing may be created in the cloud before ``patch`` is stored.
+
+    ``anew``: a person asked for it on an object that had another one, or had lost its own. What its status says is of
+    that one.
+    """
 
     journal: Journal
     patch: Patch
+    anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,19 +70,13 @@ class ReadOnly:
 class KeyMissing:
     """The object names keys that the ring lacks, so nothing of it can be proved. Only its conditions may be written.
 
-    It may be a copy that another operator, which has the key, looks after. ``digests`` is empty for an object
-    whose records name no key, and which the ring does not list as one from before it.
+    It may be a copy that another operator, which has the key, looks after.
     """
 
     digests: tuple[str, ...]
 
     @property
     def message(self) -> str:
-        if not self.digests:
-            return (
-                "its records are from before the key ring, which does not count them: nothing is read, created or "
-                "deleted for it. If it was there before the ring, they can count again: freehold keys require --undo"
-            )
         missing = ", ".join(self.digests)
         return (
             f"it names key {missing}, which the operator's key ring lacks: nothing is read, created or deleted for "
@@ -94,8 +93,7 @@ def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     found = _identified(raw, finalizer, ring)
     if isinstance(found, Identified | Restored):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
-        unreadable = missing or not (found.journal.key or found.journal.owner.uuid in ring.unkeyed)
-        return KeyMissing(missing) if unreadable else found
+        return KeyMissing(missing) if missing else found
     return found
 
 
@@ -105,29 +103,85 @@ def recorded(raw: Mapping[str, Any]) -> Journal | None:
     return journals.loads(text) if text is not None else _in_status(raw)
 
 
+def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
+    """Whether nothing was ever begun for ``raw``, by what only the operator can have written.
+
+    An object whose journal was lost, emptied or put back from a backup is none of these: its journal has no such
+    signature for its UID. Status says nothing for it, and may say something against it.
+    """
+    text = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
+    if text is None:
+        return False
+    try:
+        journal = journals.loads(text)
+    except CorruptJournal:
+        return False
+    if not journal.is_empty:
+        return False
+    status = raw.get("status") or {}
+    if status.get("ready") or any(row.get("id") for row in status.get("resources") or ()):
+        return False
+    keys = ring.of(journal.owner)
+    return keys.vouches(journal.key, journal.untouched, "untouched", raw["metadata"]["uid"])
+
+
 def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identified | Minted | Restored | ReadOnly:
     metadata = raw["metadata"]
-    text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
-    if text is not None:
-        return _recorded(raw, text, finalizer)
-    deleting = bool(metadata.get("deletionTimestamp"))
+    annotations = metadata.get("annotations") or {}
+    text = annotations.get(names.JOURNAL_ANNOTATION)
+    anew = annotations.get(names.IDENTITY_ANNOTATION) == names.NEW_IDENTITY
     restored = _in_status(raw)
-    if deleting or (restored is None and finalizer in (metadata.get("finalizers") or ())):
+    if text is not None:
+        found = _recorded(raw, text, finalizer)
+        is_copy = isinstance(found, ReadOnly) and found.reason is IdentityProblem.COPIED
+        if not (is_copy and anew):
+            return found
+    elif (
+        not anew
+        and restored is None
+        and (metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or ()))
+    ):
         return ReadOnly(
             IdentityProblem.LOST,
-            f"annotation {names.JOURNAL_ANNOTATION} is gone, so what belongs to this object cannot be told; put it "
-            f"back from a backup, or delete its resources by hand and remove finalizer {finalizer}",
+            f"annotation {names.JOURNAL_ANNOTATION} is gone, so what belongs to this object cannot be told: nothing is "
+            "created or deleted for it. Put the annotation back from a backup; or, if nothing of it is left in the "
+            f"cloud (freehold orphans lists what has no object), let it begin anew: {_begin_anew(raw)}",
         )
     if restored is not None:
-        return Restored(restored, _patch(raw, finalizer, journals.dumps(restored)))
-    journal = Journal(_owner(raw, metadata["uid"]), key=ring.writing)
-    return Minted(journal, _patch(raw, finalizer, journals.dumps(journal)))
+        return Restored(restored, record_patch(raw, finalizer, journals.dumps(restored)))
+    return _minted(raw, finalizer, ring, anew=anew)
+
+
+def _minted(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool) -> Minted:
+    """Its uuid is the UID of the stored object, so that it is nobody else's, whatever was copied into the object."""
+    uid = raw["metadata"]["uid"]
+    owner = _owner(raw, uid)
+    # What was lost may have begun something: only of an object that comes without anything is it known.
+    untouched = "" if anew else ring.of(owner).untouched(ring.writing, uid)
+    journal = Journal(owner, key=ring.writing, untouched=untouched)
+    patch = record_patch(raw, finalizer, journals.dumps(journal))
+    return Minted(journal, {**patch, **_endpoint_off(raw)} if anew else patch, anew)
+
+
+def _endpoint_off(raw: Mapping[str, Any]) -> Patch:
+    """Take an endpoint out of the spec that an operator wrote there: it is of the cluster that was copied."""
+    host = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("host")
+    written = (raw["metadata"].get("annotations") or {}).get(names.ENDPOINT_ANNOTATION)
+    return {"spec": {"controlPlaneEndpoint": None}} if host and host == written else {}
+
+
+def _begin_anew(raw: Mapping[str, Any]) -> str:
+    """The command by which a person gives an object an identity of its own."""
+    metadata = raw["metadata"]
+    where = f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
+    named = f"{str(raw['kind']).lower()} {metadata['name']}{where}"
+    return f"kubectl annotate {named} {names.IDENTITY_ANNOTATION}={names.NEW_IDENTITY}"
 
 
 def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
-    held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
-    return {**held, "key": journal.key} if journal.key else held
+    held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid, "key": journal.key}
+    return {**held, **({"account": journal.account} if journal.account else {})}
 
 
 def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | ReadOnly:
@@ -143,12 +197,27 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
         return ReadOnly(
             IdentityProblem.COPIED,
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
-            "resources it describes; remove the annotation from this copy to give it resources of its own",
+            "resources it describes: nothing is created or deleted for this copy. To make it a cluster of its own, or "
+            f"to delete it: {_begin_anew(raw)}. If {owner.namespace}/{owner.name} is lost for ever and this is to go "
+            f"on with its resources: freehold resolve {own.name} -n {own.namespace} --take-over",
         )
+    if not journal.key:
+        return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw))
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Identified(journal)
-    return Identified(journal, _patch(raw, finalizer, text))
+    return Identified(journal, record_patch(raw, finalizer, text))
+
+
+def _unkeyed(raw: Mapping[str, Any]) -> str:
+    """Anybody who may make objects can have written it, so its uuid and its records count for nothing."""
+    metadata = raw["metadata"]
+    remove = f"kubectl annotate {raw['kind'].lower()} {metadata['name']} -n {metadata.get('namespace', '')}"
+    return (
+        f"annotation {names.JOURNAL_ANNOTATION} names no key of the operator's key ring, so somebody else wrote it: "
+        "nothing is read, created, marked or deleted for it. Put the annotation back from a backup; if there is none: "
+        f"{remove} {names.JOURNAL_ANNOTATION}-"
+    )
 
 
 def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
@@ -159,19 +228,21 @@ def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
 def _in_status(raw: Mapping[str, Any]) -> Journal | None:
     """The identity that status holds, if that status is this very object's: a copied status names another UID."""
     held = (raw.get("status") or {}).get("identity") or {}
-    uuid = held.get("uuid")
-    if not uuid or held.get("uid") != raw["metadata"]["uid"]:
+    uuid, key = held.get("uuid"), held.get("key")
+    if not uuid or not key or held.get("uid") != raw["metadata"]["uid"]:
         return None
-    return Journal(_owner(raw, uuid), key=str(held.get("key") or ""))
+    return Journal(_owner(raw, uuid), key=str(key))
 
 
-def _patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
+def record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
+    """Write finalizer and journal in one, and drop the annotation by which a person asked for a new identity."""
     metadata = raw["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if name != finalizer]
+    spent = {names.IDENTITY_ANNOTATION} & (metadata.get("annotations") or {}).keys()
     return {
         "metadata": {
             "resourceVersion": metadata["resourceVersion"],
             "finalizers": [*finalizers, finalizer],
-            "annotations": {names.JOURNAL_ANNOTATION: text},
+            "annotations": {names.JOURNAL_ANNOTATION: text, **dict.fromkeys(spent)},
         }
     }

@@ -345,7 +345,7 @@ class Life(Course):
 
     @property
     def keys(self) -> ObjectKeys:
-        return self.world.ring.of(self.owner, unkeyed=False)
+        return self.world.ring.of(self.owner)
 
     def hear(self, done: PassResult) -> str:
         return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))

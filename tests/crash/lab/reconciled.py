@@ -174,7 +174,7 @@ class ReconciledLife(Course):
 
     @property
     def keys(self) -> ObjectKeys:
-        return self.harness.rings.ring.of(self.journal.owner, unkeyed=False)
+        return self.harness.rings.ring.of(self.journal.owner)
 
     def invalidate(self) -> None:
         """Not possible here: the next pass comes at its time."""

@@ -219,7 +219,7 @@ GIVEN_TAGS = (
     ),
     _keys(
         "ObjectKeys.are_signed",
-        "return is_same(signature, self.tags_signature(digest, target, tags))",
+        "return digest in self.readable and is_same(signature, self.tags_signature(digest, target, tags))",
         "return True",
         "whoever may edit the object has any tag taken off any resource",
     ),
@@ -258,9 +258,15 @@ INTENTS = (
     ),
     _intents(
         "_resolve",
-        "elif entry.key and entry.key not in ctx.keys.readable:",
+        "elif entry.key not in ctx.keys.readable:",
         "elif False:",
         "a create whose nonce cannot be computed any more counts as one that had no effect",
+    ),
+    _intents(
+        "_resolve",
+        "elif entry.key not in ctx.keys.readable:",
+        "elif entry.key and entry.key not in ctx.keys.readable:",
+        "an open create that anybody wrote is sent to the cloud",
     ),
     _intents(
         "_without_token",
@@ -711,18 +717,6 @@ PROOF = (
         "the exported key of one object signs for all",
     ),
     _keys(
-        "KeyRing.of",
-        "unkeyed and owner.uuid in self.unkeyed",
-        "unkeyed",
-        "public marks from before the ring count after a person ended their acceptance",
-    ),
-    _keys(
-        "KeyRing.of",
-        "unkeyed and owner.uuid in self.unkeyed",
-        "unkeyed and bool(self.unkeyed)",
-        "a new object with a journal without key gets the public rules",
-    ),
-    _keys(
         "KeyRing.missing",
         "(d, uuid) not in self.accepted",
         "d not in {digest for digest, _ in self.accepted}",
@@ -942,7 +936,7 @@ PROOF = (
     ),
     _journal(
         "loads",
-        'if document["v"] not in _READ:',
+        'if document["v"] != FORMAT:',
         "if False:",
         "a journal of a newer format is read as if it were of this one",
     ),
@@ -1019,8 +1013,8 @@ PASSES = (
     ),
     _engine(
         "_journal_is_readable",
-        "if ctx.outcomes:",
-        "if False:",
+        "    if missing:",
+        "    if False:",
         "an object whose key is missing is served",
     ),
     _engine(

@@ -668,30 +668,6 @@ KEY_RING = (
         "    if False:\n",
         "a new ring is made although objects name keys of a lost one",
     ),
-    _ring_use(
-        "first_ring",
-        "unkeyed=(each.uuid for each in needed if each.unkeyed)",
-        "unkeyed=()",
-        "after the upgrade the resources from before it cannot be proved",
-    ),
-    _ring_use(
-        "first_ring",
-        "unkeyed=(each.uuid for each in needed if each.unkeyed)",
-        "unkeyed=(each.uuid or each.object.name for each in needed)",
-        "public marks prove ownership for objects that never had a record without a key",
-    ),
-    _ring_use(
-        "without_renewed",
-        "renewed -= {each.uuid for each in objects if each.unkeyed}",
-        "pass",
-        "an object from before the ring is unlisted before it is renewed, or when another has its identity",
-    ),
-    _ring_use(
-        "without_renewed",
-        "await store.write(replace(document, unkeyed=document.unkeyed - renewed), found.version)",
-        "pass",
-        "public marks prove ownership for an object that has been renewed",
-    ),
     _ring(
         "RingDocument.may_be_written_with",
         "newest.created + RETIRE_SECONDS - now",

@@ -213,8 +213,20 @@ IDENTITY = (
 
 KEYS = (
     _identity(
+        "_recorded",
+        "    if not journal.key:\n",
+        "    if False:\n",
+        "a journal that whoever may make an object can write is believed",
+    ),
+    _identity(
+        "_in_status",
+        "not uuid or not key or",
+        "not uuid or",
+        "a status without a key proves an identity",
+    ),
+    _identity(
         "identify",
-        "return KeyMissing(missing) if unreadable else found",
+        "return KeyMissing(missing) if missing else found",
         "return found",
         "an object whose key is missing is served, although it may be a copy that another operator serves",
     ),
@@ -228,11 +240,11 @@ KEYS = (
         "_identified",
         'Journal(_owner(raw, metadata["uid"]), key=ring.writing)',
         'Journal(_owner(raw, metadata["uid"]))',
-        "a new object counts as one from before the ring, and public marks prove ownership for it",
+        "a new object counts as one whose journal somebody else wrote, and is never served",
     ),
     _identity(
         "in_status",
-        'return {**held, "key": journal.key} if journal.key else held',
+        'return {**held, "key": journal.key}',
         "return held",
         "an object whose journal was lost forgets which key it needs",
     ),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from botocore.session import Session
 
 from freehold.apiserver.custom import CustomStrategy
 from harness.schemas import crd_of
@@ -28,13 +29,14 @@ def clusters() -> CustomStrategy:
 
 
 def refusals(strategy: CustomStrategy, new: Json, old: Json | None = None, **more: Any) -> list[str]:
-    """``new`` and ``old`` are specs; ``more`` the kind and name."""
+    """``new`` and ``old`` are specs; ``more`` the kind, the name and the status."""
     objects = [
         {
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
             "kind": more.get("kind", "AWSCluster"),
             "metadata": {"name": more.get("name", "a")},
             "spec": copy.deepcopy(spec),
+            **({"status": more["status"]} if "status" in more else {}),
         }
         for spec in (new, old)
         if spec is not None
@@ -117,6 +119,7 @@ def test_what_was_stored_before_a_rule_existed_can_still_be_written(clusters: Cu
     assert not refusals(clusters, {**old, "controlPlaneEndpoint": {"host": "h", "port": 6443}}, old)
 
 
+ON_RECORD = {"identity": {"uid": "u", "uuid": "u", "account": "111122223333/us-east-1"}}
 INTERNAL = {"name": "b", "scheme": "internal", "loadBalancerType": "nlb"}
 KEPT: dict[str, tuple[Json, Json, str, str]] = {
     "the region": ({"region": "us-east-1"}, {"region": "eu-west-1"}, "spec.region", "cannot change"),
@@ -150,8 +153,36 @@ KEPT: dict[str, tuple[Json, Json, str, str]] = {
 def test_what_upstream_does_not_let_change_is_refused(
     clusters: CustomStrategy, old: Json, new: Json, field: str, said: str
 ) -> None:
-    (refusal,) = refusals(clusters, {"region": "us-east-1", **new}, {"region": "us-east-1", **old})
+    after, before = {"region": "us-east-1", **new}, {"region": "us-east-1", **old}
+    (refusal,) = refusals(clusters, after, before, status=ON_RECORD)
     assert refusal.startswith(f"{field}: Invalid value: ") and said in refusal
+
+
+@pytest.mark.parametrize(("old", "new"), [row[:2] for row in KEPT.values()], ids=KEPT.keys())
+def test_anything_may_be_corrected_while_nothing_is_on_record(clusters: CustomStrategy, old: Json, new: Json) -> None:
+    """A slip of the pen would hold the object for ever otherwise."""
+    after, before = {"region": "us-east-1", **new}, {"region": "us-east-1", **old}
+    assert not refusals(clusters, after, before)
+    assert not refusals(clusters, after, before, status={"identity": {"uid": "u", "uuid": "u"}})
+
+
+def test_the_region_may_become_that_of_the_resources_again(clusters: CustomStrategy) -> None:
+    """Whatever was written, and a restored status showed, meanwhile."""
+    assert not refusals(clusters, {"region": "us-east-1"}, {"region": "eu-west-1"}, status=ON_RECORD)
+
+
+def test_every_region_of_aws_is_accepted_and_a_slip_of_the_pen_is_not(clusters: CustomStrategy) -> None:
+    known = Session()
+    regions = [
+        region
+        for partition in known.get_available_partitions()
+        for region in known.get_available_regions("ec2", partition)
+    ]
+    assert len(regions) > 40
+    for region in (*regions, "us-west-9", "nz-south-1"):
+        assert not refusals(clusters, {"region": region}), region
+    for slip in ("us-esat-1", "us-east1", "eu-centrl-1", "useast-1", "us-east-1a", "us-east-", "Us-East-1"):
+        assert refusals(clusters, {"region": slip}), slip
 
 
 def test_a_port_without_a_host_may_change(clusters: CustomStrategy) -> None:

@@ -129,6 +129,16 @@ def test_our_rules_refuse_exactly_what_upstreams_refuse(
         assert accepted(model, value) == upstream, value
 
 
+@pytest.mark.parametrize("action", [None, "allow", "deny"])
+def test_a_rule_that_denies_is_refused_and_one_that_allows_is_not(
+    action: str | None, ours: dict[str, list[str]]
+) -> None:
+    """Upstream's releases take both, and make a rule that allows of both; a security group cannot deny."""
+    value = {"direction": "inbound", "source": PROTOTYPE, **({"action": action} if action else {})}
+    assert accepted(VPCSecurityGroupRule, value) == (action != "deny")
+    assert all(holds(rule, value) for rule in ours[RULE]) == (action != "deny")
+
+
 TAGS: dict[str, list[Any]] = {
     "key": [
         "a",

@@ -117,10 +117,6 @@ def stored(name: str, keys: tuple[str, ...], journal: str | None = None) -> Json
     return {**manifest, "metadata": {"name": name, "namespace": "default", "annotations": annotations}}
 
 
-OLD = journals.dumps(Journal(Owner("uuid-old", names.POWERVS_CLUSTER_KIND, "default", "old")))
-NEWER = journals.dumps(Journal(Owner("uuid-new", names.POWERVS_CLUSTER_KIND, "default", "new")))
-
-
 @pytest.fixture
 def laptop(tmp_path: Path) -> Laptop:
     return Laptop(tmp_path / "state")
@@ -138,7 +134,6 @@ def test_list_counts_the_objects_of_each_key_and_names_what_is_missing(laptop: L
     table = laptop.run("list")
     assert f"key {OTHER.writing} is missing: nothing is done for default/c2" in table
     assert f"freehold keys accept --state {laptop.state} {OTHER.writing}" in table
-    assert "records from before the key ring do not count" in table
 
 
 def test_no_command_but_export_shows_a_key(laptop: Laptop, tmp_path: Path) -> None:
@@ -240,7 +235,7 @@ CANARY = "Y2FuYXJ5LWNhbmFyeQ"
     [
         f'{{"version":1,"keys":{{"a":{{"key":"{CANARY}"',
         f"a: [{CANARY}",
-        json.dumps({"version": 1, "writing": "a", "keys": {"a": {"key": CANARY, "created": "x"}}, "unkeyed": False}),
+        json.dumps({"version": 1, "writing": "a", "keys": {"a": {"key": CANARY, "created": "x"}}}),
         json.dumps({"kind": "Secret", "data": {"ring.json": CANARY}}),
         json.dumps({"kind": "Secret", "data": {"other": CANARY}}),
         CANARY,
@@ -393,26 +388,6 @@ def test_a_key_is_not_removed_while_an_operator_may_still_write_with_it(laptop: 
     laptop.holds(FIRST.with_new_key(time.time() - RETIRE_SECONDS))
     laptop.run("remove", FIRST.writing)
     assert FIRST.writing not in laptop.ring().keys
-
-
-def test_the_acceptance_of_old_records_ends_only_when_no_object_needs_it(laptop: Laptop) -> None:
-    laptop.holds(RingDocument(FIRST.writing, FIRST.keys, unkeyed=frozenset({"uuid-old"})))
-    laptop.object("old", journal=OLD)
-    laptop.object("new", journal=NEWER)
-    listed = laptop.run("list")
-    assert "count for 1 object, until renewed: default/old" in listed
-    assert "1 object has such records, which do not count: default/new" in listed
-    with pytest.raises(CliError, match="--force") as refusal:
-        laptop.run("require")
-    assert refusal.value.more == ("default/old",)
-    assert laptop.ring().unkeyed == {"uuid-old"}
-    laptop.run("require", "--force")
-    assert laptop.ring().unkeyed == frozenset()
-    assert "do not count already" in laptop.run("require")
-    back = laptop.run("require", "--undo")
-    assert "default/old" in back and "default/new" in back
-    assert laptop.ring().unkeyed == {"uuid-old", "uuid-new"}
-    assert "count already" in laptop.run("require", "--undo")
 
 
 @contextmanager

@@ -107,16 +107,16 @@ OWNER = Owner("u", "K", "n", "a")
 
 
 def _signed(kind: str, ident: str, **fields: Any) -> Entry:
-    signature = RING.of(OWNER, unkeyed=False).signature(RING.writing, kind, ident)
+    signature = RING.of(OWNER).signature(RING.writing, kind, ident)
     return Entry(Phase.OWNED, id=ident, target="crn", signature=signature, key=RING.writing, **fields)
 
 
 def _recorded() -> dict[str, Any]:
-    """An object whose records are signed, forged, old, or of another operator."""
+    """An object whose records are signed, forged, without a key, or of another operator."""
     entries = {
         NodeKey("vpc", "main"): _signed("vpc", "us-south/r006-1"),
         NodeKey("vpc", "forged"): replace(_signed("vpc", "us-south/r006-1"), id="us-south/r006-2"),
-        NodeKey("vpc", "old"): Entry(Phase.RECORDED, id="us-south/r006-3"),
+        NodeKey("vpc", "no-key"): Entry(Phase.RECORDED, id="us-south/r006-3"),
         NodeKey("vpc", "elsewhere"): Entry(Phase.RECORDED, id="us-south/r006-4", key="elsewhere2"),
         NodeKey("connection", "vpc"): _signed("connection", "gw/c-1", carried=True),
         NodeKey("workspace", "main"): Entry(Phase.GIVEN, id="w-1"),
@@ -128,7 +128,7 @@ def test_without_the_key_ring_no_record_is_called_signed() -> None:
     """Anybody who may edit the object may have written it: only the key shows that."""
     proven = proofs(_recorded(), None)
     assert proven["r006-1"] == proven["r006-2"] == "own marks, read back; record not checked: no key ring here"
-    assert proven["r006-3"] == "marks not read back yet; record not checked: older than the key ring"
+    assert proven["r006-3"] == "marks not read back yet; record NOT signed by the operator: it names no key"
 
 
 def test_the_tree_shows_ownership_and_its_proof() -> None:
@@ -136,7 +136,7 @@ def test_the_tree_shows_ownership_and_its_proof() -> None:
     assert proven == {
         "r006-1": "own marks, read back; record signed",
         "r006-2": "own marks, read back; record NOT signed by the operator",
-        "r006-3": "marks not read back yet; record not checked: older than the key ring",
+        "r006-3": "marks not read back yet; record NOT signed by the operator: it names no key",
         "r006-4": "marks not read back yet; record not checked: the key ring lacks key elsewhere2",
         "c-1": "mark on its carrier, read back; record signed",
         "w-1": "given by id in the spec",

@@ -136,4 +136,4 @@ def test_what_has_an_arn_is_in_what_it_requires_and_its_proof_is_told() -> None:
     seen = view(obj)
     assert parents(obj, seen.lines) == [None, 0]
     for line in tree_lines(seen, proofs(obj, None), parents(obj, seen.lines), 0.0)[2:]:
-        assert line.endswith("own marks, read back; record not checked: older than the key ring")
+        assert line.endswith("own marks, read back; record NOT signed by the operator: it names no key")

@@ -94,7 +94,7 @@ def tags_of(life: Life, ident: str) -> dict[str, str]:
 def decision(life: Life, key: NodeKey, verdict: Verdict, ident: str = "") -> Decision:
     attempt = life.journal.entries[key].attempt
     plain = Decision(verdict, str(key), ident, attempt, "ada", life.clock.now())
-    return signed(plain, life.deps.ring.of(OWNER, unkeyed=False))
+    return signed(plain, life.deps.ring.of(OWNER))
 
 
 def is_asked(outcome: Outcome, ident: str) -> bool:

@@ -220,7 +220,7 @@ async def test_a_record_of_another_object_is_an_answer_where_the_operator_wrote_
     create = CREATES["vpc"]
     ident = await cut_off_and_stripped(life, create)
     other = Owner("11111111-aaaa-4bbb-8ccc-222222222222", "AWSCluster", "evil", "other")
-    keys = life.deps.ring.of(other, unkeyed=False)
+    keys = life.deps.ring.of(other)
     signature = "x" * 16 if how == "forged" else keys.signature(keys.writing, "vpc", ident)
     entry = Entry(Phase.OWNED, ident, signature=signature, key=keys.writing)
     journal = Journal(other, {VPC: entry}, key=keys.writing)
@@ -239,7 +239,7 @@ async def test_a_lost_key_hides_nothing(life: Life) -> None:
     await cut_off(life, create, Effect.REPLY_LOST)
     (ident,) = life.standing()["vpc"]
     lost = life.deps.ring.writing
-    ring = replace(KeyRing.single(b"n" * 32, unkeyed=[OWNER.uuid]), accepted={(lost, OWNER.uuid): frozenset()})
+    ring = replace(KeyRing.single(b"n" * 32), accepted={(lost, OWNER.uuid): frozenset()})
     life.deps = replace(life.deps, ring=ring)
     outcome = (await quarter_of_an_hour(life))[VPC]
     assert isinstance(outcome, Blocked) and lost in outcome.message and f"It may have made {ident}" in outcome.message
@@ -250,7 +250,7 @@ async def test_a_key_that_only_wrote_meanwhile_can_be_taken_out_of_the_ring(life
     create = CREATES["vpc"]
     life.graph = Graph([life.graph.nodes[VPC]])
     ident = await cut_off_and_stripped(life, create)
-    sent, later, last = life.deps.ring, *(KeyRing.single(word * 32, unkeyed=[OWNER.uuid]) for word in (b"l", b"m"))
+    sent, later, last = life.deps.ring, *(KeyRing.single(word * 32) for word in (b"l", b"m"))
     for ring in (later, last):
         life.deps = replace(life.deps, ring=replace(ring, keys={**sent.keys, **ring.keys}))
         life.die()

@@ -66,7 +66,7 @@ async def test_the_resources_of_a_cluster_are_created_and_deleted(account: Any) 
     """With IBM's lags everything is created once, marked and named as wanted, and nothing is left behind."""
     clock, graph = account.clock, _graph(account)
     inventory = Inventory(account.tagger, clock)
-    ring = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
+    ring = KeyRing.single(b"k" * 32)
     deps = EngineDeps(
         account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring, durations=Durations(clock)
     )

@@ -284,6 +284,11 @@ def test_target_groups_of_addresses_and_of_http(sim: Any) -> None:
     assert (changed["HealthCheckPath"], changed["Matcher"]) == ("/ready", {"HttpCode": "200"})
     with refused("ValidationError"):
         sim.elbv2.modify_target_group(TargetGroupArn=web, HealthCheckTimeoutSeconds=30)
+    with refused("ValidationError"):
+        sim.elbv2.modify_target_group(TargetGroupArn=ips, HealthCheckIntervalSeconds=10, HealthCheckTimeoutSeconds=11)
+    equal = {"HealthCheckIntervalSeconds": 10, "HealthCheckTimeoutSeconds": 10}
+    changed = sim.elbv2.modify_target_group(TargetGroupArn=ips, **equal)["TargetGroups"][0]
+    assert equal.items() <= changed.items(), "equal ones are refused for application load balancers only"
     with refused("InvalidConfigurationRequest"):
         sim.target_group(vpc, "bad", HealthCheckPath="/")
     app = sim.elbv2.create_load_balancer(Name="app", Subnets=subnets)["LoadBalancers"][0]["LoadBalancerArn"]

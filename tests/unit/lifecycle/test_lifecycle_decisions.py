@@ -77,7 +77,7 @@ def test_a_decision_that_the_key_ring_did_not_sign_is_refused(forged: str) -> No
     life, record = _presumed()
     decision = _decision(life, Verdict.MINE, RECORD, record.id)
     if forged == "by another ring":
-        decision = decisions.signed(decision, KeyRing.single(b"another ring" * 3).of(life.owner, unkeyed=False))
+        decision = decisions.signed(decision, KeyRing.single(b"another ring" * 3).of(life.owner))
     elif forged == "another resource":
         decision = replace(decisions.signed(replace(decision, id="record-999"), life.keys), id=record.id)
     elif forged == "another verdict":
@@ -169,10 +169,11 @@ def test_what_this_operator_signed_is_not_dropped() -> None:
     assert life.journal.entries[SITE] == entry
 
 
-def test_a_decision_about_an_earlier_create_does_not_count_for_a_later_one() -> None:
-    """It may be answered a second time, after a crash between the record and the answer."""
-    life, _ = _presumed()
-    decision = replace(_decision(life, Verdict.NOT_MINE, RECORD), attempt=-1)
+@pytest.mark.parametrize("verdict", [Verdict.NOT_MINE, Verdict.MINE])
+def test_a_decision_about_an_earlier_create_does_not_count_for_a_later_one(verdict: Verdict) -> None:
+    """It may be answered a second time, after a crash between the record and the answer, or put there again."""
+    life, record = _presumed()
+    decision = replace(_decision(life, verdict, RECORD, record.id if verdict is Verdict.MINE else ""), attempt=-1)
     assert "known meanwhile" in _answer(life, decision)
     assert RECORD in life.journal.open
 
@@ -255,6 +256,41 @@ def test_approved_surplus_is_deleted_and_nothing_else() -> None:
     life, balancer = _surplus()
     assert _answer(life, _decision(life, Verdict.PRUNE, BALANCER, balancer.id)) == f"done: {balancer.id} is gone"
     assert {thing.kind for thing in life.world.living()} == {"net"}
+
+
+def test_an_approval_does_not_count_for_the_next_resource_of_its_node() -> None:
+    """Whoever may edit the object can store it again, when another resource is surplus under the same key."""
+    life, balancer = _surplus()
+    earlier = _decision(life, Verdict.PRUNE, BALANCER, balancer.id)
+    assert isinstance(life.world, MemoryWorld)
+    life.world.edit(add=node("balancer/web", "net/main"))
+    life.world.remove(balancer.id)
+    life.create()
+    life.world.edit(drop="balancer/web")
+    life.invalidate()
+    assert isinstance(life.settle()["balancer/web"], Surplus)
+    later = life.journal.entries[BALANCER].id
+    assert later != balancer.id
+    assert _answer(life, earlier) == f"done: {balancer.id} is on record as ours no more"
+    assert later in {thing.id for thing in life.world.living()}
+
+
+def test_of_two_approvals_only_the_one_that_names_what_is_there_counts() -> None:
+    """Two nodes of one kind, each with the id of the other: a mixed-up list deletes nothing."""
+    nodes = [node("net/main"), node("balancer/web", "net/main"), node("balancer/more", "net/main")]
+    life = Life(MemoryWorld(nodes=nodes))
+    life.create()
+    life.world.nodes = nodes[:1]  # type: ignore[attr-defined]  # the in-memory world
+    life.invalidate()
+    life.settle()
+    web, more = (life.journal.entries[NodeKey("balancer", name)].id for name in ("web", "more"))
+    mixed_up = _decision(life, Verdict.PRUNE, BALANCER, more)
+    right = _decision(life, Verdict.PRUNE, NodeKey("balancer", "more"), more)
+    life.decisions = tuple(decisions.signed(each, life.keys) for each in (mixed_up, right))
+    life.invalidate()
+    life.settle()
+    assert {answer.decision.about.logical: answer.done for answer in life.answers} == {"web": True, "more": True}
+    assert {thing.id for thing in life.world.living() if thing.kind == "balancer"} == {web}
 
 
 def test_surplus_that_the_spec_wants_again_stays() -> None:

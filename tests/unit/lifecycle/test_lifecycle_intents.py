@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from freehold.lifecycle import errors
+import pytest
+
+from freehold.lifecycle import decisions, errors
+from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
 from freehold.lifecycle.resources import NodeKey, Request
@@ -114,3 +117,28 @@ def test_unreadable_marks_leave_the_intent_open() -> None:
     assert isinstance(life.create()["site/home"], Ready)
     assert life.journal.entries[SITE].id == ours.id
     assert not world.tampered() and not copy.tagged(world.cloud.now())
+
+
+@pytest.mark.parametrize("deleting", [False, True], ids=["wanted", "deleted"])
+@pytest.mark.parametrize("wanted", [SITE, TICKET], ids=["by its nonce", "by its token"])
+def test_an_open_create_without_a_key_is_neither_sent_nor_believed(wanted: NodeKey, deleting: bool) -> None:
+    """Whoever may edit the object can write one: its request may be any, and it has no nonce or token of ours."""
+    world = MemoryWorld(nodes=[node(str(wanted))])
+    life = Life(world)
+    request = {"name": "theirs", "role": str(wanted)}
+    theirs = world.cloud.create(wanted.kind, "theirs", request, creator="stranger")
+    life.rewrite(life.journal.put(wanted, Entry(Phase.INTENDED, opened=world.clock.now(), request=request)))
+    life.deleting = deleting
+    _passes(life, 10 * SETTLE)
+    assert life.last is not None and not life.last.released
+    outcome = life.last.outcomes[wanted]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
+    assert "names no key" in outcome.message and f"freehold resolve c1 -n prod {wanted}" in outcome.message
+    assert [thing.id for thing in world.living()] == [theirs.id] and not theirs.tagged(world.cloud.now())
+    decision = Decision(Verdict.NOT_MINE, str(wanted), "", 1, "ada", world.clock.now())
+    life.decide(decisions.signed(decision, life.keys))
+    if not deleting:
+        assert isinstance(life.create()[str(wanted)], Ready)
+    life.delete()
+    assert life.last.released
+    assert [thing.id for thing in world.living()] == [theirs.id] and not theirs.tagged(world.cloud.now())

@@ -18,7 +18,7 @@ from lab.world import RING, MemoryWorld, node
 
 CODEC = PlainCodec()
 KEY = NodeKey("site", "home")
-KEYS = RING.of(OWNER, unkeyed=False)
+KEYS = RING.of(OWNER)
 OLD = 3600.0
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle import decisions, ownership
+from freehold.lifecycle import decisions
 from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of, fingerprint
+from freehold.lifecycle.keys import KeyRing, ObjectKeys, derive, digest_of, fingerprint
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey
 
@@ -17,10 +18,11 @@ RING = KeyRing(digest_of(TWO), {digest_of(ONE): ONE, digest_of(TWO): TWO})
 US = Owner("11111111-aaaa", "C", "prod", "c1")
 KEY = NodeKey("disk", "data")
 OLD, NEW = digest_of(ONE), digest_of(TWO)
+DECISION = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0)
 
 
 def keys(owner: Owner = US, ring: KeyRing = RING) -> ObjectKeys:
-    return ring.of(owner, unkeyed=False)
+    return ring.of(owner)
 
 
 def everything(of: ObjectKeys, digest: str, key: NodeKey = KEY, attempt: int = 1, target: str = "crn:1") -> set[str]:
@@ -30,6 +32,8 @@ def everything(of: ObjectKeys, digest: str, key: NodeKey = KEY, attempt: int = 1
         of.seal(digest, key, target),
         of.signature(digest, key.kind, target),
         of.carried_seal(digest, key.kind, key.logical, target),
+        of.tags_signature(digest, target, [key.logical]),
+        of.secret_digest(digest, key, target, b"value"),
     }
 
 
@@ -48,18 +52,12 @@ def test_derived_values_do_not_fit_for(case: str) -> None:
     assert everything(keys(), NEW).isdisjoint(everything(*OTHERS[case]))
 
 
-def test_an_outsider_who_knows_uuid_and_rules_can_compute_no_value() -> None:
-    public = {ownership.nonce(US, KEY, 1), ownership.token(US, KEY, 1), ownership.seal(US, KEY, "crn:1")}
-    assert everything(keys(), NEW).isdisjoint(public)
-
-
 def test_a_nonce_is_recognised_without_knowing_node_and_attempt_by_its_kind_alone() -> None:
     word = keys().nonce(OLD, NodeKey("disk", "forgotten"), 7)
     assert keys().recognises("disk", word)
     assert not keys().recognises("site", word)
     assert not keys(replace(US, uuid="22222222-bbbb")).recognises("disk", word)
     assert not keys().recognises("disk", word[:-1] + ("a" if word[-1] != "a" else "b"))
-    assert not keys().recognises("disk", ownership.nonce(US, KEY, 1))
 
 
 def test_a_nonce_is_legal_in_every_name() -> None:
@@ -95,20 +93,6 @@ def test_an_accepted_loss_covers_the_records_of_that_moment() -> None:
     assert not ring.forgives(OLD, US.uuid, "disk/a", "id-1")
 
 
-@pytest.mark.parametrize(
-    ("ring", "needs", "counts"),
-    (([US.uuid], True, True), (["2222"], True, False), ([US.uuid], False, False)),
-    ids=("an old object", "not there before the ring", "a renewed object"),
-)
-def test_public_seals_count_only_for_an_object_that_has_not_been_renewed(
-    ring: list[str], needs: bool, counts: bool
-) -> None:
-    of = KeyRing.single(ONE, unkeyed=ring).of(US, unkeyed=needs, legacy_secret=b"of the credentials")
-    assert (UNKEYED in of.readable) is counts
-    if not counts:
-        assert of.signature(UNKEYED, "disk", "id-1") == ""
-
-
 def test_a_logged_key_ring_shows_no_key() -> None:
     for text in (repr(RING), repr(keys())):
         assert "thirty-two" not in text and repr(derive(TWO, US.uuid)) not in text
@@ -134,10 +118,67 @@ def test_each_part_of_what_is_sealed_counts() -> None:
     assert len({of.signature(NEW, kind, ident) for kind in ("disk", "net") for ident in ("1", "2")}) == 4
 
 
+BOTH_NODES, BOTH_TARGETS = (KEY, NodeKey("disk", "b")), ("crn:1", "crn:2")
+DERIVED: dict[str, tuple[int, Callable[[ObjectKeys], list[str]]]] = {
+    "tags on what is given": (
+        6, lambda of: [of.tags_signature(NEW, crn, tags) for crn in BOTH_TARGETS for tags in ("a", "b", ("a", "b"))],
+    ),
+    "a record whose id returns": (
+        6, lambda of: [of.signature(NEW, "disk", ident, born) for ident in ("1", "2") for born in ("", "x", "y")],
+    ),
+    "the digest of a secret": (
+        8,
+        lambda of: [
+            of.secret_digest(NEW, key, place, value)
+            for key in BOTH_NODES for place in ("/a", "/b") for value in (b"v", b"w")
+        ],
+    ),
+    "a token": (4, lambda of: [of.token(NEW, key, attempt) for key in BOTH_NODES for attempt in (1, 2)]),
+    "a nonce": (4, lambda of: [of.nonce(NEW, key, attempt) for key in BOTH_NODES for attempt in (1, 2)]),
+    "an accepted record": (
+        8, lambda _: [fingerprint(uuid, n, i) for uuid in ("u", "v") for n in ("a/1", "a/2") for i in ("1", "2")],
+    ),
+    "a decision": (
+        7,
+        lambda of: [
+            decisions.signed(replace(DECISION, **other), of).signature
+            for other in (
+                {}, {"verdict": Verdict.PRUNE}, {"node": "disk/b"}, {"id": "crn:2"}, {"attempt": 2}, {"by": "bob"},
+                {"at": 1.0},
+            )
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DERIVED)
+def test_each_part_of_what_is_signed_counts(case: str) -> None:
+    """Two of each: what was made for the one must not fit the other, under one key and for one object."""
+    count, derived = DERIVED[case]
+    assert len(set(derived(keys()))) == len(derived(keys())) == count
+
+
+def test_a_record_of_tags_that_was_copied_to_another_resource_is_not_signed() -> None:
+    signature = keys().tags_signature(NEW, "crn:1", ["team:red"])
+    assert keys().are_signed(NEW, signature, "crn:1", ["team:red"])
+    assert not keys().are_signed(NEW, signature, "crn:2", ["team:red"])
+
+
 def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> None:
     ring = replace(KeyRing.single(ONE), handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
-    assert NEW in ring.of(US, unkeyed=False).readable
-    assert NEW not in ring.of(replace(US, uuid="22222222-bbbb"), unkeyed=False).readable
+    assert NEW in ring.of(US).readable
+    assert NEW not in ring.of(replace(US, uuid="22222222-bbbb")).readable
+
+
+@pytest.mark.parametrize("digest", ["", "k3k3k3k3k3"], ids=["no key", "a key that the ring lacks"])
+def test_nothing_counts_that_names_no_key_of_the_ring(digest: str) -> None:
+    """Records, decisions and tags on what is given, whatever their signature is: anybody can write them."""
+    decision = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0, NEW)
+    signature = decisions.signed(decision, keys()).signature
+    for said in ("", keys().signature(NEW, "disk", "id-1"), keys().tags_signature(NEW, "crn:1", ["a"]), signature):
+        assert not keys().vouches(digest, said, "disk", "id-1")
+        assert not keys().are_signed(digest, said, "crn:1", ["a"])
+        assert not decisions.is_signed(replace(decision, key=digest, signature=said), keys())
 
 
 FOREIGN = ("ж" * 16, "\ud800" * 16)

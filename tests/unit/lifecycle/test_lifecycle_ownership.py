@@ -1,10 +1,9 @@
-"""Tables of the ownership test and of the values that are derived from an identity."""
+"""Tables of the ownership test."""
 
 from __future__ import annotations
 
 import pytest
 
-from freehold.lifecycle import ownership
 from freehold.lifecycle.ownership import CarriedMark, Owner, Strength, proves, proves_carried
 from freehold.lifecycle.resources import NodeKey
 from lab.spelling import PlainCodec
@@ -14,8 +13,8 @@ US = Owner("11111111-aaaa", "C", "prod", "c1")
 THEM = Owner("22222222-bbbb", "C", "prod", "c2")
 NAMESAKE = Owner("33333333-cccc", "C", "prod", "c1")  # our name, in another management cluster
 KEY = NodeKey("disk", "data")
-SEALED = CODEC.node(KEY, ownership.seal(US, KEY, "crn:1"))
-ELSEWHERE = CODEC.node(KEY, ownership.seal(US, KEY, "crn:2"))
+SEALED = CODEC.node(KEY, "a-seal")
+ELSEWHERE = CODEC.node(KEY, "another")
 OWNER_MARK, UUID_MARK = sorted(CODEC.owner(US))
 
 CASES = {
@@ -63,31 +62,3 @@ def test_what_a_carrier_proves(case: str) -> None:
     tags, recorded, vouched, strength = CARRIED[case]
     mark = CarriedMark("link", US.uuid, "l1")
     assert proves_carried(CODEC, tags, mark, recorded=recorded, vouched=vouched).strength is strength
-
-
-def test_a_derived_value_depends_on_each_of_its_inputs() -> None:
-    """A nonce of one attempt, node or owner must never be that of another."""
-    words = {
-        make(owner, key, attempt)
-        for make in (ownership.nonce, ownership.token)
-        for owner in (US, THEM)
-        for key in (KEY, NodeKey("disk", "data2"), NodeKey("site", "data"))
-        for attempt in (1, 2)
-    }
-    assert len(words) == 2 * 2 * 3 * 2
-    assert ownership.nonce(US, KEY, 1) == ownership.nonce(Owner(US.uuid, "x", "y", "z"), KEY, 1)
-
-
-def test_a_nonce_fits_where_names_are_narrow() -> None:
-    """It begins with a letter and has eight lower-case letters or digits: legal in every name of IBM Cloud and AWS."""
-    word = ownership.nonce(US, KEY, 1)
-    assert len(word) == 8
-    assert word[0].isalpha()
-    assert word.isalnum() and word == word.lower()
-
-
-def test_a_signature_needs_the_secret_and_covers_the_id() -> None:
-    signature = ownership.legacy_signature(b"secret", US, "disk", "id-1")
-    assert signature != ownership.legacy_signature(b"other", US, "disk", "id-1")
-    assert signature != ownership.legacy_signature(b"secret", US, "disk", "id-2")
-    assert signature != ownership.legacy_signature(b"secret", THEM, "disk", "id-1")

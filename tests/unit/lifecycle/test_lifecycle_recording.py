@@ -76,7 +76,9 @@ def test_an_open_intent_in_a_place_that_is_gone_is_closed(deleting: bool) -> Non
     life.create()
     world.edit(drop="hub/core")
     hub = NodeKey("hub", "lost")
-    _record_by_hand(life, hub, Entry(Phase.INTENDED, request={"name": "lost"}, opened=world.clock.now()))
+    _record_by_hand(
+        life, hub, Entry(Phase.INTENDED, request={"name": "lost"}, opened=world.clock.now(), key=life.journal.key)
+    )
     life.restart()
     life.deleting = deleting
     with outage(life, "find_hub", errors.NotFound("its workspace does not exist")):

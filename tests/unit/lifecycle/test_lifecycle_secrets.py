@@ -212,15 +212,6 @@ def test_a_digest_counts_for_its_own_node_only() -> None:
     assert isinstance(life.world, MachineWorld) and not _sent(life.world)
 
 
-def test_what_is_said_to_be_from_before_the_key_ring_is_not_sent() -> None:
-    """It has no key that a digest could be checked with."""
-    life = _dead_at_create(MachineWorld(), faults.BEFORE)
-    life.rewrite(life.journal.put(MACHINE, replace(life.journal.entries[MACHINE], key="")))
-    life.once()
-    assert MACHINE in life.journal.open
-    assert isinstance(life.world, MachineWorld) and not _sent(life.world)
-
-
 def test_a_request_that_refers_to_no_secret_is_recorded_as_it_is() -> None:
     """Journals of other kinds go on unchanged."""
     life = Life(MachineWorld(nodes=[node("net/main", size=1)]))

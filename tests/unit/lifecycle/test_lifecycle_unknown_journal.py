@@ -82,20 +82,6 @@ def test_without_the_key_nothing_is_read_or_changed(deleting: bool) -> None:
     assert life.last is not None and life.last.released and not _ours(world)
 
 
-def test_an_object_from_before_the_ring_is_not_served_if_the_ring_does_not_list_it() -> None:
-    """Its public nonces are not searched: an open create would be made twice."""
-    world = MemoryWorld(nodes=NODES)
-    life = Life(world)
-    life.create()
-    life.rewrite(replace(life.journal, key=""))
-    life.restart()
-    calls = len(life.port.calls)
-    life.once()
-    assert len(life.port.calls) == calls
-    assert life.last is not None
-    assert [o.reason for o in life.last.outcomes.values() if isinstance(o, Blocked)] == [Reason.KEY_MISSING]
-
-
 def test_marks_are_read_before_anything_is_created_again() -> None:
     """The journal was lost and a person renamed the resource: neither name nor nonce finds it."""
     world = MemoryWorld(nodes=[node("hub/core")])

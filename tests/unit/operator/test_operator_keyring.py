@@ -26,12 +26,11 @@ CANARY = b"canary-canary-canary-canary-0001"
 
 
 def test_a_ring_is_read_back_as_it_was_written() -> None:
-    made = RingDocument.fresh(NOW, unkeyed=["uuid-1", "uuid-2"]).with_new_key(NOW + 1)
+    made = RingDocument.fresh(NOW).with_new_key(NOW + 1)
     made = made.accepting("lostlostlo", Acceptance(NOW, "ada", {"uuid-1": frozenset({"a", "b"})}))
     other = RingDocument.fresh(NOW).of_object("uuid-1")
     made = made.with_keys_of(other)
     assert loads(dumps(made), "here") == made
-    assert made.ring().unkeyed == {"uuid-1", "uuid-2"}
     assert made.ring().accepted == {("lostlostlo", "uuid-1"): {"a", "b"}}
 
 
@@ -43,17 +42,12 @@ def test_a_second_acceptance_of_a_key_adds_to_the_first() -> None:
     assert both.accepted["lostlostlo"].records == {"uuid-1": {"a", "c"}, "uuid-2": {"b"}, "uuid-3": frozenset()}
 
 
-@pytest.mark.parametrize("counted", [True, False])
-def test_a_ring_that_lists_no_older_objects_has_none(counted: bool) -> None:
-    """Once this was one flag for all objects, and covered a new object with a forged journal, too."""
-    ring = damaged(lambda c: c.update(unkeyed=counted))
-    assert loads(ring, "here").unkeyed == frozenset()
-
-
-def test_a_restored_ring_does_not_accept_old_records_again() -> None:
-    """`freehold keys require` or the renewal has ended the acceptance since."""
-    theirs = RingDocument.fresh(NOW, unkeyed=["uuid-2"])
-    assert RingDocument.fresh(NOW, unkeyed=["uuid-1"]).with_keys_of(theirs).unkeyed == {"uuid-1"}
+@pytest.mark.parametrize("listed", [True, [], ["uuid-1"], "uuid-1"], ids=str)
+def test_a_ring_of_an_earlier_version_is_read_and_its_list_of_older_objects_is_not(listed: object) -> None:
+    """Records without a key counted for the objects of that list; they count for no object now."""
+    ring = damaged(lambda c: c.update(unkeyed=listed))
+    assert loads(ring, "here") == loads(damaged(lambda _: None), "here")
+    assert "unkeyed" not in dumps(loads(ring, "here"))
 
 
 def test_an_operator_may_write_with_an_old_key_for_a_while_after_a_new_one_was_made() -> None:
@@ -102,7 +96,6 @@ def damaged(change: Callable[[dict[str, Any]], object]) -> str:
         "version": 1,
         "writing": digest_of(CANARY),
         "keys": {digest_of(CANARY): {"key": key, "created": "2026-11-21T00:00:00Z"}},
-        "unkeyed": [],
     }
     change(content)
     return json.dumps(content)
@@ -134,9 +127,6 @@ DAMAGED = {
     "too short a key": damaged(shortened),
     "a key that is not a string": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
     "no time": damaged(lambda c: only(c).pop("created")),
-    "whether old records count is missing": damaged(lambda c: c.pop("unkeyed")),
-    "a string instead of a list": damaged(lambda c: c.update(unkeyed="uuid-1")),
-    "a list of other things than strings": damaged(lambda c: c.update(unkeyed=[1])),
     "a damaged acceptance": damaged(lambda c: c.update(accepted={"abc": "yes"})),
     "an acceptance that is not a list": damaged(
         lambda c: c.update(accepted={"abc": {"time": "2026-11-21T00:00:00Z", "who": "ada", "records": {"u": "x"}}})
@@ -168,6 +158,6 @@ def test_a_key_that_is_too_short_is_no_key(length: int) -> None:
     """With an empty one anybody could sign."""
     short = b"k" * length
     row = {"key": base64.b64encode(short).decode(), "created": "2026-01-01T00:00:00Z"}
-    ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}, "unkeyed": []}
+    ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}}
     with pytest.raises(UnreadableRing, match="damaged"):
         loads(json.dumps(ring), "the test")

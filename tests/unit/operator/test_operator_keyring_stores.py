@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from freehold.apiserver.store import Store
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import fingerprint
@@ -36,9 +38,12 @@ from freehold.operator.keyring import (
     UnreadableRing,
 )
 from freehold.operator.keyring_file import FileRing
-from freehold.operator.keyring_keeper import RENEWED_SECONDS, RingKeeper
+from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
-from freehold.operator.keyring_use import Need, first_ring, need_of, opened_ring
+from freehold.operator.keyring_use import Need, first_ring, need_of, needs, opened_ring
+from freehold.operator.kinds import SERVED_RESOURCES
+from freehold.operator.metadata.key_needs import tag_needs
+from freehold.operator.metadata.means import PROVIDERS
 from harness.virtual_time import run_ready_tasks
 
 NOW = 1_800_000_000.0
@@ -204,41 +209,31 @@ def stored(journal: str | None = None, status: Json | None = None) -> Json:
 
 
 KEYED = Entry(Phase.OWNED, id="v", key="k2k2k2k2k2")
-NEEDS: dict[str, tuple[Json, frozenset[str], bool, bool]] = {
-    "new": (stored(), frozenset(), False, False),
-    "from before the ring": (stored(journals.dumps(Journal(OWNER))), frozenset(), True, False),
-    "only status, from before the ring": (
-        stored(status={"identity": {"uid": "uuid-1", "uuid": "uuid-1"}}), frozenset(), True, False,
-    ),
+NEEDS: dict[str, tuple[Json, frozenset[str], bool]] = {
+    "new": (stored(), frozenset(), False),
+    "without a key": (stored(journals.dumps(Journal(OWNER))), frozenset(), False),
+    "status without a key": (stored(status={"identity": {"uid": "uuid-1", "uuid": "uuid-1"}}), frozenset(), False),
     "only status": (
         stored(status={"identity": {"uid": "uuid-1", "uuid": "u", "key": "k3k3k3k3k3"}}),
-        frozenset({"k3k3k3k3k3"}), False, False,
+        frozenset({"k3k3k3k3k3"}), False,
     ),
     "its own and an entry's": (
         stored(journals.dumps(Journal(OWNER, {NodeKey("vpc", "a"): KEYED}, key="k3k3k3k3k3"))),
-        frozenset({"k3k3k3k3k3", "k2k2k2k2k2"}), False, False,
+        frozenset({"k3k3k3k3k3", "k2k2k2k2k2"}), False,
     ),
-    "one entry from before the ring": (
+    "one entry without a key": (
         stored(journals.dumps(Journal(OWNER, {NodeKey("vpc", "a"): Entry(Phase.OWNED, id="v")}, key="k3k3k3k3k3"))),
-        frozenset({"k3k3k3k3k3"}), True, False,
+        frozenset({"k3k3k3k3k3"}), False,
     ),
-    "nobody can tell": (stored("{"), frozenset(), False, True),
-    "a newer format": (stored('{"v":99}'), frozenset(), False, True),
+    "nobody can tell": (stored("{"), frozenset(), True),
+    "a newer format": (stored('{"v":99}'), frozenset(), True),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("raw", "digests", "unkeyed", "damaged"), NEEDS.values(), ids=NEEDS.keys())
-def test_what_an_object_needs(raw: Json, digests: frozenset[str], unkeyed: bool, damaged: bool) -> None:
+@pytest.mark.parametrize(("raw", "digests", "damaged"), NEEDS.values(), ids=NEEDS.keys())
+def test_what_an_object_needs(raw: Json, digests: frozenset[str], damaged: bool) -> None:
     found = need_of(raw)
-    assert (found.digests, found.unkeyed, found.damaged) == (digests, unkeyed, damaged)
-
-
-def test_a_first_ring_accepts_old_records_only_if_there_are_any() -> None:
-    """Old records can be forged; an installation that never had any must not accept them."""
-    assert not first_ring("here", [], NOW).unkeyed
-    assert not first_ring("here", [need_of(NEEDS["new"][0])], NOW).unkeyed
-    old = need_of(NEEDS["from before the ring"][0])
-    assert first_ring("here", [need_of(NEEDS["new"][0]), old], NOW).unkeyed == {old.uuid}
+    assert (found.digests, found.damaged) == (digests, damaged)
 
 
 def test_the_records_of_an_object_are_listed_by_key() -> None:
@@ -270,6 +265,39 @@ async def test_no_ring_is_made_while_the_objects_cannot_be_listed(tmp_path: Path
     with pytest.raises(UnreachableRing):
         await opened_ring(FileRing(tmp_path / "state.keys"), unavailable, NOW)
     assert list(tmp_path.iterdir()) == []
+
+
+REFUSED = pytest.mark.parametrize("refusal", [kube.Forbidden, kube.Unavailable, kube.Throttled])
+
+
+class Listing(KubeClient):
+    """``refused``: the kinds that cannot be listed, with the error."""
+
+    refused: Mapping[str, kube.KubeError] = MappingProxyType({})
+
+    async def list(self, resource: Resource, namespace: str = "", **how: Any) -> ObjectList:
+        if resource.kind in self.refused:
+            raise self.refused[resource.kind]
+        return await super().list(resource, namespace, **how)
+
+
+@REFUSED
+@pytest.mark.parametrize("kind", [each.kind for each in (*SERVED_RESOURCES, *PROVIDERS.values(), CONFIG_MAPS)])
+async def test_no_ring_is_made_while_one_kind_of_several_cannot_be_listed(
+    client: KubeClient, tmp_path: Path, kind: str, refusal: type[kube.KubeError]
+) -> None:
+    """Its objects may name a key of the ring that is lost: a new one could prove nothing of theirs."""
+    async with Listing(client.connection) as listing:
+
+        async def needed() -> list[Need]:
+            return [*await needs(listing, SERVED_RESOURCES), *await tag_needs(listing, NAMESPACE)]
+
+        listing.refused = {kind: refusal("no answer")}
+        with pytest.raises(UnreachableRing):
+            await opened_ring(FileRing(tmp_path / "state.keys"), needed, NOW)
+        assert list(tmp_path.iterdir()) == []
+        listing.refused = {kind: kube.NotFound("not installed")} if kind != CONFIG_MAPS.kind else {}
+        assert (await opened_ring(FileRing(tmp_path / "state.keys"), needed, NOW)).document is not None
 
 
 # --- the keeper ----------------------------------------------------------------------------------
@@ -365,41 +393,6 @@ async def test_nothing_is_served_with_a_ring_that_could_not_be_read_for_long(cli
         assert keeper.problem == ""
 
 
-async def test_an_object_is_listed_as_from_before_the_ring_until_it_is_renewed(tmp_path: Path) -> None:
-    """Its old seals are public. An object that is missing just now, or cannot be read, stays listed."""
-    place, now = FileRing(tmp_path / "state.keys"), NOW
-    old, other = need_of(NEEDS["from before the ring"][0]), Need(Key("team", "c2"), "uuid-2", unkeyed=True)
-    there = [old, other, Need(Key("team", "c3"), damaged=True)]
-
-    async def needed() -> list[Need]:
-        return there
-
-    keeper = RingKeeper(place, needed, lambda: NOW, 1.0, monotonic=lambda: now)
-    await place.write(RingDocument.fresh(NOW, unkeyed=[old.uuid, other.uuid, "away"]), "")
-    await keeper.refresh()
-    assert keeper.ring.unkeyed == {old.uuid, other.uuid, "away"}
-    there.append(Need(Key("evil", "e"), other.uuid))  # its identity is copied from one that still needs the old rules
-    there[0] = replace(old, unkeyed=False)
-    now += RENEWED_SECONDS
-    await keeper.refresh()
-    assert keeper.ring.unkeyed == {other.uuid, "away"}
-    stored = (await place.read()).document
-    assert stored is not None and stored.unkeyed == {other.uuid, "away"}
-
-
-async def test_a_list_that_cannot_be_updated_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    place = FileRing(tmp_path / "state.keys")
-
-    async def unavailable() -> list[Need]:
-        raise kube.Unavailable("no answer")
-
-    await place.write(RingDocument.fresh(NOW, unkeyed=["uuid-1"]), "")
-    keeper = RingKeeper(place, unavailable, lambda: NOW, 1.0)
-    await keeper.refresh()
-    assert (keeper.problem, keeper.ring.unkeyed) == ("", {"uuid-1"})
-    assert "stay listed" in caplog.text
-
-
 async def test_an_object_that_misses_a_key_makes_the_next_read_of_the_ring_come_sooner(tmp_path: Path) -> None:
     """A person who has just added a key waits seconds, not the minute between two reads of a Secret."""
     place, seen = FileRing(tmp_path / "state.keys"), asyncio.Event()
@@ -424,7 +417,7 @@ async def test_no_key_gets_into_the_log(tmp_path: Path, caplog: pytest.LogCaptur
     keeper = RingKeeper(FileRing(path), nobody, lambda: NOW, 1.0)
     await keeper.refresh()
     key = base64.b64encode(next(iter(keeper.ring.keys.values()))).decode()
-    path.write_text(path.read_text().replace('"unkeyed"', '"unkeyd"'))
+    path.write_text(path.read_text().replace('"created"', '"creatd"'))
     await keeper.refresh()
     path.write_text(path.read_text()[:60])
     await keeper.refresh()

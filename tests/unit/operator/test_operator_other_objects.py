@@ -20,7 +20,7 @@ from freehold.lifecycle.journal import AttachedTags, Entry, Journal, Phase
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.lifecycle.resources import NodeKey
-from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.operator.kinds import POWERVS_CLUSTERS, SERVED_RESOURCES
 from freehold.operator.other_objects import TAG_FIELDS, StoredObjects, claimed, naming
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
@@ -71,11 +71,21 @@ class Client:
         return self._answer
 
 
-def test_without_an_answer_nothing_is_taken_off() -> None:
+class SecondRefused(Client):
+    """Of two kinds the second one cannot be listed."""
+
+    async def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+        return ObjectList([], "1") if resource == SERVED_RESOURCES[0] else await super().list(resource, namespace)
+
+
+@pytest.mark.parametrize("error", [kube.Unavailable, kube.Forbidden, kube.Throttled])
+@pytest.mark.parametrize("client", [Client, SecondRefused], ids=["the first kind", "the second kind"])
+def test_without_an_answer_nothing_is_taken_off(client: type[Client], error: type[kube.KubeError]) -> None:
     """An API server that does not answer may store an object that wants the tag."""
-    others = StoredObjects(Client(kube.Unavailable("gone away")), [POWERVS_CLUSTERS])
-    with pytest.raises(Unavailable, match="cannot be told"):
-        step(others.tags_on(US, VPC))
+    others = StoredObjects(client(error("gone away")), SERVED_RESOURCES)
+    for asked in (others.tags_on(US, VPC), others.owning(US, "vpc", ["r006-1"]), others.naming(US, ["r006-1"])):
+        with pytest.raises(Unavailable, match="cannot be told"):
+            step(asked)
 
 
 def test_a_kind_that_is_not_installed_claims_nothing() -> None:

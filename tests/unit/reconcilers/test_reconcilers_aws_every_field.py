@@ -76,6 +76,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "isIpv6": (True, False),
     "isPublic": (True, False),
     "zoneType": ("local-zone",),
+    "subnets[*].tags": ({"team": "a"},),
     "availabilityZoneSelection": ("Random",),
     "availabilityZoneUsageLimit": (2,),
     "vpc.id": (VPC["id"], "vpc-0123456789abcdef1"),

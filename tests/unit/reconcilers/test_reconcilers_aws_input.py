@@ -33,8 +33,10 @@ def problems(spec: Spec, known: Facts | None = None, names: DefaultNames = NAMES
 
 
 def refusals(spec: Spec, old: Spec | None = None) -> list[str]:
-    """What the API server says when it is applied."""
-    objects = [cluster(copy.deepcopy({**LEAST, **each})) for each in (spec, old) if each is not None]
+    """What the API server says when it is applied; with ``old``, over an object that has resources."""
+    status = {"identity": {"uid": "u", "uuid": "u", "account": f"111122223333/{LEAST['region']}"}}
+    on_record = {"status": status} if old is not None else {}
+    objects = [{**cluster(copy.deepcopy({**LEAST, **each})), **on_record} for each in (spec, old) if each is not None]
     for each in objects:
         STRATEGY.decode(each)
     return [str(each) for each in STRATEGY.validate(objects[0], objects[1] if old is not None else None)]
@@ -412,12 +414,12 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         f"{LB}.healthCheck.timeoutSeconds: the timeout must be shorter than the interval",
     ),
     "timeout of a network one, with the usual interval": (
-        first(loadBalancerType="nlb", healthCheck={"timeoutSeconds": 10}), facts(),
-        f"{LB}.healthCheck.timeoutSeconds: the timeout must be shorter than the interval",
+        first(loadBalancerType="nlb", healthCheck={"timeoutSeconds": 11}), facts(),
+        f"{LB}.healthCheck.timeoutSeconds: the timeout must not exceed the interval",
     ),
     "timeout of a listener's check": (
-        second(additionalListeners=[{"port": 22, "healthCheck": {"intervalSeconds": 5}}]), facts(),
-        f"{LB2}.additionalListeners[0].healthCheck.timeoutSeconds: the timeout must be shorter than the interval",
+        second(additionalListeners=[{"port": 22, "healthCheck": {"intervalSeconds": 5, "timeoutSeconds": 6}}]), facts(),
+        f"{LB2}.additionalListeners[0].healthCheck.timeoutSeconds: the timeout must not exceed the interval",
     ),
     "port of a check": (
         first(loadBalancerType="nlb", additionalListeners=[{"port": 1, "healthCheck": {"port": "http"}}]), facts(),
@@ -681,3 +683,10 @@ def test_a_person_is_told_what_they_may_not_expect(spec: Spec, known: Facts, sai
     found = decide(NAMES, cluster({**LEAST, **spec}), known, storage=True)
     assert isinstance(found, Decided), found
     assert [str(note) for note in found.notes] == said
+
+
+def test_a_network_load_balancer_takes_a_timeout_as_long_as_its_interval() -> None:
+    """OpenShift's installer writes 10 s and 10 s (aws-cdk#16445)."""
+    equal = {"intervalSeconds": 10, "timeoutSeconds": 10}
+    listener = {"port": 22623, "healthCheck": equal}
+    assert problems(first(loadBalancerType="nlb", healthCheck=equal, additionalListeners=[listener])) == []

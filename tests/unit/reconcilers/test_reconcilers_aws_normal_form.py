@@ -529,14 +529,15 @@ def test_a_subnet_written_out_without_its_range_keeps_the_one_on_record() -> Non
 
 
 def test_a_load_balancer_is_in_one_subnet_of_a_zone() -> None:
-    """AWS refuses two. NAT gateways too are one in a zone."""
+    """AWS refuses two. NAT gateways too are one in a zone. It is the first that is listed, as upstream's."""
     subnets = [
         {"id": name, "availabilityZone": ZONES[0], "cidrBlock": f"10.0.{index}.0/24", "isPublic": name != "c"}
         for index, name in enumerate(("b", "c", "a"))
     ]
     found = wish({**LEAST, "network": {"subnets": subnets}})
-    assert found.load_balancers[0].subnets == ("a",)
-    assert found.nat_gateways == (NatGateway(ZONES[0], "a"),)
+    assert found.load_balancers[0].subnets == ("b",)
+    assert found.nat_gateways == (NatGateway(ZONES[0], "b"),)
+    subnets.reverse()
     held = Recorded(subnets={"b": "", "c": ""}, nat_gateways=[NatGateway(ZONES[0], "b").logical])
     later = wish({**LEAST, "bastion": {"enabled": True}, "network": {"subnets": subnets}}, facts(recorded=held))
     assert later.nat_gateways == (NatGateway(ZONES[0], "b"),), "a NAT gateway cannot move"

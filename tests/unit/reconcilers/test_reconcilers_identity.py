@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,8 +25,8 @@ from freehold.reconcilers.identity import (
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
-RING = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
-JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")})
+RING = KeyRing.single(b"k" * 32)
+JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")}, key=RING.writing)
 
 
 def obj(
@@ -87,12 +86,17 @@ def test_no_finalizer_is_added_to_a_deleting_object() -> None:
     assert result == Identified(JOURNAL)
 
 
-OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER)))}
+OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER, key=RING.writing)))}
+UNKEYED_STATUS = {"identity": {"uid": "uid", "uuid": OWNER.uuid}}
+UNKEYED = journals.dumps(Journal(OWNER, JOURNAL.entries))
 
 # Numbers: docs/reference/capi-contract.md.
 READ_ONLY = {
     "C35 deleting without identity: never created, never guessed": (obj(deleting=True), IdentityProblem.LOST),
-    "C35 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), IdentityProblem.LOST),
+    "C35 nor from the status of another object": (
+        obj(uid="other", deleting=True, status=OWN_STATUS),
+        IdentityProblem.LOST,
+    ),
     "finalizer without identity: lost": (obj(), IdentityProblem.LOST),
     "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), IdentityProblem.LOST),
     "C34 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), IdentityProblem.COPIED),
@@ -108,6 +112,12 @@ READ_ONLY = {
         obj(journal="{", held=False),
         IdentityProblem.CORRUPT,
     ),
+    "without a key: anybody can write it": (obj(journal=UNKEYED), IdentityProblem.CORRUPT),
+    "without a key, before the first pass": (obj(journal=UNKEYED, held=False), IdentityProblem.CORRUPT),
+    "without a key, being deleted": (obj(journal=UNKEYED, deleting=True), IdentityProblem.CORRUPT),
+    "without a key and without a record": (obj(journal=journals.dumps(Journal(OWNER))), IdentityProblem.CORRUPT),
+    "without a key, beside a status with one": (obj(journal=UNKEYED, status=OWN_STATUS), IdentityProblem.CORRUPT),
+    "a status without a key proves no identity": (obj(status=UNKEYED_STATUS), IdentityProblem.LOST),
 }
 
 
@@ -119,12 +129,16 @@ def test_read_only(raw: dict[str, Any], reason: IdentityProblem) -> None:
     assert names.JOURNAL_ANNOTATION in result.message
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["finalizer there", "finalizer gone too"])
-def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -> None:
+@pytest.mark.parametrize(
+    ("held", "deleting"),
+    [(True, False), (False, False), (True, True)],
+    ids=["finalizer there", "finalizer gone too", "being deleted"],
+)
+def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool, deleting: bool) -> None:
     """Status has the UID of this object, so it was not copied; a new identity would orphan everything."""
-    result = identify(obj(held=held, status=OWN_STATUS), FINALIZER, RING)
+    result = identify(obj(held=held, deleting=deleting, status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Restored)
-    assert result.journal == Journal(OWNER)
+    assert result.journal == Journal(OWNER, key=RING.writing)
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
 
 
@@ -172,16 +186,9 @@ def test_a_key_counts_if_it_is_in_the_ring_or_derived_or_accepted_as_lost() -> N
 
 
 def test_the_key_is_restored_from_status_with_the_identity() -> None:
-    """Otherwise a lost annotation would make it an object from before the ring, which anybody can forge."""
+    """Without it nobody could tell whether this operator minted it."""
     keyed = Journal(OWNER, key=RING.writing)
     result = identify(obj(status={"identity": dict(in_status(obj(), keyed))}), FINALIZER, RING)
     assert isinstance(result, Restored)
     assert result.journal == keyed
     assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).key == RING.writing
-
-
-def test_an_object_from_before_the_ring_is_not_served_if_the_ring_requires_keyed_records() -> None:
-    """Its nonces and seals no longer count, so its resources would be created a second time, or orphaned."""
-    found = identify(obj(journal=journals.dumps(JOURNAL)), FINALIZER, replace(RING, unkeyed=frozenset({"another"})))
-    assert isinstance(found, KeyMissing)
-    assert "freehold keys require --undo" in found.message

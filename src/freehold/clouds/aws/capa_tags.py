@@ -11,7 +11,7 @@ from enum import Enum
 
 PROVIDER = "sigs.k8s.io/cluster-api-provider-aws/"
 ROLE = f"{PROVIDER}role"
-ASSOCIATION = f"{PROVIDER}association"
+ASSOCIATION, SECONDARY = f"{PROVIDER}association", "secondary"
 NAME = "Name"
 
 
@@ -79,8 +79,17 @@ def subnet(cluster: str, reach: Reach, zone: str, *, edge: bool = False, seconda
     """``edge``: in a local or wavelength zone, where the cloud controller shall not put load balancers."""
     more = {} if edge else {_balancer_role(reach): "1"}
     if secondary:
-        more[ASSOCIATION] = "secondary"
+        more[ASSOCIATION] = SECONDARY
     return CapaTags(reach.value, f"{cluster}-subnet-{reach.value}-{zone}", by_cloud_provider=True, more=more)
+
+
+def is_for_pods(tags: Mapping[str, str]) -> bool:
+    """Whether a subnet is for the network of pods alone: neither load balancers, NAT gateways nor machines are in it.
+
+    ``FilterNonCni`` of
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/api/v1beta2/network_types.go
+    """
+    return tags.get(ASSOCIATION) == SECONDARY
 
 
 def given_subnet(cluster: str, reach: Reach) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from freehold.clouds.aws.arn import Arn
@@ -45,6 +45,7 @@ class SubnetFacts:
     public: bool
     ipv6: bool
     zone_type: str = AVAILABILITY_ZONE
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class AwsFacts:
@@ -204,7 +205,7 @@ def _comes_along(arn: str) -> bool:
 
 def _facts(seen: Seen, *, public: bool) -> SubnetFacts:
     ipv6 = any(part.kind == subnet.IPV6_CIDR for part in seen.parts)
-    return SubnetFacts(seen.id, seen.attributes["zone"], seen.attributes["cidr"], public, ipv6)
+    return SubnetFacts(seen.id, seen.attributes["zone"], seen.attributes["cidr"], public, ipv6, tags=seen.tags)
 
 
 def _public(tables: Collection[Seen], subnets: Collection[str]) -> frozenset[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.lifecycle.drivers import User
 from freehold.lifecycle.errors import CloudError, Denied, InUse
 
 MOST_NAMED = 5
@@ -82,15 +83,28 @@ def _is_main(table: Json) -> bool:
     return any(row.get("Main") for row in table.get("Associations", ()))
 
 
+async def all_of(client: ApiClient, searches: Iterable[Search]) -> list[User]:
+    """Return what all of these searches find. Raises CloudError."""
+    found = []
+    for search in searches:
+        rows = await _rows(client, search)
+        found += [User(_told(row, search.ident), str(row[search.ident])) for row in rows]
+    return found
+
+
+async def _rows(client: ApiClient, search: Search) -> list[Json]:
+    filters = [{"Name": name, "Values": [value]} for name, value in search.filters.items()]
+    asked = {"Filters": filters} if filters else {}
+    subject = f"what holds {', '.join(search.filters.values()) or 'it'}"
+    rows = await client.listed("ec2", search.operation, search.items, subject, **asked)
+    return [row for row in rows if search.selects(row)]
+
+
 async def named(client: ApiClient, refused: InUse, searches: tuple[Search, ...]) -> InUse:
     """The refusal with what the first search found that found anything; as it was where none can be read."""
     try:
         for search in searches:
-            filters = [{"Name": name, "Values": [value]} for name, value in search.filters.items()]
-            asked = {"Filters": filters} if filters else {}
-            subject = f"what holds {', '.join(search.filters.values()) or 'it'}"
-            rows = await client.listed("ec2", search.operation, search.items, subject, **asked)
-            if found := [_told(row, search.ident) for row in rows if search.selects(row)]:
+            if found := [_told(row, search.ident) for row in await _rows(client, search)]:
                 more = len(found) - MOST_NAMED
                 return refused.held_by(", ".join(found[:MOST_NAMED]) + (f" and {more} more" if more > 0 else ""))
     except CloudError:

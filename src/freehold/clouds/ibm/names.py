@@ -9,8 +9,7 @@ resource instance           180  letters, digits, spaces and ``- . _ :`` (worksp
 DHCP server                 100  letters, digits and dashes; its network is ``DHCPSERVER<name>_Private``
 ========================  =====  =====================================================================
 
-A nonce is letters and digits, so the birth name of a legal name is legal (docs/reference/ibm-cloud.md). It
-has 13 of them; those made before there was a key ring have 8.
+A nonce is 13 letters and digits, so the birth name of a legal name is legal (docs/reference/ibm-cloud.md).
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ TRANSIT = 60
 INSTANCE = 180
 DHCP = 100
 _HASH = 6
-NONCE = re.compile("f(?:[a-z2-7]{12}|[a-z2-7]{7})")
-NONCE_LENGTHS = (13, 8)
+NONCE = re.compile("f[a-z2-7]{12}")
+_BLANK = " " * 13
 
 
 def birth_name(name: str, nonce: str, limit: int) -> str:
@@ -51,15 +50,10 @@ def nested(name: str, nonce: str, limit: int) -> str:
 
 
 def is_nested(text: str, name: str, limit: int) -> bool:
-    """Whether :func:`nested` made ``text`` of ``name``, with some nonce of either length."""
-    return any(_is_nested(text, name, limit, length) for length in NONCE_LENGTHS)
-
-
-def _is_nested(text: str, name: str, limit: int, length: int) -> bool:
-    blank = " " * length
-    before, _, after = nested(name, blank, limit).partition(blank)
+    """Whether :func:`nested` made ``text`` of ``name``, with some nonce."""
+    before, _, after = nested(name, _BLANK, limit).partition(_BLANK)
     nonce = text.removeprefix(before).removesuffix(after)
-    return len(nonce) == length and text == before + nonce + after and bool(NONCE.fullmatch(nonce))
+    return text == before + nonce + after and bool(NONCE.fullmatch(nonce))
 
 
 def has_nonce(text: str, nonces: NonceSet) -> bool:

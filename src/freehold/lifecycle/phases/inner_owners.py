@@ -64,7 +64,7 @@ def _sealed(ctx: PassContext, inner: InnerOwners, target: str, tags: Collection[
     """The owner within this one whose seal is on it, and the mark; None where no seal of ours fits."""
     marks = ctx.deps.codec.read(tags)
     for owner in _named(ctx, inner, tags):
-        keys = ctx.deps.ring.of(owner, unkeyed=False)
+        keys = ctx.deps.ring.of(owner)
         for mark in sorted(marks.nodes, key=lambda mark: (mark.key, mark.seal)):
             if mark.seal in {keys.seal(digest, mark.key, target) for digest in keys.readable}:
                 return owner, mark

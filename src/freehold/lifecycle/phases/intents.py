@@ -115,7 +115,7 @@ async def _resolve(
         ctx.outcomes[key] = ambiguous(ctx, key, ours)
     elif foreign := [c for c in candidates if birth_marks.has_birth_mark(ctx, key, c)]:
         ctx.outcomes[key] = _not_from_intent(ctx, key, foreign)
-    elif entry.key and entry.key not in ctx.keys.readable:
+    elif entry.key not in ctx.keys.readable:
         ctx.outcomes[key] = await _key_lost(ctx, key, entry)
     elif entry.had_effect:
         await _look_for_effect(ctx, key, candidates)
@@ -253,17 +253,18 @@ def _token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
 
 
 async def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked:
-    """Its nonce cannot be computed any more, so nothing tells whether the create took effect."""
+    """Its nonce cannot be computed, so nothing tells whether the create took effect."""
     try:
         settled = ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now))
         ids = await interrupted.ask(ctx, key) if settled else ()
     except CloudError as error:
         return of_error(error)
     opened = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    lost = f"its key {entry.key} is lost" if entry.key else "its record names no key, so somebody else wrote it"
     made = f"It may have made {', '.join(ids)}. The evidence" if ids else "What it may have made"
     return Blocked(
         Reason.AMBIGUOUS,
-        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown. "
+        f"a create of {key} was cut off at {opened} and {lost}, so its outcome is unknown. "
         f"{made}, and to decide: {ctx.resolve(key)}",
         ctx.deps.intervals.slow,
     )

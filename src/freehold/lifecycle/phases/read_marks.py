@@ -10,7 +10,6 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import given_tags, keyed_tags, observe
@@ -245,16 +244,10 @@ def unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
             "or --not-mine",
             observed=observed,
         )
-    before_ring = ctx.journal.entries[key].key == UNKEYED
-    way = (
-        "Run the operator with the API key that it was recorded with until it is Ready; or decide"
-        if before_ring
-        else ""
-    )
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's signature show "
-        f"that it is ours: it is neither changed nor deleted. {way or 'To decide'}: {ctx.resolve(key)} --mine if it "
+        f"that it is ours: it is neither changed nor deleted. To decide: {ctx.resolve(key)} --mine if it "
         "was made for this object, or --not-mine to have another one created",
         observed=observed,
     )

@@ -1,4 +1,4 @@
-"""Renewal: what was sealed and signed under an older key, or under none, gets the writing key's seal and signature.
+"""Renewal: what was sealed and signed under an older key gets the writing key's seal and signature.
 
 In deep passes, a few resources a pass, so that a rotation over thousands of resources is no storm of tag calls.
 Both seals prove while both are attached, so it may be cut off anywhere::

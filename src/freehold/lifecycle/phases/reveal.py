@@ -8,7 +8,6 @@ from typing import Any
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.resources import NodeKey, Request
 from freehold.lifecycle.secret_values import DIGEST, Named, SecretValue, named, reference, with_each
 
@@ -32,8 +31,6 @@ async def again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request | None:
     """
     request = entry.request or {}
     values: dict[str, bytes] = {}
-    if named(request) and entry.key == UNKEYED:
-        return None  # what is from before the key ring has no digests that only we can have made
     for one in named(request):
         try:
             values[one.path] = await ctx.deps.secrets.read(one.reference)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from freehold.clouds.aws.arn import Arn
-from freehold.clouds.aws.identities import AssumedRole, Identity
+from freehold.clouds.aws.identities import Identity
 from freehold.clouds.aws.native_tags import Reading, reading_of
 from freehold.clouds.aws.tagged import named_in, resource_of
 from freehold.clouds.aws.tagger import AwsTagger
@@ -15,7 +15,7 @@ from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError, Unavailable
 from freehold.operator.aws import AwsAccount, AwsCloud
-from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference
+from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference, RoleRequest
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.shared_finds import SharedFinds
 from freehold.reconcilers.metadata.demand import Place
@@ -45,6 +45,10 @@ class Identities(Protocol):
 
     async def credentials(self, reference: Reference, namespace: str) -> Identity:
         """Raises NotUsable, and KubeError where nothing can be read now."""
+        ...
+
+    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
+        """Find an identity with this role that the namespace may use. Raises NotUsable and KubeError."""
         ...
 
 
@@ -131,7 +135,7 @@ class AwsPlace:
 
 
 class AwsTagAccounts:
-    """On AWS: with an identity that the object's namespace may use, or a role that it assumes."""
+    """On AWS: with an identity that the object's namespace may use, named by itself or by the ARN of its role."""
 
     def __init__(self, cloud: AwsCloud | None, identities: Identities, clock: Clock) -> None:
         self._cloud = cloud
@@ -145,17 +149,23 @@ class AwsTagAccounts:
         if not place.regions:
             message = "no region is named: name at least one in spec.regions of the AWSMetadata, like eu-central-1"
             return Refused("NoRegion", message)
-        caller = Reference(*place.identity) if place.identity[0] else DEFAULT
         try:
-            own = await self._identities.credentials(caller, place.namespace)
+            reference, identity = await self._identity(place)
         except NotUsable as problem:
             return Refused("NoCredentials", str(problem))
-        reference, identity = _identity(place, caller, own)
         try:
             accounts = [self._cloud.account(reference, identity, region) for region in place.regions]
         except ValueError as problem:
             return Refused("InvalidSpec", f"spec.regions of the AWSMetadata: {problem}; correct it")
         return [await self._place(account, reference, subject) for account in accounts]
+
+    async def _identity(self, place: Place) -> tuple[Reference, Identity]:
+        """Return who calls. Raises NotUsable and KubeError."""
+        named = Reference(*place.identity) if place.identity[0] else None
+        if place.role:
+            return await self._identities.of_role(RoleRequest(place.role, place.external_id, named), place.namespace)
+        reference = named or DEFAULT
+        return reference, await self._identities.credentials(reference, place.namespace)
 
     async def _place(self, account: AwsAccount, reference: Reference, subject: str) -> TagPlace | Region:
         try:
@@ -164,11 +174,3 @@ class AwsTagAccounts:
             return Region(account.region, error)
         index = self._indexes.setdefault((reference, account.region), RegionIndex(self._clock))
         return AwsPlace(number, account.region, account.tagger_for(subject), index)
-
-
-def _identity(place: Place, caller: Reference, own: Identity) -> tuple[Reference, Identity]:
-    if not place.role:
-        return caller, own
-    # A reference is one identity: two objects may name one role with different callers and external ids.
-    name = f"{place.role} {place.external_id} by {caller}"
-    return Reference("Role", name), AssumedRole(place.role, own, place.external_id)

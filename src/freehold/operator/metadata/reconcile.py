@@ -127,6 +127,7 @@ class MetadataReconciler:
         self._periods[key_of(cloud)] = demand.period
         places = await means.accounts.at(demand.place, demand.selector.name)
         if isinstance(places, Refused):
+            self._accounts.pop(demand.place, None)  # what it asks for must not keep others from acting
             return places
         accounts = frozenset(each.account for each in places if not isinstance(each, Region))
         self._accounts[demand.place] = accounts
@@ -179,7 +180,7 @@ class MetadataReconciler:
     async def _accounts_of(self, other: Demand, acting: Demand) -> frozenset[str] | None:
         """Where it acts, empty where that cannot be told; None where it cannot act at all."""
         if other.place not in self._accounts:
-            if other.place.identity == acting.place.identity:
+            if _is_same_caller(other.place, acting.place):
                 return frozenset()
             places = await self._means.accounts.at(other.place, other.selector.name)
             if isinstance(places, Refused):
@@ -204,3 +205,10 @@ class MetadataReconciler:
         soon = retry_after(memory.retries)
         memory.retries = 0 if outcome.changed else memory.retries + 1
         return RequeueAfter(min(max(outcome.wait or 0.0, soon), period))
+
+
+def _is_same_caller(one: Place, other: Place) -> bool:
+    """Say whether both call with the same credentials, by the right of the same namespace."""
+    return (one.namespace, one.identity, one.role, one.external_id) == (
+        other.namespace, other.identity, other.role, other.external_id,
+    )  # fmt: skip

@@ -348,7 +348,7 @@ def _of_unknown_age(record: StoredRecord) -> StoredRecord:
 
 def _keys(ring: KeyRing, name: str) -> ObjectKeys:
     """Not of the namespace: a restore may put the record into another one."""
-    return ring.of(Owner(RECORD_UUID, "ConfigMap", "", name), unkeyed=False)
+    return ring.of(Owner(RECORD_UUID, "ConfigMap", "", name))
 
 
 def _signature(keys: ObjectKeys, digest: str, text: str) -> str:

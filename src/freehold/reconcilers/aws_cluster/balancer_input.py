@@ -133,20 +133,26 @@ def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
             f"{field}.healthCheckProtocol",
             f"{spec.load_balancer_type} load balancers check with {', '.join(allowed)}; write one of them",
         )
-    yield from _times(f"{field}.healthCheck", spec.health_check)
+    yield from _times(f"{field}.healthCheck", spec.health_check, classic=classic)
     for index, listener in enumerate(spec.additional_listeners):
-        yield from _times(f"{field}.additionalListeners[{index}].healthCheck", listener.health_check)
+        yield from _times(f"{field}.additionalListeners[{index}].healthCheck", listener.health_check, classic=classic)
         port = (listener.health_check and listener.health_check.port) or TRAFFIC_PORT
         where = f"{field}.additionalListeners[{index}].healthCheck.port"
         if port != TRAFFIC_PORT and not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535):
             yield Problem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
 
 
-def _times(field: str, spec: HealthCheckSpec | None) -> Checks:
-    """Load balancers of both types refuse it (aws-cdk#22200)."""
+def _times(field: str, spec: HealthCheckSpec | None, *, classic: bool) -> Checks:
+    """Check the timeout against the interval: a network load balancer takes equal ones (aws-cdk#16445, aws-cdk#26031).
+
+    A classic one refuses them:
+    https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_HealthCheck.html.
+    """
     check = health_check("TCP", 0, spec)
-    if check.timeout >= check.interval:
+    if classic and check.timeout >= check.interval:
         yield Problem(f"{field}.timeoutSeconds", "the timeout must be shorter than the interval; change one of them")
+    elif check.timeout > check.interval:
+        yield Problem(f"{field}.timeoutSeconds", "the timeout must not exceed the interval; change one of them")
 
 
 def _families(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:

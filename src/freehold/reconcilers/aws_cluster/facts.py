@@ -40,7 +40,10 @@ class Recorded:
 
 @dataclass(frozen=True)
 class GivenSubnet:
-    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway. ``ipv6``: it has an IPv6 range."""
+    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway. ``ipv6``: it has an IPv6 range.
+
+    ``tags`` are those that it has in AWS.
+    """
 
     id: str
     zone: str
@@ -48,6 +51,7 @@ class GivenSubnet:
     public: bool
     zone_type: str = AVAILABILITY_ZONE
     ipv6: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
+from freehold.clouds.aws.capa_tags import is_for_pods
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.address_plan import Slot
 from freehold.reconcilers.aws_cluster.facts import Facts
@@ -49,6 +50,8 @@ def given_warnings(network: NetworkSpec, facts: Facts) -> SpecWarnings:
     for index, (subnet, there) in enumerate(zip(network.subnets, found, strict=True)):
         if there:
             yield from _differences(f"spec.network.subnets[{index}]", subnet, there)
+        if given:
+            yield from _tags(f"spec.network.subnets[{index}].tags", subnet, facts)
 
 
 def _given(ident: str, facts: Facts) -> _There | None:
@@ -78,6 +81,22 @@ def _differences(field: str, spec: SubnetSpec, there: _There) -> SpecWarnings:
     elif spec.ipv6_cidr_block:
         message = f"not compared; {there.id} keeps the IPv6 range that it has"
         yield SpecWarning(f"{field}.ipv6CidrBlock", message, served=True)
+
+
+def _tags(field: str, spec: SubnetSpec, facts: Facts) -> SpecWarnings:
+    """Upstream writes them on subnets that it creates, and reads those of others: that they are for pods counts."""
+    there = facts.network.value.subnets.get(spec.id) if isinstance(facts.network, Answer) else None
+    if there is None:
+        return
+    lacking = sorted(
+        key for key, value in spec.tags.items() if there.tags.get(key) != value and not is_for_pods({key: value})
+    )
+    if lacking:
+        yield SpecWarning(
+            field,
+            f"not written; {there.id} is not this object's, and gets spec.additionalTags alone. It has no "
+            f"{', '.join(lacking)} with the value here: put it there in AWS, or remove it",
+        )
 
 
 def _differs(field: str, truth: str) -> SpecWarning:

@@ -15,7 +15,6 @@ from typing import Any
 from freehold.api import patterns
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws import tag_limits
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster import (
     balancer_input,
@@ -24,6 +23,7 @@ from freehold.reconcilers.aws_cluster import (
     group_input,
     network_input,
     rule_input,
+    tag_input,
 )
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.names import NAME_LIMIT, DefaultNames
@@ -47,7 +47,7 @@ def check(
         _name(names),
         refused_fields(AWS_CLUSTER.fields, raw),
         _place(spec, facts),
-        _tags(spec),
+        tag_input.check(names, spec, facts),
         network_input.check(names, spec, facts),
         rule_input.check(spec),
         balancer_input.check(names, spec, facts),
@@ -82,15 +82,6 @@ def _place(spec: AWSClusterSpec, facts: Facts) -> Checks:
     right = partition_of(spec.region)
     if spec.partition and spec.partition != right:
         yield Problem("spec.partition", f"region {spec.region!r} is in partition {right!r}; write that, or remove it")
-
-
-def _tags(spec: AWSClusterSpec) -> Checks:
-    field = "spec.additionalTags"
-    if said := tag_limits.user_count_problem(len(spec.additional_tags)):
-        yield Problem(field, said)
-    for key, value in spec.additional_tags.items():
-        for problem in tag_limits.user_tag_problems(key, value):
-            yield Problem(f"{field}[{key}]", problem)
 
 
 def _bastion(spec: AWSClusterSpec, facts: Facts) -> Checks:

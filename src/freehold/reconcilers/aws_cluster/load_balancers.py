@@ -40,7 +40,7 @@ _HTTP = frozenset({"HTTP", "HTTPS"})
 
 @dataclass(frozen=True)
 class Front:
-    """What the load balancers of one cluster are made of.
+    """What the load balancers of one cluster are made of. ``subnets`` are as the spec lists them.
 
     ``port`` is the API server's. ``homes`` is the public subnet of each zone that load balancers are in
     (:func:`subnets.homes`). ``ipv6``: whether the VPC has it. ``recorded``: what is there already.
@@ -92,17 +92,18 @@ class Front:
         return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
 
     def _placed(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
-        """One subnet in each zone: private ones, or public ones for public addresses.
+        """One subnet in each zone, the first listed: private ones, or public ones for public addresses.
 
-        A network without private subnets has its load balancers in the public ones. Where a zone has several it stays
-        in the one that it is in. Empty where the zones are not known.
+        A network without private subnets has its load balancers in the public ones; those for pods do not count. Where
+        a zone has several it stays in the one that it is in. Empty where the zones are not known.
         """
-        private = not all(each.public for each in self.subnets if each.zone)
-        public = Scheme(spec.scheme) is Scheme.INTERNET_FACING or not private
         held = self.recorded.balancers.get(key_of(BalancerType(spec.load_balancer_type), key), ())
+        usable = [each for each in self.subnets if each.zone and (not each.for_pods or each.logical in held)]
+        private = not all(each.public for each in usable)
+        public = Scheme(spec.scheme) is Scheme.INTERNET_FACING or not private
         found = dict(self.homes) if public else {}
-        for each in sorted(self.subnets, key=lambda one: one.logical not in held):
-            if each.zone and each.public is public:
+        for each in sorted(usable, key=lambda one: one.logical not in held):
+            if each.public is public:
                 if each.logical in held:
                     found[each.zone] = each.logical
                 found.setdefault(each.zone, each.logical)
@@ -161,8 +162,11 @@ def health_check(protocol: str, port: int, spec: HealthCheckSpec | None, path: s
 
 
 def failure_domains(subnets: Sequence[Subnet], balancers: Sequence[LoadBalancer]) -> tuple[FailureDomain, ...]:
-    """The zones of private subnets (of all, where there are none), and where the first load balancer is."""
-    known = [each for each in subnets if each.zone]
+    """The zones of private subnets (of all, where there are none), and where the first load balancer is.
+
+    Machines are put into no subnet for pods, as upstream's.
+    """
+    known = [each for each in subnets if each.zone and not each.for_pods]
     private = {each.zone for each in known if not each.public}
     # Without a load balancer, or where it is in subnets that only the cloud knows, every zone will do.
     served = set(balancers[0].zones) if balancers else set[str]()

@@ -6,7 +6,7 @@ range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from freehold.api import names as api_names
 from freehold.api.aws_cluster import AWSClusterSpec, S3Bucket
@@ -55,12 +55,13 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
     """
     network = spec.network or NetworkSpec()
     vpc = wanted_vpc(network.vpc, names, facts.recorded)
-    subnets = wanted_subnets(network, vpc, names, facts)
-    if isinstance(subnets, NoRoom):
-        raise ValueError(f"{vpc.cidr} has no room for {subnets.subnets} subnets")
-    public = homes(subnets, facts.recorded)
+    listed = wanted_subnets(network, vpc, names, facts)
+    if isinstance(listed, NoRoom):
+        raise ValueError(f"{vpc.cidr} has no room for {listed.subnets} subnets")
+    subnets = tuple(sorted(listed, key=lambda one: one.logical))
+    public = homes(listed, facts.recorded)
     gateways = () if vpc.given else nat_gateways(subnets, public)
-    front = Front(names, facts.api_port, subnets, public, vpc.ipv6, facts.recorded, _zones_beside(facts))
+    front = Front(names, facts.api_port, listed, public, vpc.ipv6, facts.recorded, _zones_beside(facts))
     balancers = front.load_balancers(spec)
     identity = spec.identity_ref
     return ClusterWish(
@@ -72,7 +73,7 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
         nat_gateways=gateways,
         groups=_groups(spec, names, Firewall(spec, vpc, facts.api_port, nat=bool(gateways))),
         load_balancers=balancers,
-        bastion=_bastion(spec, public, facts.recorded),
+        bastion=_bastion(spec, public, _held_home(subnets, facts.recorded)),
         bucket=_bucket(spec.s3_bucket) if storage and spec.s3_bucket else None,
         tags=tuple(sorted(spec.additional_tags.items())),
         failure_domains=failure_domains(subnets, balancers),
@@ -90,7 +91,7 @@ def wanted_vpc(spec: VPCSpec | None, names: DefaultNames, recorded: Recorded) ->
 
 
 def wanted_subnets(network: NetworkSpec, vpc: Vpc, names: DefaultNames, facts: Facts) -> tuple[Subnet, ...] | NoRoom:
-    """NoRoom where the range is too small for derived ones."""
+    """As the spec lists them; NoRoom where the range is too small for derived ones."""
     if vpc.given:
         there = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
         return given_subnets(network.subnets, there)
@@ -120,18 +121,22 @@ def _groups(spec: AWSClusterSpec, names: DefaultNames, firewall: Firewall) -> tu
     return tuple(found)
 
 
-def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], recorded: Recorded) -> Bastion | None:
+def _held_home(subnets: Sequence[Subnet], recorded: Recorded) -> str:
+    """The public subnet that the bastion is in; empty where there is none, or the spec has taken it away."""
+    return next((each.logical for each in subnets if each.public and each.logical == recorded.bastion), "")
+
+
+def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], held: str) -> Bastion | None:
     """Of upstream: t2.micro in us-east-1, t3.micro elsewhere, in the first public subnet.
 
-    One that is there stays where it is. ``public``: by zone.
+    One that is there stays where it is (``held``). ``public``: by zone.
     """
     if not (spec.bastion and spec.bastion.enabled):
         return None
     usual = "t2.micro" if spec.region == "us-east-1" else "t3.micro"
     first = public[min(public)] if public else ""
-    home = recorded.bastion if recorded.bastion in public.values() else first
     key = DEFAULT_KEY if spec.ssh_key_name is None else spec.ssh_key_name
-    return Bastion(spec.bastion.instance_type or usual, spec.bastion.ami or "", key, home)
+    return Bastion(spec.bastion.instance_type or usual, spec.bastion.ami or "", key, held or first)
 
 
 def _bucket(spec: S3Bucket) -> Bucket:

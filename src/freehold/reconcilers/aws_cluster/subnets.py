@@ -9,6 +9,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
+from freehold.clouds.aws.capa_tags import is_for_pods
 from freehold.reconcilers.aws_cluster.address_plan import Layout, NoRoom, Slot, derive, number_of
 from freehold.reconcilers.aws_cluster.facts import GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
@@ -54,32 +55,32 @@ def zones_beyond_limit(vpc: VPCSpec, recorded: Recorded) -> tuple[str, ...]:
 
 
 def given_subnets(subnets: Sequence[SubnetSpec], there: Mapping[str, GivenSubnet]) -> tuple[Subnet, ...]:
-    """Those of a VPC that the spec gives by its id. ``there``: what the cloud told about the VPC's, by id."""
-    found = (_given(each.id, there.get(each.id)) for each in subnets)
-    return tuple(sorted(found, key=lambda one: one.logical))
+    """Those of a VPC that the spec gives by its id, as listed. ``there``: what the cloud told about the VPC's, by id."""
+    return tuple(_given(each, there.get(each.id)) for each in subnets)
 
 
-def _given(ident: str, there: GivenSubnet | None) -> Subnet:
+def _given(spec: SubnetSpec, there: GivenSubnet | None) -> Subnet:
+    """One is for pods where its tag in AWS says so, as upstream reads it, or the spec's, which nobody writes there."""
+    found = Subnet(spec.id, given=spec.id, for_pods=is_for_pods(spec.tags))
     if there is None:
-        return Subnet(ident, given=ident)
-    return Subnet(ident, given=ident, zone=there.zone, cidr=there.cidr, public=there.public)
+        return found
+    pods = found.for_pods or is_for_pods(there.tags)
+    return replace(found, zone=there.zone, cidr=there.cidr, public=there.public, for_pods=pods)
 
 
 def own_subnets(
     network: NetworkSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded
 ) -> tuple[Subnet, ...] | NoRoom:
-    """Those of a VPC of ours, listed or derived; sorted by logical name."""
+    """Those of a VPC of ours, as listed, or derived."""
     vpc = network.vpc or VPCSpec()
     if network.subnets:
-        found = list(_Listed(network.subnets, vpc, names, recorded).subnets())
-    else:
-        slots = derive(layout(vpc, names.cluster), zones, slots_of(recorded))
-        if isinstance(slots, NoRoom):
-            slots = derive(_as_held(vpc, names, recorded), (), slots_of(recorded)) if recorded.subnets else slots
-        if isinstance(slots, NoRoom):
-            return slots
-        found = [_of_slot(slot, names, ipv6=vpc.ipv6 is not None) for slot in slots]
-    return tuple(sorted(found, key=lambda one: one.logical))
+        return tuple(_Listed(network.subnets, vpc, names, recorded).subnets())
+    slots = derive(layout(vpc, names.cluster), zones, slots_of(recorded))
+    if isinstance(slots, NoRoom):
+        slots = derive(_as_held(vpc, names, recorded), (), slots_of(recorded)) if recorded.subnets else slots
+    if isinstance(slots, NoRoom):
+        return slots
+    return tuple(_of_slot(slot, names, ipv6=vpc.ipv6 is not None) for slot in slots)
 
 
 def _as_held(vpc: VPCSpec, names: DefaultNames, recorded: Recorded) -> Layout:
@@ -142,15 +143,16 @@ class _Listed:
     def subnets(self) -> Iterator[Subnet]:
         zones = sorted({each.availability_zone or "" for each in self.specs if is_default(each, self.names)})
         for each in self.specs:
-            own = self.recorded.subnet_of(each.id)
-            if own and (slot := Slot.of(own)):
-                yield _of_slot(slot, self.names, ipv6=self.vpc.ipv6 is not None)
-            elif own:
-                yield replace(_plain(each), logical=own, name=own)
-            elif is_default(each, self.names):
-                yield self._written_out(each, zones)
-            else:
-                yield _plain(each)
+            tags = tuple(sorted(each.tags.items()))
+            yield replace(self._one(each, zones), tags=tags, for_pods=is_for_pods(each.tags))
+
+    def _one(self, subnet: SubnetSpec, zones: Sequence[str]) -> Subnet:
+        own = self.recorded.subnet_of(subnet.id)
+        if own and (slot := Slot.of(own)):
+            return _of_slot(slot, self.names, ipv6=self.vpc.ipv6 is not None)
+        if own:
+            return replace(_plain(subnet), logical=own, name=own)
+        return self._written_out(subnet, zones) if is_default(subnet, self.names) else _plain(subnet)
 
     def _written_out(self, subnet: SubnetSpec, zones: Sequence[str]) -> Subnet:
         public, zone = bool(subnet.is_public), subnet.availability_zone or ""
@@ -183,17 +185,23 @@ def _plain(subnet: SubnetSpec) -> Subnet:
 def homes(subnets: Sequence[Subnet], recorded: Recorded) -> dict[str, str]:
     """The public subnet of each zone in which NAT gateway, load balancer and bastion are, by logical name.
 
-    Where a zone has several it is the one in which the NAT gateway is already, else the first by name.
+    Where a zone has several it is the one in which the NAT gateway is already, else the first that is listed and not
+    for pods, as upstream's.
     """
-    public = [each for each in subnets if each.public and each.zone]
     held = {NatGateway.of(logical) for logical in recorded.nat_gateways}
+    public = [(NatGateway(each.zone, each.logical) not in held, each) for each in subnets if each.public and each.zone]
     found: dict[str, str] = {}
-    for each in sorted(public, key=lambda one: (NatGateway(one.zone, one.logical) not in held, one.logical)):
-        found.setdefault(each.zone, each.logical)
+    for new, each in sorted(public, key=lambda one: one[0]):
+        if not (new and each.for_pods):
+            found.setdefault(each.zone, each.logical)
     return found
 
 
 def nat_gateways(subnets: Sequence[Subnet], public: Mapping[str, str]) -> tuple[NatGateway, ...]:
-    """One in each zone with private subnets. ``public``: the subnet that it is in, by zone (:func:`homes`)."""
+    """One in each zone with private subnets. ``public``: the subnet that it is in, by zone (:func:`homes`).
+
+    A zone whose private subnets are all for pods has one too: they have no other way out. Upstream makes none there,
+    and then fails for want of it.
+    """
     zones = sorted({each.zone for each in subnets if not each.public})
     return tuple(NatGateway(zone, public[zone]) for zone in zones if zone in public)

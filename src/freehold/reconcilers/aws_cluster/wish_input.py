@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.clouds.aws.capa_tags import ASSOCIATION, SECONDARY
 from freehold.clouds.aws.zones import AVAILABILITY_ZONE
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenSubnet
-from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY, SECONDARY
+from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
+from freehold.reconcilers.aws_cluster.load_balancers import SECONDARY as SECOND
 from freehold.reconcilers.aws_cluster.rules import ingress_rules
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet
@@ -23,7 +25,7 @@ def check(spec: AWSClusterSpec, wish: ClusterWish, facts: Facts) -> Checks:
     yield from _nat_gateways(spec, wish)
     balancers = (
         ("spec.controlPlaneLoadBalancer", PRIMARY, spec.control_plane_load_balancer),
-        ("spec.secondaryControlPlaneLoadBalancer", SECONDARY, spec.secondary_control_plane_load_balancer),
+        ("spec.secondaryControlPlaneLoadBalancer", SECOND, spec.secondary_control_plane_load_balancer),
     )
     places = _Places(wish, facts)
     wanted = {each.key: each for each in wish.load_balancers}
@@ -31,6 +33,7 @@ def check(spec: AWSClusterSpec, wish: ClusterWish, facts: Facts) -> Checks:
         if each and key in wanted:
             yield from places.named(f"{field}.subnets", each.subnets)
     yield from _ipv6(wish, places)
+    yield from _pods(wish)
 
 
 def _nat_gateways(spec: AWSClusterSpec, wish: ClusterWish) -> Checks:
@@ -127,3 +130,26 @@ def _ipv6(wish: ClusterWish, places: _Places) -> Checks:
         f"network load balancers have IPv6 addresses then, for which {', '.join(lacking)} must have an IPv6 range; "
         f"{mend}",
     )
+
+
+def _pods(wish: ClusterWish) -> Checks:
+    """What is in subnets, where all that it could be in are for pods."""
+    pods = [each for each in wish.subnets if each.for_pods]
+    if not pods:
+        return
+    why = f"subnets with the tag {ASSOCIATION}: {SECONDARY} are for pods alone"
+    mend = "add another subnet to spec.network.subnets, or take the tag off one"
+    fields = {PRIMARY: "spec.controlPlaneLoadBalancer", SECOND: "spec.secondaryControlPlaneLoadBalancer"}
+    for one in wish.load_balancers:
+        if not one.subnets:
+            yield Problem(f"{fields[one.key]}.subnets", f"none is left for it, as {why}; {mend}")
+    if wish.bastion and not wish.bastion.subnet:
+        yield Problem("spec.bastion.enabled", f"no public subnet is left for it, as {why}; {mend}")
+    served = {nat.zone for nat in wish.nat_gateways}
+    for zone in sorted({each.zone for each in pods if each.public and wish.created_vpc} - served):
+        if any(each.zone == zone and not each.public for each in wish.subnets):
+            yield Problem(
+                "spec.network.subnets",
+                f"zone {zone!r} has no public subnet for a NAT gateway, as {why}, so its private ones have no way out; "
+                f"{mend}",
+            )

@@ -76,4 +76,4 @@ def _signature(provider: Provider, uid: str, digest: str, count: int, ring: KeyR
     kind, namespace, name = provider.reference
     owner = Owner(uid, kind, namespace, name)
     said = f"{uid} {count}" if count else uid
-    return ring.of(owner, unkeyed=False).signature(digest, "tags writer", said)
+    return ring.of(owner).signature(digest, "tags writer", said)

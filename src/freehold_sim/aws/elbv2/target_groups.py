@@ -71,7 +71,9 @@ def _health(params: dict[str, Any]) -> dict[str, Any]:
     elif "HealthCheckPath" in params or "Matcher" in params:
         raise Refused("InvalidConfigurationRequest", "A TCP health check has neither a path nor a matcher")
     found = {**defaults, **{key: params[key] for key in _HEALTH if key in params}}
-    if found["HealthCheckTimeoutSeconds"] >= found["HealthCheckIntervalSeconds"]:
+    longest = found["HealthCheckIntervalSeconds"] - (0 if on_tcp else 1)
+    if found["HealthCheckTimeoutSeconds"] > longest:
+        # Equal ones are refused for application load balancers only (aws-cdk#16445, aws-cdk#26031).
         text = "Health check interval must be greater than the timeout."
         raise Refused("ValidationError", text)
     return found

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 
-from freehold.clouds.aws import errors, holders, reading
+from freehold.clouds.aws import errors, holders, interface_users, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
@@ -19,7 +19,7 @@ from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks, tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import Listed
+from freehold.lifecycle.drivers import Listed, User
 from freehold.lifecycle.errors import InUse, NotFound
 from freehold.lifecycle.keyed_codec import PREFIX
 from freehold.lifecycle.kinds import Kind
@@ -158,6 +158,13 @@ class VpcDriver(Ec2Driver):
                 free.pop(row["VpcId"], None)
         return list(free.values())
 
+    async def contents(self, ref: Ref) -> Sequence[User]:
+        """Interfaces by what they belong to: a machine in it is what a person looks for."""
+        interfaces = holders.interfaces({}).operation
+        searches = [each for each in holders.inside_vpc(ref.id) if each.operation != interfaces]
+        found = await holders.all_of(self._client, searches)
+        return [*found, *await interface_users.of(self._client, "vpc-id", ref.id)]
+
     async def _beside(self, request: Request) -> list[Seen]:
         """Of its range; not the default one, and not one that another account shares with this one."""
         filters = {"cidr": [str(request["cidr"])], "is-default": ["false"], "owner-id": [await self._client.account()]}
@@ -227,6 +234,7 @@ def kind(client: ApiClient) -> Kind:
         essential_parts=frozenset({CIDR}),
         holds_part=_is_in_range,
         parts=driver,
+        contents=driver,
         listing=driver,
         remembering=driver,
         gone_at_once=True,

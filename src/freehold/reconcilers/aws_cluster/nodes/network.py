@@ -17,7 +17,7 @@ from freehold.lifecycle.resources import Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.address_plan import Slot
 from freehold.reconcilers.aws_cluster.nodes.given import given_node
-from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags, reach_of
+from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet, Vpc
 
 
@@ -59,7 +59,6 @@ def _vpc(vpc: Vpc, tags: NodeTags) -> Node:
 
 
 def _subnet(subnet: Subnet, tags: NodeTags) -> Node:
-    own = tags.own(capa_tags.subnet(tags.cluster, reach_of(subnet), subnet.zone))
     derived, listed = Slot.of(subnet.logical) is not None, f"spec.network.subnets[{subnet.name}]"
     return Node(
         keys.subnet(subnet.logical),
@@ -69,7 +68,7 @@ def _subnet(subnet: Subnet, tags: NodeTags) -> Node:
         parts=partial(_subnet_parts, subnet),
         field="spec.network.vpc.cidrBlock" if derived else listed,
         part_field=lambda part: "spec.network.vpc.ipv6" if derived else f"{listed}.ipv6CidrBlock",
-        tags=own,
+        tags=tags.subnet(subnet),
     )
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from freehold.clouds.aws.capa_tags import NAME, CapaTags, Reach, given_subnet
+from freehold.clouds.aws import capa_tags
+from freehold.clouds.aws.capa_tags import (
+    NAME,
+    ROLE,
+    CapaTags,
+    Reach,
+    cloud_provider_key,
+    cluster_key,
+    given_subnet,
+)
 from freehold.lifecycle.tag_text import text
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet
 
@@ -23,10 +32,22 @@ class NodeTags:
 
     def own(self, tags: CapaTags) -> frozenset[str]:
         """Of a resource that we create."""
+        return _texts(self._own(tags))
+
+    def _own(self, tags: CapaTags) -> dict[str, str]:
         found = tags.of(self.cluster)
         if self.renamed:
             found.pop(NAME, None)
-        return _texts(found)
+        return found
+
+    def subnet(self, subnet: Subnet) -> frozenset[str]:
+        """Of a subnet that we create: the spec's for it win, as upstream's do, but over whose it is.
+
+        https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/network/subnets.go
+        """
+        own = self._own(capa_tags.subnet(self.cluster, reach_of(subnet), subnet.zone))
+        whose = {ROLE, cluster_key(self.cluster), cloud_provider_key(self.cluster)}
+        return _texts({**own, **{key: value for key, value in subnet.tags if key not in whose}})
 
     def given_subnet(self, subnet: Subnet) -> frozenset[str]:
         """Of a subnet that the user names."""
