@@ -43,7 +43,7 @@ def test_prune_shows_and_deletes_surplus(stage: Stage, cli: Cli) -> None:
         assert "is gone" in cli.run("prune", stage.name, "--yes")
         assert "no surplus" in cli.run("prune", stage.name)
         assert stage.cloud.kinds(stage.name).count("load-balancer") == 1
-        assert "load-balancer" in cli.run("down", stage.name)
+        assert "load-balancer" in cli.run("down", stage.name, "--yes")
     assert stage.cloud.of(stage.name) == []
 
 

@@ -16,11 +16,12 @@ _NOT_PASSED_ON = frozenset({"IBMCLOUD_API_KEY", "FREEHOLD_DEBUG", *AWS_VARIABLES
 
 
 def freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; its exit code is for the test to judge."""
+    """Run a command to its end, without a terminal to ask on; its exit code is for the test to judge."""
     kept = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     return subprocess.run(
         [*PROGRAM, *arguments],
         input=stdin, capture_output=True, text=True, timeout=PATIENCE, env={**kept, **env}, check=False,
+        start_new_session=True,
     )  # fmt: skip
 
 

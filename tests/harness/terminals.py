@@ -8,6 +8,7 @@ import signal
 import struct
 import termios
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.commands import PROGRAM
@@ -33,7 +34,17 @@ def freehold_on_terminal(
     **env: str,
 ) -> Shown:
     """Run ``freehold`` there; ``typed`` is typed as soon as ``after`` is seen."""
-    command = [*PROGRAM, *arguments]
+    return _on_terminal([*PROGRAM, *arguments], columns, rows, typed, after, seconds, env)
+
+
+def shell_on_terminal(line: str, *, typed: str = "", after: str = "", seconds: float = 240.0) -> Shown:
+    """Run a line of the shell on a terminal of 80 columns, with its pipes and redirections."""
+    return _on_terminal(["/bin/sh", "-c", line], 80, 50, typed, after, seconds, {})
+
+
+def _on_terminal(
+    command: Sequence[str], columns: int, rows: int, typed: str, after: str, seconds: float, env: Mapping[str, str]
+) -> Shown:
     # The environment is given whole: readline, once imported, sets COLUMNS below Python's own view of it.
     environment = {**{name: value for name, value in os.environ.items() if name not in _SIZE}, **env}
     child, terminal = pty.fork()

@@ -60,7 +60,7 @@ def test_plan_apply_drift_and_back(world: TagWorld, manifest: str) -> None:
     none = world.run("tags", "plan", "-o", "json")
     assert (none.json(), "there is no CloudMetadata" in none.err) == ([], True), "nor to the API server"
 
-    done = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+    done = world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes")
     assert done.code == 0, done.out + done.err
     assert "2 tagged" in done.out
     assert world.tags() == {"a": {"owner": "x", **WANTED}, "b": WANTED}
@@ -70,7 +70,7 @@ def test_plan_apply_drift_and_back(world: TagWorld, manifest: str) -> None:
     world.tag("a", env="mine")
     drift = world.run("tags", "plan", "metadata", "--detailed-exitcode")
     assert drift.code == 2 and "~ env: mine → test" in drift.out and "somebody changed it" in drift.out
-    repaired = world.run("tags", "apply", "-f", manifest)
+    repaired = world.run("tags", "apply", "-f", manifest, "--yes")
     assert repaired.code == 0 and "AWSMetadata metadata-controller/awstags: unchanged" in repaired.out
     assert "1 tagged" in repaired.out
     assert world.tags()["a"]["env"] == "test"
@@ -93,21 +93,21 @@ def test_on_a_terminal_the_plan_is_shown_and_asked_for(served: TagWorld, manifes
 
 def test_other_kinds_are_left_to_freehold_up(world: TagWorld, manifest: str) -> None:
     more = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"
-    said = world.run("tags", "apply", "-f", "-", stdin=EXAMPLES + more)
+    said = world.run("tags", "apply", "-f", "-", "--yes", stdin=EXAMPLES + more)
     assert said.code == 1 and "ConfigMap default/a" in said.err and "freehold up" in said.err
 
 
 def test_what_cannot_be_done_at_all_is_not_applied(world: TagWorld) -> None:
     """A CloudMetadata without its AWSMetadata: the controller would wait, a person is told at once."""
     cloud = EXAMPLES.split("---")[0]
-    said = world.run("tags", "apply", "-f", "-", "--create-namespace", stdin=cloud)
+    said = world.run("tags", "apply", "-f", "-", "--create-namespace", "--yes", stdin=cloud)
     assert said.code == 1 and "does not exist: make it" in said.err
     assert "there is no CloudMetadata" in world.run("tags", "plan").err
 
 
 def test_a_grant_that_stops_others_says_so_before_it_is_applied(served: TagWorld, manifest: str) -> None:
     """The first one stops every namespace that it does not name: nobody should learn that from what is not tagged."""
-    assert served.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+    assert served.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes").code == 0
     grant = (
         "apiVersion: metadata-controller.cloud.io/v1alpha1\nkind: MetadataGrant\nmetadata: {name: platform}\n"
         "spec: {namespaces: [elsewhere]}\n"
@@ -138,7 +138,7 @@ if number < len(edits):
 def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Path) -> None:
     """What is there, how far it is as wanted, a change in the editor, and who did it."""
     with world.served() as cloud:
-        assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+        assert world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes").code == 0
         cloud("POST", "clock", {"advance": 60})
         world.tag("b", env="mine")
         cloud("POST", "faults", {"effect": "denied", "operation": "ec2.DescribeTags", "count": None})
@@ -164,7 +164,7 @@ def _list_report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
     assert page.startswith("<!doctype html>") and "50 %" in page
 
     env = {"EDITOR": editor(tmp_path, 's/^    env: test/    "aws:x": y/', "s/^ *.aws:x.: y/    team: blue/")}
-    edited = world.run("tags", "edit", "metadata", **env)
+    edited = world.run("tags", "edit", "metadata", "--yes", **env)
     assert edited.code == 0, edited.out + edited.err
     assert "reserved by AWS" not in (tmp_path / "shown-0").read_text()
     assert (
@@ -174,7 +174,7 @@ def _list_report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
     new = {"team": "blue", "centre": "eng"}
     assert world.tags()["a"] == {"owner": "x", **new}
     assert world.tags()["b"] == {"env": "mine", **new}, "somebody else's by then, which nobody asks to remove"
-    nothing = world.run("tags", "edit", "metadata", EDITOR="true")
+    nothing = world.run("tags", "edit", "metadata", "--yes", EDITOR="true")
     assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing was changed")
 
     rows = world.run("tags", "audit", "-o", "json").json()
@@ -195,14 +195,14 @@ def test_a_resource_that_is_refused_is_told_with_its_class_and_the_others_are_ta
     with world.served() as cloud:
         fault = {"effect": "denied", "operation": "ec2.CreateTags", "contains": world.ids["b"], "count": None}
         cloud("POST", "faults", fault)
-        said = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+        said = world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes")
         assert said.code == 1, said.out + said.err
         (failed,) = (line for line in said.out.splitlines() if line.split()[1:2] == ["failed"])
         assert failed.startswith(f"security-group/{world.ids['b']}") and "Denied UnauthorizedOperation" in failed
         assert f"security-group/{world.ids['a']}   tagged" in said.out
         assert "1 failed, 1 tagged" in said.err
         cloud("DELETE", "faults", None)
-        again = world.run("tags", "apply", "-f", manifest)
+        again = world.run("tags", "apply", "-f", manifest, "--yes")
         assert again.code == 0 and "1 tagged" in again.out, again.out + again.err
     assert world.tags()["b"] == WANTED
 
@@ -230,13 +230,13 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
     """
     world = TagWorld(tmp_path / "state", {f"g{n}": {"env": "theirs"} for n in range(3)})
     with world.served("--approve-above", "2", "--ignore-tag-keys", "centre"):
-        said = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+        said = world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes")
         assert said.code == 1 and "3 waits" in said.err, said.out + said.err
         assert world.tags() == {name: {"env": "theirs"} for name in world.ids}
         digest = said.err.rpartition("--approve ")[2].split()[0]
-        wrong = world.run("tags", "apply", "-f", manifest, "--approve", "0" * 16)
+        wrong = world.run("tags", "apply", "-f", manifest, "--approve", "0" * 16, "--yes")
         assert wrong.code == 1 and "no plan has the digest" in wrong.err
-        approved = world.run("tags", "apply", "-f", manifest, "--approve", digest)
+        approved = world.run("tags", "apply", "-f", manifest, "--approve", digest, "--yes")
         assert approved.code == 0 and "3 tagged" in approved.out, approved.out + approved.err
         assert world.tags() == {name: {"env": "test"} for name in world.ids}
         people = world.run("tags", "audit", "-o", "json").json()
@@ -247,7 +247,7 @@ def test_an_edit_asks_for_the_approval_that_it_gives(tmp_path: Path, manifest: s
     """Whoever says yes to it approves what waits, and the audit log has who it was."""
     world = TagWorld(tmp_path / "state", {f"g{n}": {"owner": "x"} for n in range(3)})
     with world.served("--approve-above", "2", "--ignore-tag-keys", "centre"):
-        assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+        assert world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes").code == 0
         for name in world.ids:
             world.tag(name, env="theirs")
         change = editor(tmp_path, "s/^    env: test/    env: other/")

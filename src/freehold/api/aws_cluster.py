@@ -42,11 +42,22 @@ class Bastion(ApiModel):
     """Its type; t3.micro when omitted, in us-east-1 t2.micro."""
 
 
+class AdditionalIAMRole(ApiModel):
+    """A role that may read some of the bootstrap data."""
+
+    name: str
+    """Its name."""
+    prefix: str
+    """How the keys of what it may read begin."""
+
+
 class S3Bucket(ApiModel):
     """A bucket for the bootstrap data of machines that boot with Ignition."""
 
     RULES = aws_early.BUCKET_RULES
 
+    additional_iam_roles: Annotated[Items[AdditionalIAMRole], Field(alias="additionalIAMRoles")] = ()
+    """Roles that may read some of the data; a field of upstream's v2.13."""
     best_effort_delete_objects: bool | None = None
     """Ignore refusals when objects are deleted."""
     control_plane_iam_instance_profile: Annotated[str | None, Field(alias="controlPlaneIAMInstanceProfile")] = None

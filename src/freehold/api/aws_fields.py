@@ -107,6 +107,7 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
         "says so in its log alone; who enables one wants it, and it needs nothing of the VPC but that subnet",
     ),
     _served("spec.s3Bucket", "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours"),
+    _ignored("spec.s3Bucket.additionalIAMRoles", "the policy of the bucket names instance profiles alone"),
     _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
     _ignored("spec.imageLookupBaseOS", _MACHINES),
     _ignored("spec.imageLookupFormat", _MACHINES),

@@ -299,7 +299,7 @@ def test_an_unknown_zone_is_explained_and_can_be_corrected(tmp_path: Path) -> No
     events = json.loads(freehold("get", "events", "--state", str(tmp_path), "-o", "json").stdout)["items"]
     ages = [time.time() - datetime.fromisoformat(each["lastTimestamp"]).timestamp() for each in events]
     assert ages and max(map(abs, ages)) < 600, "kubectl tells ages by its own clock, and old events are swept by ours"
-    assert freehold("down", "minimal", *state).returncode == 0
+    assert freehold("down", "minimal", "--yes", *state).returncode == 0
     assert freehold("get", "--state", str(tmp_path)).stdout.startswith("no clusters")
 
 

@@ -1,5 +1,6 @@
 """`freehold down` asks a person who is there, and nobody else."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,15 +10,14 @@ import yaml
 from freehold.cli import deletion_plans
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.deletion_plans import show_deletion
-from freehold.cli.down import absent
 from freehold.cli.kinds import OURS
 from freehold.cli.live import kubeconfig
-from freehold.cli.session import Session, opened
+from freehold.cli.session import opened
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden
 from freehold.kube.resources import Key
-from harness.commands import freehold
-from harness.terminals import freehold_on_terminal
+from harness.commands import PROGRAM, freehold
+from harness.terminals import freehold_on_terminal, shell_on_terminal
 
 MINIMAL = (Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml").read_text()
 QUESTION = "[y/N]"
@@ -51,6 +51,23 @@ def test_on_a_terminal_the_plan_is_shown_and_without_a_yes_nothing_is_deleted(
     assert "minimal" in _names(world)
 
 
+@pytest.mark.parametrize("redirected", ["| cat", "> {log} 2>&1", "< /dev/null", "< {answers}"])
+def test_wherever_output_goes_the_question_is_asked_on_the_terminal(
+    world: tuple[str, ...], tmp_path: Path, redirected: str
+) -> None:
+    """A log that is kept takes nobody's question away, and the yes of a pipe is nobody's answer."""
+    (tmp_path / "answers").write_text("y\n")
+    how = redirected.format(log=tmp_path / "log", answers=tmp_path / "answers")
+    shown = shell_on_terminal(f"{shlex.join([*PROGRAM, 'down', 'minimal', *world])} {how}", typed="n\n", after=QUESTION)
+    assert "Delete IBMPowerVSCluster default/minimal? [y/N]" in shown.text
+    assert "default/minimal: 10 to delete" in shown.text + _text(tmp_path / "log")
+    assert "minimal" in _names(world)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 def test_interrupting_the_question_deletes_nothing(world: tuple[str, ...]) -> None:
     shown = freehold_on_terminal("down", "minimal", *world, typed="\x03", after=QUESTION)
     assert shown.code == 130
@@ -61,11 +78,12 @@ def test_yes_deletes_and_several_names_are_deleted_together(world: tuple[str, ..
     shown = freehold_on_terminal("down", "minimal", *world, typed="y\n", after=QUESTION)
     assert shown.code == 0, shown.text
     assert _names(world) == ["second", "third"]
-    done = freehold("down", "second", "nobody", "third", *world)
-    assert done.returncode == 1, "without a terminal nothing is asked"
-    assert QUESTION not in done.stdout
-    assert f"no cluster default/nobody; freehold get --state {world[1]} shows what there is" in done.stderr
-    assert _names(world) == [], "a name that is not there keeps nothing of the others"
+    refused = freehold("down", "second", "nobody", "third", "--yes", *world)
+    assert refused.returncode == 1
+    assert f"no cluster default/nobody; freehold get --state {world[1]} shows what there is" in refused.stderr
+    assert _names(world) == ["second", "third"], "where one is not there, nothing is deleted"
+    assert freehold("down", "second", "third", "--yes", *world).returncode == 0
+    assert _names(world) == []
 
 
 def test_with_yes_nothing_is_asked_on_a_terminal_either(world: tuple[str, ...]) -> None:
@@ -73,12 +91,6 @@ def test_with_yes_nothing_is_asked_on_a_terminal_either(world: tuple[str, ...]) 
     shown = freehold_on_terminal("down", "minimal", "--yes", *world)
     assert shown.code == 0, shown.text
     assert QUESTION not in shown.text
-
-
-def test_names_that_are_not_there_are_one_sentence() -> None:
-    session = Session(Access(None, ServeOptions()))
-    told = absent(Key("team", "a"), session, "b").sentence
-    assert told == "there is no cluster team/a, team/b; freehold get -n team shows what there is"
 
 
 async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(

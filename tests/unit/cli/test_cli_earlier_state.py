@@ -33,7 +33,7 @@ def test_a_stored_cluster_is_ready_without_a_write_and_is_deleted_completely(tmp
     assert "default/freehold-demo is Ready: 8 resources" in up.stdout
     audit = state / "audit.jsonl"
     assert [json.loads(line)["call"] for line in audit.read_text().splitlines()] == []
-    down = CliRunner().invoke(cli, ["down", "freehold-demo", *how])
+    down = CliRunner().invoke(cli, ["down", "freehold-demo", "--yes", *how])
     assert down.exit_code == 0, down.output
     done = [each for each in map(json.loads, audit.read_text().splitlines()) if each["outcome"] == "done"]
     deleted = [each["resource"] for each in done if ".delete_" in each["call"]]

@@ -43,7 +43,7 @@ def test_a_cluster_whose_object_was_lost_is_not_called_gone(state: Path) -> None
     assert again.returncode == 1
     assert f"has the marks of an earlier default.{NAME} with uuid" in again.stderr
     assert "freehold orphans" in again.stderr
-    down = freehold_in(state, "down", NAME, "--speed", "2000")
+    down = freehold_in(state, "down", NAME, "--yes", "--speed", "2000")
     assert down.returncode == 0, down.stderr
     assert "and it owned nothing" in down.stdout
     assert " Gone " not in down.stdout
@@ -148,7 +148,7 @@ def test_a_recovered_cluster_is_applied_again_without_a_create(state: Path) -> N
 def test_a_recovered_cluster_is_deleted_without_its_manifest(state: Path) -> None:
     _lose(state)
     assert freehold_in(state, "recover", NAME, "--yes").returncode == 0
-    down = freehold_in(state, "down", NAME, "--speed", "2000")
+    down = freehold_in(state, "down", NAME, "--yes", "--speed", "2000")
     assert down.returncode == 0, down.stderr
     assert "and everything that it owned" in down.stdout
     assert "none" in freehold_in(state, "orphans").stdout

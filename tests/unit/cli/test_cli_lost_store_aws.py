@@ -61,7 +61,7 @@ def test_the_way_back_over_a_name_that_is_taken_by_oneself(state: Path) -> None:
     recover = f"freehold recover --state {state} --uuid {lost['uuid']} --region us-east-1"
     assert recover in " ".join(again.stderr.split())
     assert f"there is an AWSCluster default/{NAME} already" in freehold_in(state, "recover", NAME, "--yes").stderr
-    assert "and it owned nothing" in freehold_in(state, "down", NAME, *SPEED).stdout
+    assert "and it owned nothing" in freehold_in(state, "down", NAME, "--yes", *SPEED).stdout
     plan = freehold_in(state, "recover", "--uuid", lost["uuid"], "--region", "us-east-1")
     assert plan.stdout.count("sealed node mark") == len(lost["resources"]) >= 10
     assert f"--uuid {lost['uuid']} --region us-east-1 --yes" in plan.stdout
@@ -85,7 +85,7 @@ def test_with_its_manifest_it_is_as_before_and_nothing_is_created(state: Path) -
 
 def test_it_is_deleted_without_its_manifest(state: Path) -> None:
     assert freehold_in(state, "recover", NAME, "--yes").returncode == 0
-    down = freehold_in(state, "down", NAME, *SPEED)
+    down = freehold_in(state, "down", NAME, "--yes", *SPEED)
     assert down.returncode == 0, down.stderr
     assert "and everything that it owned" in down.stdout
     assert "none" in freehold_in(state, "orphans").stdout
