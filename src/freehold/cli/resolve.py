@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.api.vendor_ids import vendor_id
-from freehold.cli import hints
+from freehold.cli import copies, hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who
 from freehold.cli.errors import MISUSED, CliError
@@ -27,19 +27,25 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str, resource: str | None, ident: str | None, verdict: str | None, yes: bool, simulate: bool, speed: float,
-    namespace: str, state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
+    name: str, resource: str | None, ident: str | None, verdict: str | None, copied: str | None, yes: bool,
+    simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
+    keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
+    if copied and (verdict or resource):
+        raise CliError(f"--{copied} is about the object itself: name no resource, and decide nothing else with it")
     if verdict and not resource:
         this = hints.command("resolve", name, "RESOURCE", namespace=namespace)
         raise CliError(f"say which resource: {this} --{verdict}", code=MISUSED)
-    if yes and not verdict:
+    if yes and not (verdict or copied):
         raise CliError("say what is decided: --mine or --not-mine", code=MISUSED)
     target = access(
-        state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
+        state, kubeconfig=kubeconfig, operator=yes and not copied, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
+    if copied:
+        run_to_end(_of_copy(target, name, namespace, copied, yes=yes))
+        return
     asked = (resource or "", ident or "")
     run_to_end(_resolve(target, name, asked, verdict or "", namespace, yes=yes))
 
@@ -86,6 +92,16 @@ async def _resolve(
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
         await decide(session, kind, raw, [made], ring)
+
+
+async def _of_copy(target: Access, name: str, namespace: str, copied: str, *, yes: bool) -> None:
+    async with opened(target) as session:
+        kind, raw = await the_object(session, Key(namespace or session.namespace, name))
+        if copied == "new-cluster":
+            await copies.make_new(session.client, kind, raw, yes=yes)
+        else:
+            ring = await required_ring(target, session)
+            await copies.take_over(session.client, ring, copies.copy_of(kind, raw), yes=yes)
 
 
 def _command(key: Key, question: Question, ident: str, among: Sequence[Question]) -> str:
