@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.api.vendor_ids import vendor_id
-from freehold.cli import hints
+from freehold.cli import copies, hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who
 from freehold.cli.errors import MISUSED, CliError
@@ -28,16 +28,21 @@ if TYPE_CHECKING:
 
 
 def run(
-    words: Sequence[str], verdict: str | None, yes: bool, simulate: bool, speed: float,
+    words: Sequence[str], verdict: str | None, copied: str | None, yes: bool, simulate: bool, speed: float,
     namespace: str, state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    if yes and not verdict:
+    if copied and verdict:
+        raise CliError(f"--{copied} is about the object itself: decide nothing else with it", code=MISUSED)
+    if yes and not (verdict or copied):
         raise CliError("say what is decided: --mine or --not-mine", code=MISUSED)
     target = access(
-        state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
+        state, kubeconfig=kubeconfig, operator=yes and not copied, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
+    if copied:
+        run_to_end(_decide_about_copy(target, words, namespace, copied, yes=yes))
+        return
     run_to_end(_resolve(target, words, verdict or "", namespace, yes=yes))
 
 
@@ -109,6 +114,19 @@ def _asked(rest: Sequence[str], name: Sequence[str], verdict: str, namespace: st
         raise CliError(f"say which resource: {this} --{verdict}", code=MISUSED)
     resource, ident = (*rest, "", "")[:2]
     return resource, ident
+
+
+async def _decide_about_copy(target: Access, words: Sequence[str], namespace: str, copied: str, *, yes: bool) -> None:
+    async with opened(target) as session:
+        name, rest = await split_words(session, Naming("resolve"), words, namespace)
+        if rest:
+            raise CliError(f"--{copied} is about the object itself: name no resource with it", code=MISUSED)
+        kind, raw = await the_object(session, Naming("resolve", rest=(f"--{copied}",)), name, namespace)
+        if copied == "new-cluster":
+            await copies.make_new(session.client, kind, raw, yes=yes)
+        else:
+            ring = await required_ring(target, session)
+            await copies.take_over(session.client, ring, copies.copy_of(kind, raw), yes=yes)
 
 
 def _command(key: _Decided, question: Question, ident: str, among: Sequence[Question]) -> str:

@@ -171,11 +171,14 @@ def _endpoint_off(raw: Mapping[str, Any]) -> Patch:
 
 
 def _begin_anew(raw: Mapping[str, Any]) -> str:
-    """The command by which a person gives an object an identity of its own."""
+    """The commands by which a person gives an object an identity of its own."""
     metadata = raw["metadata"]
     where = f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
-    named = f"{str(raw['kind']).lower()} {metadata['name']}{where}"
-    return f"kubectl annotate {named} {names.IDENTITY_ANNOTATION}={names.NEW_IDENTITY}"
+    annotate = f"kubectl annotate {str(raw['kind']).lower()} {metadata['name']}{where}"
+    return (
+        f"freehold resolve {metadata['name']}{where} --new-cluster (or: {annotate} "
+        f"{names.IDENTITY_ANNOTATION}={names.NEW_IDENTITY})"
+    )
 
 
 def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
@@ -198,8 +201,8 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
             IdentityProblem.COPIED,
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
             "resources it describes: nothing is created or deleted for this copy. To make it a cluster of its own, or "
-            f"to delete it: {_begin_anew(raw)}. If {owner.namespace}/{owner.name} is lost for ever and this is to go "
-            f"on with its resources: freehold resolve {own.name} -n {own.namespace} --take-over",
+            f"to delete it: {_begin_anew(raw)}. If {owner.namespace}/{owner.name} is lost for ever, create it again "
+            f"with this spec and annotation: freehold resolve {own.kind}/{own.name} -n {own.namespace} --take-over",
         )
     if not journal.key:
         return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw, finalizer))

@@ -91,7 +91,7 @@ class Vpc:
 class Subnet:
     """A subnet. ``logical`` is its name for life; with ``given``, its id, the rest is what the cloud told.
 
-    ``for_pods``: its tag keeps load balancers, NAT gateways and machines out of it. ``tags`` are the spec's for it alone.
+    ``for_pods``: its tag keeps load balancers, NAT gateways and machines out of it. ``tags``: the spec's for it alone.
     ``ipv6`` is its range where the spec gives one; else ``ipv6_number`` says which /64 of the VPC's range it gets,
     None for a subnet without IPv6.
     """
