@@ -55,7 +55,7 @@ def zones_beyond_limit(vpc: VPCSpec, recorded: Recorded) -> tuple[str, ...]:
 
 
 def given_subnets(subnets: Sequence[SubnetSpec], there: Mapping[str, GivenSubnet]) -> tuple[Subnet, ...]:
-    """Those of a VPC that the spec gives by its id, as listed. ``there``: what the cloud told about the VPC's, by id."""
+    """Those of a VPC that the spec gives by its id, as listed. ``there``: what the cloud told of the VPC's, by id."""
     return tuple(_given(each, there.get(each.id)) for each in subnets)
 
 
