@@ -1,4 +1,4 @@
-"""Subnets for pods, and the order in which a spec lists subnets: where load balancers, NAT gateways and a bastion are."""
+"""Subnets for pods, and the order of listed subnets: where load balancers, NAT gateways and a bastion are."""
 
 from __future__ import annotations
 

@@ -50,6 +50,9 @@ DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
 ENDPOINT_ANNOTATION: Final = "freehold.dev/endpoint"
 """The address of the load balancer that became ``spec.controlPlaneEndpoint.host``: one that a user gives is not it."""
 
+NODES_LET_IN_ANNOTATION: Final = "freehold.dev/nodes-let-in"
+"""On an AWSCluster in a given VPC, ``true``: its ``ingressRules`` let its nodes in, which cannot be told from AWS."""
+
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
 """On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 37)."""
 

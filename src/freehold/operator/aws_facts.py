@@ -33,10 +33,13 @@ class AwsFactsReader:
         if found is None:
             return NoSuch()
         subnets = (
-            GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6, each.tags)
+            GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6, each.tags, each.way_out)
             for each in found
         )
         return Answer(GivenNetwork({each.id: each for each in subnets}))
+
+    async def nat_addresses(self, vpc: str) -> Answer[Mapping[str, tuple[str, ...]]]:
+        return Answer(await self._facts.nat_addresses(vpc))
 
     async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
         found = await self._facts.has_ipv6(vpc)

@@ -8,7 +8,7 @@ so the caller can leave the write.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -34,11 +34,12 @@ class ClusterWanted(Wanted):
     """Also what the status of a cluster needs.
 
     ``port`` is the API server's. ``endpoint`` is the load balancer whose address becomes the endpoint; None where the
-    user gives the endpoint.
+    user gives the endpoint. ``unmet``: what keeps it from being ready when all is there.
     """
 
     port: int = 6443
     endpoint: NodeKey | None = None
+    unmet: tuple[Problem, ...] = field(default=(), kw_only=True)
 
 
 def _tells_nothing(plan: ClusterWanted, key: NodeKey, host: str) -> bool:
@@ -120,8 +121,8 @@ def _observe(
     found = [*shape.always, *observed_parts(shape.parts, graph, report.journal, report.outcomes)]
     ready = api_conditions.summary(found, wanted_parts(shape.parts, graph))
     endpoint = _endpoint(raw, report.plan, report.outcomes, shape.address)
-    if ready.status == "True" and not (_host(raw) or endpoint):
-        ready = _without_endpoint(raw, report.plan)
+    if ready.status == "True" and (report.plan.unmet or not (_host(raw) or endpoint)):
+        ready = _unmet(raw, report.plan)
     return [ready, *found, *rest], endpoint
 
 
@@ -205,11 +206,11 @@ def lacking(raw: Mapping[str, Any], plan: Desired | None) -> tuple[Problem, ...]
     It holds up no create: the load balancer that has the address may be somebody's, in the network that is made.
     """
     if not isinstance(plan, ClusterWanted) or plan.endpoint is not None or _host(raw):
-        return ()
+        return plan.unmet if isinstance(plan, ClusterWanted) else ()
     missing = "it is missing, and no load balancer of the cluster gives it; set the address of the API server"
-    return (Problem("spec.controlPlaneEndpoint.host", missing),)
+    return (Problem("spec.controlPlaneEndpoint.host", missing), *plan.unmet)
 
 
-def _without_endpoint(raw: Mapping[str, Any], plan: ClusterWanted) -> Observation:
+def _unmet(raw: Mapping[str, Any], plan: ClusterWanted) -> Observation:
     message = text(lacking(raw, plan)) or "the load balancer of the API server has no address yet"
     return Observation(names.READY, "False", Reason.REQUIREMENT.value, message)

@@ -464,8 +464,8 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "addresses of NAT gateways in a given VPC": (
         {**network(vpc=VPC, subnets=[SUBNET]), **first(ingressRules=[rule(**RANGE), rule(natGatewaysIPsSource=True)])},
         facts(),
-        f"{LB}.ingressRules[1].natGatewaysIPsSource: in a given VPC the cluster has no NAT gateways, so this rule lets "
-        "nobody in; give the addresses of those of the VPC in cidrBlocks",
+        f"{LB}.ingressRules[1].natGatewaysIPsSource: routes of the given subnets lead to no NAT gateways, so this rule "
+        "lets nobody in; give ranges in cidrBlocks",
     ),
     "addresses of NAT gateways without private subnets": (
         network(subnets=[subnet()], additionalNodeIngressRules=[rule(natGatewaysIPsSource=True)]), facts(),
@@ -631,8 +631,7 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
     "nothing to say": ({}, facts(), []),
     "fields that are not acted on": (
         {"imageLookupOrg": "1", **network(subnets=[subnet(tags={"a": "b"}), subnet(1, isPublic=False)])}, facts(),
-        ["spec.network.subnets[0].tags: not acted on; spec.additionalTags are for all resources",
-         "spec.imageLookupOrg: not acted on; it concerns machines"],
+        ["spec.imageLookupOrg: not acted on; it concerns machines"],
     ),
     "deletes that AWS does not bind": (
         {"identityRef": {"kind": "AWSClusterRoleIdentity", "name": "infra"}},
@@ -666,10 +665,6 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
     "listeners of a classic one": (
         first(additionalListeners=[{"port": 1}]), facts(),
         [f"{LB}.additionalListeners: not acted on; it is for network load balancers"],
-    ),
-    "rules in a given VPC": (
-        {**GIVEN, **first(ingressRules=[rule(**RANGE)])}, facts(),
-        [f"{LB}.ingressRules: in a given VPC the addresses of the nodes are not known; let them in here"],
     ),
     "image of no bastion": (
         {"bastion": {"ami": "ami-1"}}, facts(),

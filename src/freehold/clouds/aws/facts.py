@@ -18,6 +18,7 @@ from freehold.clouds.aws.zones import AVAILABILITY_ZONE, Zone, all_zones
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.keyed_codec import UUID
+from freehold.lifecycle.resources import State
 
 T = TypeVar("T")
 BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id"
@@ -36,6 +37,7 @@ class TagSearch(Protocol):
 class SubnetFacts:
     """A subnet. ``public``: its route table has a route to an internet gateway. ``ipv6``: it has an IPv6 range.
 
+    ``way_out``: the id of what its route to all IPv4 addresses leads to, empty where it has none.
     A zone that is not listed, of a VPC of another account, counts as an availability zone.
     """
 
@@ -46,6 +48,7 @@ class SubnetFacts:
     ipv6: bool
     zone_type: str = AVAILABILITY_ZONE
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    way_out: str = ""
 
 
 class AwsFacts:
@@ -78,6 +81,15 @@ class AwsFacts:
         found = await self._once(("subnets", ident), _NETWORK, lambda: self._subnets(ident))
         types = await self._zone_types()
         return found and tuple(replace(each, zone_type=types.get(each.zone, AVAILABILITY_ZONE)) for each in found)
+
+    async def nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
+        """The public addresses of the NAT gateways of a VPC that work or will, by id."""
+        return await self._once(("nat", ident), _NETWORK, lambda: self._nat_addresses(ident))
+
+    async def _nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
+        found = await by_filter(self._client, nat_gateway.READ, "vpc-id", [ident])
+        there = [each for each in found if each.state in (State.READY, State.PENDING)]
+        return {each.id: each.attributes["addresses"] for each in there}
 
     async def _zone_types(self) -> Mapping[str, str]:
         """By name; empty where the zones may not be listed. Nothing is created then (:meth:`zones`), and a delete goes
@@ -172,8 +184,8 @@ class AwsFacts:
             return None
         subnets = await by_filter(self._client, subnet.READ, "vpc-id", [ident])
         tables = await by_filter(self._client, route_table.READ, "vpc-id", [ident])
-        public = _public(tables, {each.id for each in subnets})
-        found = (_facts(each, public=each.id in public) for each in subnets)
+        of = _tables_of(tables, {each.id for each in subnets})
+        found = (_facts(each, of[each.id]) for each in subnets)
         return tuple(sorted(found, key=lambda each: each.id))
 
     async def _has_ipv6(self, ident: str) -> bool | None:
@@ -203,19 +215,24 @@ def _comes_along(arn: str) -> bool:
     return parsed is not None and parsed.type in ("volume", "network-interface")
 
 
-def _facts(seen: Seen, *, public: bool) -> SubnetFacts:
+def _facts(seen: Seen, table: Seen | None) -> SubnetFacts:
     ipv6 = any(part.kind == subnet.IPV6_CIDR for part in seen.parts)
-    return SubnetFacts(seen.id, seen.attributes["zone"], seen.attributes["cidr"], public, ipv6, tags=seen.tags)
+    ways = {part.natural_key: part.behavior for part in table.parts if part.kind == route_table.ROUTE} if table else {}
+    public = any(way.startswith("igw-") for way in ways.values())
+    return SubnetFacts(
+        seen.id,
+        seen.attributes["zone"],
+        seen.attributes["cidr"],
+        public,
+        ipv6,
+        tags=seen.tags,
+        way_out=ways.get("0.0.0.0/0", ""),
+    )
 
 
-def _public(tables: Collection[Seen], subnets: Collection[str]) -> frozenset[str]:
-    """The subnets that reach the internet. One without a route table of its own has the main one
+def _tables_of(tables: Collection[Seen], subnets: Collection[str]) -> Mapping[str, Seen | None]:
+    """The route table of each subnet. One without a table of its own has the main one
     (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html)."""
     own = {part.natural_key: table for table in tables for part in table.parts if part.kind == route_table.ASSOCIATION}
     main = next((table for table in tables if table.attributes["main"]), None)
-    of = {ident: own.get(ident, main) for ident in subnets}
-    return frozenset(ident for ident, table in of.items() if table is not None and _leads_out(table))
-
-
-def _leads_out(table: Seen) -> bool:
-    return any(part.kind == route_table.ROUTE and part.behavior.startswith("igw-") for part in table.parts)
+    return {ident: own.get(ident, main) for ident in subnets}

@@ -10,7 +10,7 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.parse import InvalidObject, parse
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import NoAnswer
-from freehold.reconcilers.aws_cluster import wish_input
+from freehold.reconcilers.aws_cluster import node_sources, wish_input
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.group_input import named_groups
 from freehold.reconcilers.aws_cluster.input import check
@@ -18,15 +18,16 @@ from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import normal_form
 from freehold.reconcilers.aws_cluster.warnings import warnings_of
 from freehold.reconcilers.aws_cluster.wish import ClusterWish
-from freehold.reconcilers.findings import SpecWarning
+from freehold.reconcilers.findings import Problem, SpecWarning
 
 
 @dataclass(frozen=True)
 class Decided:
-    """The wish, and what a person should know about it."""
+    """The wish, and what a person should know about it. ``unmet`` holds up no create, but keeps it from being ready."""
 
     wish: ClusterWish
     notes: tuple[SpecWarning, ...] = ()
+    unmet: tuple[Problem, ...] = ()
 
 
 def decide(
@@ -43,6 +44,7 @@ def decide(
     asked: dict[str, object] = {
         "spec.region": facts.zones,
         "spec.network.vpc.id": facts.network,
+        "spec.controlPlaneLoadBalancer.ingressRules": facts.nat_addresses,
         "spec.network.vpc.ipv6": facts.own_vpc_has_ipv6,
         "spec.bastion.ami": facts.image,
         **{each.field: facts.groups for each in named_groups(spec)},
@@ -52,4 +54,4 @@ def decide(
     wish = normal_form(names, spec, facts, storage=storage)
     if problems := tuple(wish_input.check(spec, wish, facts)):
         return Refused(problems, notes)
-    return Decided(wish, notes)
+    return Decided(wish, notes, tuple(node_sources.unknown(raw["metadata"], spec, wish, facts)))

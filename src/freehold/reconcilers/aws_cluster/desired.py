@@ -57,6 +57,7 @@ def wanted(
         facts.api_port,
         endpoint,
         wish,
+        unmet=found.unmet,
         known_before=facts.known_before,
         holds_name=facts.recorded.anything and _lives_on_what_is_given(raw, graph),
     )

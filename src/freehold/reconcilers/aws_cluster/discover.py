@@ -12,6 +12,7 @@ from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.overlay import is_planned
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.aws_cluster import node_sources
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake, Recorded
 from freehold.reconcilers.aws_cluster.group_input import named_groups
 from freehold.reconcilers.aws_cluster.keys import BASTION
@@ -35,6 +36,10 @@ class FactsReader(Protocol):
 
     async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
         """A VPC that is there already."""
+        ...
+
+    async def nat_addresses(self, vpc: str) -> Answer[Mapping[str, tuple[str, ...]]]:
+        """The public addresses of the NAT gateways of a VPC, by id."""
         ...
 
     async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
@@ -77,6 +82,7 @@ async def discover(
         recorded=recorded,
         not_bound=reader.not_bound,
         network=await _answer(reader.network(given)) if given else None,
+        nat_addresses=None if deleting else await _nat_addresses(reader, spec, given),
         own_vpc_has_ipv6=None if deleting else await _family(reader, spec, recorded),
         image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
     )
@@ -108,6 +114,15 @@ def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:
 async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
     try:
         return await question
+    except CloudError as error:
+        return _unanswered(error)
+
+
+async def _nat_addresses(
+    reader: FactsReader, spec: AWSClusterSpec, vpc: str | None
+) -> Answer[Mapping[str, tuple[str, ...]]] | NoAnswer | None:
+    try:
+        return await reader.nat_addresses(vpc) if vpc and node_sources.are_needed(spec) else None
     except CloudError as error:
         return _unanswered(error)
 

@@ -42,7 +42,7 @@ class Recorded:
 class GivenSubnet:
     """A subnet of a given VPC. ``public``: its routes lead to an internet gateway. ``ipv6``: it has an IPv6 range.
 
-    ``tags`` are those that it has in AWS.
+    ``tags`` are those that it has in AWS. ``way_out`` is the id of what its IPv4 default route leads to, if anything.
     """
 
     id: str
@@ -52,6 +52,7 @@ class GivenSubnet:
     zone_type: str = AVAILABILITY_ZONE
     ipv6: bool = False
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    way_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Facts:
 
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
     NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
+    ``nat_addresses`` are the public addresses of the NAT gateways of a given VPC, by id, asked where rules name them.
     ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
     bastion. ``own_vpc_has_ipv6`` is asked where the spec wants IPv6 in a VPC of its own and the record does not tell
     that it has it; NoSuch where the VPC is gone. ``groups`` are the VPCs, by id, of the security groups that the spec
@@ -92,6 +94,7 @@ class Facts:
     api_port: int = 6443
     recorded: Recorded = Recorded()
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
+    nat_addresses: Answer[Mapping[str, tuple[str, ...]]] | NoAnswer | None = None
     image: Answer[str] | NoSuch | NoAnswer | None = None
     own_vpc_has_ipv6: Answer[bool] | NoSuch | NoAnswer | None = None
     groups: Answer[Mapping[str, str]] | NoAnswer | None = None

@@ -13,6 +13,7 @@ from freehold.api.aws_cluster import AWSClusterSpec, S3Bucket
 from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.reconcilers.answers import Answer
+from freehold.reconcilers.aws_cluster import node_sources
 from freehold.reconcilers.aws_cluster.address_plan import NoRoom
 from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
 from freehold.reconcilers.aws_cluster.load_balancers import Front, failure_domains
@@ -25,7 +26,19 @@ from freehold.reconcilers.aws_cluster.subnets import (
     normal_block,
     own_subnets,
 )
-from freehold.reconcilers.aws_cluster.wish import Bastion, Bucket, ClusterWish, Group, Identity, Role, Subnet, Vpc
+from freehold.reconcilers.aws_cluster.wish import (
+    Bastion,
+    Bucket,
+    ClusterWish,
+    Group,
+    Identity,
+    NatGateway,
+    Role,
+    Source,
+    SourceKind,
+    Subnet,
+    Vpc,
+)
 
 _PARTITIONS = (
     ("cn-", "aws-cn"),
@@ -63,6 +76,7 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
     gateways = () if vpc.given else nat_gateways(subnets, public)
     front = Front(names, facts.api_port, listed, public, vpc.ipv6, facts.recorded, _zones_beside(facts))
     balancers = front.load_balancers(spec)
+    nodes_from = node_sources.addresses(subnets, facts) if vpc.given else ()
     identity = spec.identity_ref
     return ClusterWish(
         region=spec.region or "",
@@ -71,13 +85,19 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
         vpc=vpc,
         subnets=subnets,
         nat_gateways=gateways,
-        groups=_groups(spec, names, Firewall(spec, vpc, facts.api_port, nat=bool(gateways))),
+        given_nat_addresses=nodes_from,
+        groups=_groups(spec, names, Firewall(spec, vpc, facts.api_port, _nat_sources(gateways, nodes_from))),
         load_balancers=balancers,
         bastion=_bastion(spec, public, _held_home(subnets, facts.recorded)),
         bucket=_bucket(spec.s3_bucket) if storage and spec.s3_bucket else None,
         tags=tuple(sorted(spec.additional_tags.items())),
         failure_domains=failure_domains(subnets, balancers),
     )
+
+
+def _nat_sources(own: Sequence[NatGateway], given: Sequence[str]) -> tuple[Source, ...]:
+    """Those of a given VPC by their addresses; ours are named, as they have none before they are made."""
+    return (Source(SourceKind.NAT_GATEWAYS),) if own else tuple(Source(SourceKind.IPV4, f"{each}/32") for each in given)
 
 
 def wanted_vpc(spec: VPCSpec | None, names: DefaultNames, recorded: Recorded) -> Vpc:

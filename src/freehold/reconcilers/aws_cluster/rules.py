@@ -18,7 +18,6 @@ API_SERVER = 6443
 """The port of the API server on a machine, whatever the load balancer's is."""
 ANY_IPV4 = Source(SourceKind.IPV4, "0.0.0.0/0")
 ANY_IPV6 = Source(SourceKind.IPV6, "::/0")
-_NAT = Source(SourceKind.NAT_GATEWAYS)
 _BY_NUMBER = {"58": "icmpv6"}
 """What AWS calls a protocol that was given by its number (hashicorp/terraform-provider-aws#9569)."""
 WITH_PORTS = frozenset({"tcp", "udp", "icmp", "icmpv6"})
@@ -35,12 +34,12 @@ _CALICO_IPV6 = CNIIngressRule(description="VXLAN (calico)", protocol="udp", from
 
 @dataclass(frozen=True)
 class Firewall:
-    """The rules of one cluster. ``port`` is the API server's at the load balancer; ``nat``: whether there are NATs."""
+    """The rules of one cluster. ``port`` is the API server's at the load balancer. ``nat``: where NAT gateways are."""
 
     spec: AWSClusterSpec
     vpc: Vpc
     port: int
-    nat: bool
+    nat: tuple[Source, ...]
 
     @property
     def _network(self) -> NetworkSpec:
@@ -112,8 +111,7 @@ class Firewall:
     def _api_server(self) -> Iterator[Rule]:
         """All traffic, or what the spec lists and the nodes.
 
-        Where there are no NAT gateways of ours upstream lets everything in although the spec lists what may; here it
-        does not.
+        Where there are no NAT gateways upstream lets everything in although the spec lists what may; here it does not.
         """
         custom = tuple(self._of_spec(Role.API_SERVER_LB))
         yield from custom
@@ -123,7 +121,7 @@ class Firewall:
     def _of_spec(self, role: Role) -> Iterator[Rule]:
         for field, of, rule in ingress_rules(self.spec):
             if of is role:
-                sources = _sources(rule, field)
+                sources = self.nat if rule.nat_gateways_ips_source else _sources(rule, field)
                 yield from _each(rule.description, rule.protocol, rule.from_port, rule.to_port, sources)
 
     @property
@@ -141,8 +139,8 @@ class Firewall:
                 continue
             if each.scheme == Scheme.INTERNAL.value:
                 yield from self._inside
-            elif self.nat:
-                yield _NAT
+            else:
+                yield from self.nat
 
     def _services(self) -> Iterator[Rule]:
         """What network load balancers send to machines, and their health checks."""
@@ -198,8 +196,6 @@ def _each(text: str, protocol: str, first: int, last: int, sources: Iterable[Sou
 
 def _sources(rule: IngressRule, field: str) -> list[Source]:
     """A rule without a source is for the control plane."""
-    if rule.nat_gateways_ips_source:
-        return [_NAT]
     ranges = [_range(text) for text in (*rule.cidr_blocks, *rule.ipv6_cidr_blocks)]
     groups = [
         Source(SourceKind.GROUP_ID, ident, f"{field}.sourceSecurityGroupIds[{index}]")

@@ -97,6 +97,8 @@ class _Fields:
         }
 
     def _addresses(self, before: Mapping[str, Any]) -> list[str]:
+        if self.wish.given_nat_addresses:
+            return list(self.wish.given_nat_addresses)
         seen = [self._seen(address_of(nat)) for nat in self.wish.nat_gateways]
         if any(each is None for each in seen):
             return list(before.get("natGatewaysIPs") or ())

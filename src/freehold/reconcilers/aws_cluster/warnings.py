@@ -7,7 +7,6 @@ from typing import Any
 
 from freehold.api import names as api_names
 from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.capa_tags import BALANCER_ROLES, cloud_provider_key
@@ -42,7 +41,6 @@ def warnings_of(
         _vpc(spec.network or NetworkSpec(), names, facts),
         given_warnings(spec.network or NetworkSpec(), facts),
         _groups(spec),
-        _balancers(spec, facts),
         unused(names, spec, storage=storage),
     )
     return tuple(note for part in parts for note in part)
@@ -129,12 +127,3 @@ def _behind_balancers(spec: AWSClusterSpec) -> SpecWarnings:
             f"{', '.join(map(str, ports))}, into the one for controlplane or for lb",
             served=True,
         )
-
-
-def _balancers(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
-    first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
-    vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
-    given = bool(vpc) and vpc != facts.recorded.vpc
-    if given and first.ingress_rules and first.scheme == "internet-facing":
-        message = "in a given VPC the addresses of the nodes are not known; let them in here"
-        yield SpecWarning("spec.controlPlaneLoadBalancer.ingressRules", message, served=True)

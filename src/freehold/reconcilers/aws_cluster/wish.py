@@ -31,7 +31,7 @@ class SourceKind(StrEnum):
     """A security group of this cluster, by role."""
     GROUP_ID = "group-id"
     NAT_GATEWAYS = "nat-gateways"
-    """The public addresses of the cluster's NAT gateways."""
+    """The public addresses of the NAT gateways that are ours."""
     VPC = "vpc"
     """The IPv4 ranges of a given VPC, all of them: its subnets, and so what is in them, may be in any."""
     VPC_IPV6 = "vpc-ipv6"
@@ -91,7 +91,7 @@ class Vpc:
 class Subnet:
     """A subnet. ``logical`` is its name for life; with ``given``, its id, the rest is what the cloud told.
 
-    ``for_pods``: its tag keeps load balancers, NAT gateways and machines out of it. ``tags``: the spec's for it alone.
+    ``for_pods``: its tag keeps load balancers, NAT gateways and machines out. ``tags`` are the spec's for it alone.
     ``ipv6`` is its range where the spec gives one; else ``ipv6_number`` says which /64 of the VPC's range it gets,
     None for a subnet without IPv6.
     """
@@ -228,8 +228,10 @@ class FailureDomain:
 
 @dataclass(frozen=True)
 class ClusterWish:
-    """Everything that one AWSCluster wants. Tuples are sorted, so that order in the spec says nothing.
+    """Everything that one AWSCluster wants. Tuples are sorted: order in the spec says nothing, but that the first
+    listed of several subnets of a zone is taken.
 
+    ``given_nat_addresses`` are those of the NAT gateways that routes of a given VPC lead to, where rules name them.
     ``failure_domains`` is empty in a given VPC of which the cloud has told nothing. ``tags`` are (key, value).
     """
 
@@ -245,6 +247,7 @@ class ClusterWish:
     bucket: Bucket | None = None
     tags: tuple[tuple[str, str], ...] = ()
     failure_domains: tuple[FailureDomain, ...] = ()
+    given_nat_addresses: tuple[str, ...] = ()
 
     @property
     def created_vpc(self) -> bool:

@@ -38,13 +38,13 @@ def check(spec: AWSClusterSpec, wish: ClusterWish, facts: Facts) -> Checks:
 
 def _nat_gateways(spec: AWSClusterSpec, wish: ClusterWish) -> Checks:
     """Upstream waits for their addresses for ever. The rules of a group that the spec gives nobody applies."""
-    if wish.nat_gateways:
+    if wish.nat_gateways or wish.given_nat_addresses:
         return
     given = {group.role for group in wish.groups if group.given}
     if wish.created_vpc:
         none, mend = "without private subnets the cluster has", "remove it, or give ranges in cidrBlocks"
     else:
-        none, mend = "in a given VPC the cluster has", "give the addresses of those of the VPC in cidrBlocks"
+        none, mend = "routes of the given subnets lead to", "give ranges in cidrBlocks"
     for field, role, rule in ingress_rules(spec):
         if rule.nat_gateways_ips_source and role not in given:
             yield Problem(

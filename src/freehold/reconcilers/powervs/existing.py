@@ -71,7 +71,7 @@ def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
 def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
     """What must be changed, or made, by a person."""
     hint = f"or set annotation {api_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
-    problems = [*powervs_input.one_workspace(spec)]
+    problems = [*powervs_input.one_workspace(spec), *powervs_input.protected_tags(spec)]
     if not workspace_id(spec) and not (spec.service_instance and spec.service_instance.name):
         problems.append(
             Problem("spec.serviceInstance", f"it is missing; give the id or the name of a workspace, {hint}")

@@ -18,6 +18,8 @@ from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.powervs import names
 from freehold.reconcilers.powervs.facts import Facts, needs_global_routing
+from freehold.tagging.protected import Access, IgnoreList, access
+from freehold.tagging.resources import Cloud
 
 Checks = Iterator[Problem]
 _SMALLEST_SUBNET = 29
@@ -47,6 +49,7 @@ def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
 def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     """docs/reference/requirements.md I24: one of the two, or nobody can tell which resource is meant."""
     yield from one_workspace(spec)
+    yield from protected_tags(spec)
     if spec.vpc and spec.vpc.id and spec.vpc.name:
         yield Problem("spec.vpc", f"id {spec.vpc.id!r} and name {spec.vpc.name!r} are both set; give one of them")
 
@@ -62,6 +65,17 @@ def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
         yield Problem(
             "spec.serviceInstanceID", f"spec.serviceInstance.name {new.name!r} is set too; remove one of them"
         )
+
+
+def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
+    """Check the tags, which are on existing resources too: none may say that one is a cluster's, or a controller's."""
+    for index, tag in enumerate(spec.tags):
+        if access(Cloud.IBM, tag.key, IgnoreList()) is Access.PROTECTED:
+            yield Problem(
+                f"spec.tags[{index}].key",
+                f"{tag.key!r} would be put on existing resources, too, and controllers of clusters decide by such keys "
+                "what they may use and delete; choose another",
+            )
 
 
 def _place(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:

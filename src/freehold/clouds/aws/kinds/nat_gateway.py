@@ -35,7 +35,7 @@ def decode(body: Json, place: Place) -> Seen | None:
         tags=tag_map(body.get("Tags", ())),
         attributes={
             "vpc_id": body.get("VpcId", ""),
-            "subnet_id": body["SubnetId"],
+            "subnet_id": body.get("SubnetId", ""),  # a regional one is in none
             "connectivity": body.get("ConnectivityType", "public"),
             "allocation_id": allocations[0] if allocations else "",
             "addresses": tuple(row["PublicIp"] for row in addresses if row.get("PublicIp")),
