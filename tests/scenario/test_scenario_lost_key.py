@@ -87,7 +87,9 @@ def test_a_record_forged_before_the_key_was_lost_is_shown_and_left_out_and_its_r
     for node, ident in (("vpc/evil", vpc), ("subnet/evil", subnet)):
         model = next(name for name in rows if name.startswith(node.partition("/")[0] + "/"))
         row = json.loads(json.dumps(rows[model]).replace(rows[model]["id"], ident))
-        strangers.tag(ident, {key: value.replace(model, node) for key, value in ours[rows[model]["id"]]["tags"].items()})
+        strangers.tag(
+            ident, {key: value.replace(model, node) for key, value in ours[rows[model]["id"]]["tags"].items()}
+        )
         _forge(harness, **{node: {**row, "s": "forgedforgedforg"}})
     harness.clock.advance(600.0)
     lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
@@ -124,7 +126,9 @@ def test_a_left_out_record_of_powervs_stays_unmarked_and_is_named() -> None:
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
     harness.cloud.strangers.attach(theirs["crn"], *(tag.replace("vpc.main", "vpc.evil") for tag in ours["tags"]))
     model = _entries(harness)["vpc/main"]
-    row = json.loads(json.dumps(model).replace(model["id"], f"{REGION}/{theirs['id']}").replace(ours["crn"], theirs["crn"]))
+    row = json.loads(
+        json.dumps(model).replace(model["id"], f"{REGION}/{theirs['id']}").replace(ours["crn"], theirs["crn"])
+    )
     _forge(harness, **{"vpc/evil": {**row, "s": "forgedforgedforg"}})
     harness.clock.advance(3600.0)
     lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
