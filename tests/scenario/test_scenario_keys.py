@@ -262,7 +262,8 @@ def lost_and_accepted(harness: Harness) -> None:
 def accept_loss(harness: Harness, digest: str) -> KeyRing:
     """Change the ring as `freehold keys accept` does: it lists the present records of the object."""
     need = need_of(harness.object.raw)
-    return replace(OTHER, accepted={(digest, need.uuid): need.records.get(digest, frozenset())})
+    records = frozenset(each.digest for each in need.records.get(digest, ()))
+    return replace(OTHER, accepted={(digest, need.uuid): records})
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted at once"])

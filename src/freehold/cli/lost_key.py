@@ -253,7 +253,7 @@ def print_ways(shown: LostKeyList, out: Collection[str], without: Sequence[str],
             "where nothing is said of when a resource was made, what is in it, or what uses it, no read of the cloud "
             "shows that"
         )
-        tell(f"to leave one out, so that it waits for a decision of yours, add for example: --without {believed[-1]}")
+        tell(f"to leave one out, so that it waits for your decision, add for example: --without {quote(believed[-1])}")
     if hidden:
         tell("what could not be read is left out in this command, and waits for a decision of yours:")
     else:

@@ -724,9 +724,9 @@ PROOF = (
     ),
     _keys(
         "KeyRing.forgives",
-        "fingerprint(uuid, node, ident) in self.accepted.get((digest, uuid), frozenset())",
+        "record in self.accepted.get((digest, uuid), frozenset())",
         "(digest, uuid) in self.accepted",
-        "a record written after the loss was accepted counts together with copied marks",
+        "a record that was left out, or is written after the loss was accepted, counts together with copied marks",
     ),
     _keys(
         "ObjectKeys._mac",
@@ -826,7 +826,7 @@ PROOF = (
     ),
     _proofs(
         "is_accepted",
-        "if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, str(key), entry.id):",
+        "if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):",
         "if False:",
         "marks and record prove without a key, although no person accepted its loss",
     ),

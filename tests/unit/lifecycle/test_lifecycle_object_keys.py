@@ -86,11 +86,11 @@ def test_an_accepted_loss_covers_the_records_of_that_moment() -> None:
     """Anybody may have written a later record that names the lost key: node, id, object and key must be the same."""
     accepted = frozenset({fingerprint(US.uuid, "disk/a", "id-1")})
     ring = replace(KeyRing.single(ONE), accepted={(NEW, US.uuid): accepted, (NEW, "2222"): frozenset()})
-    assert ring.forgives(NEW, US.uuid, "disk/a", "id-1")
-    assert not ring.forgives(NEW, US.uuid, "disk/a", "id-2")
-    assert not ring.forgives(NEW, US.uuid, "disk/b", "id-1")
-    assert not ring.forgives(NEW, "2222", "disk/a", "id-1")
-    assert not ring.forgives(OLD, US.uuid, "disk/a", "id-1")
+    assert ring.forgives(NEW, US.uuid, fingerprint(US.uuid, "disk/a", "id-1"))
+    for another in (("disk/a", "id-2"), ("disk/b", "id-1"), ("disk/a", "id-1", "made later")):
+        assert not ring.forgives(NEW, US.uuid, fingerprint(US.uuid, *another))
+    assert not ring.forgives(NEW, "2222", fingerprint("2222", "disk/a", "id-1"))
+    assert not ring.forgives(OLD, US.uuid, fingerprint(US.uuid, "disk/a", "id-1"))
 
 
 def test_a_logged_key_ring_shows_no_key() -> None:

@@ -14,6 +14,7 @@ from freehold.operator.keyring import (
     RETIRE_SECONDS,
     STALE_SECONDS,
     Acceptance,
+    RecordName,
     RingDocument,
     UnreadableRing,
     dumps,
@@ -22,24 +23,25 @@ from freehold.operator.keyring import (
 )
 
 NOW = 1_800_000_000.0
+A, B, C = (RecordName(f"vpc/{name}", f"vpc-{name}", name * 64) for name in "abc")
 CANARY = b"canary-canary-canary-canary-0001"
 
 
 def test_a_ring_is_read_back_as_it_was_written() -> None:
     made = RingDocument.fresh(NOW).with_new_key(NOW + 1)
-    made = made.accepting("lostlostlo", Acceptance(NOW, "ada", {"uuid-1": frozenset({"a", "b"})}))
+    made = made.accepting("lostlostlo", Acceptance(NOW, "ada", {"uuid-1": frozenset({A, B})}))
     other = RingDocument.fresh(NOW).of_object("uuid-1")
     made = made.with_keys_of(other)
     assert loads(dumps(made), "here") == made
-    assert made.ring().accepted == {("lostlostlo", "uuid-1"): {"a", "b"}}
+    assert made.ring().accepted == {("lostlostlo", "uuid-1"): {"a" * 64, "b" * 64}}
 
 
 def test_a_second_acceptance_of_a_key_adds_to_the_first() -> None:
     """An object that is restored from a backup is accepted later, and the earlier ones stay accepted."""
-    first = Acceptance(NOW, "ada", {"uuid-1": frozenset({"a"}), "uuid-2": frozenset({"b"})})
+    first = Acceptance(NOW, "ada", {"uuid-1": frozenset({A}), "uuid-2": frozenset({B})})
     both = RingDocument.fresh(NOW).accepting("lostlostlo", first)
-    both = both.accepting("lostlostlo", Acceptance(NOW, "bob", {"uuid-1": frozenset({"c"}), "uuid-3": frozenset()}))
-    assert both.accepted["lostlostlo"].records == {"uuid-1": {"a", "c"}, "uuid-2": {"b"}, "uuid-3": frozenset()}
+    both = both.accepting("lostlostlo", Acceptance(NOW, "bob", {"uuid-1": frozenset({C}), "uuid-3": frozenset()}))
+    assert both.accepted["lostlostlo"].records == {"uuid-1": {A, C}, "uuid-2": {B}, "uuid-3": frozenset()}
 
 
 @pytest.mark.parametrize("listed", [True, [], ["uuid-1"], "uuid-1"], ids=str)
@@ -130,6 +132,9 @@ DAMAGED = {
     "a damaged acceptance": damaged(lambda c: c.update(accepted={"abc": "yes"})),
     "an acceptance that is not a list": damaged(
         lambda c: c.update(accepted={"abc": {"time": "2026-11-21T00:00:00Z", "who": "ada", "records": {"u": "x"}}})
+    ),
+    "an acceptance of records without ids": damaged(
+        lambda c: c.update(accepted={"abc": {"time": "2026-11-21T00:00:00Z", "who": "ada", "records": {"u": ["x"]}}})
     ),
     "a damaged exported key": damaged(lambda c: c.update(handedOn=[{"digest": "abc", "key": "canary-canary"}])),
 }

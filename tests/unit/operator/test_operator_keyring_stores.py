@@ -31,6 +31,7 @@ from freehold.operator.keyring import (
     STALE_SECONDS,
     ChangedRing,
     MissingRing,
+    RecordName,
     RingDocument,
     RingError,
     RingStore,
@@ -245,8 +246,12 @@ def test_the_records_of_an_object_are_listed_by_key() -> None:
         NodeKey("net", "c"): replace(KEYED, key="k4k4k4k4k4"),
     }
     found = need_of(stored(journals.dumps(Journal(OWNER, entries, key="k3k3k3k3k3"))))
-    assert found.records[KEYED.key] == {fingerprint(OWNER.uuid, "vpc/a", KEYED.id)}
-    assert found.records["k4k4k4k4k4"] == {fingerprint(OWNER.uuid, "net/c", KEYED.id)}
+    assert found.records[KEYED.key] == {_named("vpc/a")}
+    assert found.records["k4k4k4k4k4"] == {_named("net/c")}
+
+
+def _named(node: str) -> RecordName:
+    return RecordName(node, KEYED.id, fingerprint(OWNER.uuid, node, KEYED.id))
 
 
 @pytest.mark.parametrize("case", ["only status", "its own and an entry's", "nobody can tell", "a newer format"])
