@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
@@ -15,7 +16,7 @@ from freehold.kube.watch import State
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
 from freehold.operator.audit import NoAudit
-from freehold.operator.controller import Controller, Done, Result, Watched
+from freehold.operator.controller import Controller, Done, Reconcile, Result, Watched
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
@@ -25,6 +26,7 @@ from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, 
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.removal import TagRemoval
+from freehold.operator.objects import separate_managers
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
 from freehold.operator.timing import RunningTime
@@ -152,7 +154,9 @@ def metadata_controllers(
     controller = Controller(
         client,
         CLOUD_METADATAS,
-        onlookers.timed(_with_ring(keeper, MetadataReconciler(means).reconcile)),
+        onlookers.timed(
+            _with_ring(keeper, _separated(client, lambda: controller, MetadataReconciler(means).reconcile))
+        ),
         time=RunningTime(clock),
         namespace=place.namespace,
         workers=place.workers,
@@ -162,18 +166,29 @@ def metadata_controllers(
         ],
         reads=clusters,
     )
-    going = [
-        Controller(
+    going: dict[str, Controller] = {}
+    for kind, resource in PROVIDERS.items():
+        going[kind] = Controller(
             client,
             resource,
-            _with_ring(keeper, TagRemoval(means, kind).reconcile),
+            _with_ring(keeper, _separated(client, partial(going.__getitem__, kind), TagRemoval(means, kind).reconcile)),
             time=RunningTime(clock),
             namespace=place.namespace,
             workers=place.workers,
         )
-        for kind, resource in PROVIDERS.items()
-    ]
-    return [controller, *going]
+    return [controller, *going.values()]
+
+
+def _separated(client: KubeClient, controller: Callable[[], Controller], reconcile: Reconcile) -> Reconcile:
+    """First divide the fields of an object that an earlier version wrote; its pass then meets the newer version."""
+
+    async def separated(key: Key) -> Result:
+        raw = controller().get(key)
+        if raw is not None:
+            await separate_managers(client, controller().resource, raw)
+        return await reconcile(key)
+
+    return separated
 
 
 def _with_ring(keeper: RingKeeper, reconcile: Callable[[Key], Awaitable[Result]]) -> Callable[[Key], Awaitable[Result]]:
