@@ -65,10 +65,10 @@ def _accept(harness: AnyHarness, shown: LostKeyList, document: RingDocument, wit
     harness.start_process()
 
 
-def _decide_not_mine(harness: AnyHarness, node: str, ring: KeyRing) -> None:
+def _decide(harness: AnyHarness, node: str, ring: KeyRing, verdict: Verdict = Verdict.NOT_MINE) -> None:
     journal = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
     entry = journal.entries[journals.NodeKey.parse(node)]
-    made = Decision(Verdict.NOT_MINE, node, entry.id, entry.attempt, "ada", harness.clock.now())
+    made = Decision(verdict, node, entry.id, entry.attempt, "ada", harness.clock.now())
     text = decisions.dumps([decisions.signed(made, ring.of(journal.owner, unkeyed=False))])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
@@ -112,10 +112,25 @@ def test_a_record_forged_before_the_key_was_lost_is_shown_and_left_out_and_its_r
     assert not harness.object.gone and vpc in str(harness.conditions())
     assert {ident: left[ident] for ident in (vpc, subnet)} == before
     for node in ("vpc/evil", "subnet/evil"):
-        _decide_not_mine(harness, node, harness.rings.ring)
+        _decide(harness, node, harness.rings.ring)
         harness.for_a_while(900.0)
     harness.run(lambda: harness.object.gone)
     assert {row["id"] for row in harness.resources() if row["state"] != "deleted"} >= {vpc, subnet, other}
+
+
+def test_a_record_that_was_left_out_and_is_decided_to_be_mine_is_marked_anew() -> None:
+    """The seal of the lost key is still on it, which nothing can check."""
+    harness = QuickHarness(aws_cluster(**ONE_ZONE), SETTINGS)
+    harness.up()
+    lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
+    _accept(harness, _list(harness, document, lost), document, ["default/demo/vpc/main"])
+    harness.for_a_while(1200.0)
+    assert not harness.ready()
+    _decide(harness, "vpc/main", harness.rings.ring, Verdict.MINE)
+    harness.for_a_while(3600.0)
+    assert harness.ready(), harness.conditions()
+    assert {row["k"] for row in _entries(harness).values() if "k" in row} == {document.writing}
+    harness.down()
 
 
 def test_a_left_out_record_of_powervs_stays_unmarked_and_is_named() -> None:

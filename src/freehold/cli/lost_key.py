@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli import hints
 from freehold.cli.access import Access
+from freehold.cli.credentials import api_key_of, has_aws
 from freehold.cli.errors import CliError
 from freehold.cli.keys_report import unaccepted_records
 from freehold.cli.kinds import OURS
 from freehold.cli.local_plans import accounts_of
 from freehold.cli.session import Session
-from freehold.cli.terminal import duration, say, tell
+from freehold.cli.state_directory import CloudChoice
+from freehold.cli.terminal import API_KEY_VARIABLE, duration, say, tell
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json
 from freehold.lifecycle.drivers import User
@@ -60,9 +63,13 @@ class LostKeyList:
         return [(self.path(each, row), row) for each in self.objects for row in each.rows]
 
     def path(self, of: ObjectEvidence, row: RecordEvidence) -> str:
-        """NAMESPACE/NAME/NODE, with the kind before it where objects of two kinds have the name."""
+        """NAMESPACE/NAME/NODE."""
+        return f"{self.title(of)}/{row.record.node}"
+
+    def title(self, of: ObjectEvidence) -> str:
+        """NAMESPACE/NAME, with the kind before it where objects of two kinds have the name."""
         alone = sum(each.object == of.object and bool(each.rows) for each in self.objects) == 1
-        return "/".join([*([] if alone else [of.kind]), str(of.object), row.record.node])
+        return str(of.object) if alone else f"{of.kind}/{of.object}"
 
 
 async def read(
@@ -101,8 +108,20 @@ class _Accounts:
     async def of(self, raw: Json) -> CloudAccount:
         """Raises CliError where it cannot be asked."""
         if self._of is None:
+            _require_credentials(*self._given[:2])
             self._of = await accounts_of(*self._given)
         return await self._of(raw)
+
+
+def _require_credentials(session: Session, target: Access) -> None:
+    """Raises CliError where there are none for any cloud."""
+    if session.simulator or api_key_of(os.environ) or has_aws(os.environ):
+        return
+    if target.state is None or target.state.choose(simulate=False) is CloudChoice.REAL:
+        or_else = ", or --simulator URL" if target.kubeconfig else ""
+        raise CliError(
+            f"there are no credentials here: set {API_KEY_VARIABLE} or AWS_PROFILE as the operator has it{or_else}"
+        )
 
 
 async def _rows(
@@ -247,7 +266,7 @@ def print_ways(shown: LostKeyList, out: Collection[str], without: Sequence[str],
     say()
     hidden = sorted({path for path, row in shown.rows if row.standing is Standing.UNREAD} - set(out))
     believed = [path for path, row in shown.rows if row.standing is Standing.AGREES and path not in out]
-    command = accept_command(shown, [*without, *hidden])
+    command = accept_command(shown, [*without, *_shortest(shown, hidden)])
     if believed:
         tell(
             "where nothing is said of when a resource was made, what is in it, or what uses it, no read of the cloud "
@@ -255,13 +274,23 @@ def print_ways(shown: LostKeyList, out: Collection[str], without: Sequence[str],
         )
         tell(f"to leave one out, so that it waits for your decision, add for example: --without {quote(believed[-1])}")
     if hidden:
-        tell("what could not be read is left out in this command, and waits for a decision of yours:")
+        tell("run this again where they can be read; or leave them out, so that each waits for your decision:")
     else:
         tell(f"to accept {'this list' if believed else 'the loss'}:")
     say(f"  {command}")
     if agreed:
         raise CliError("nothing has been changed: --yes has the digest of another list; look at this one")
     tell("nothing has been changed")
+
+
+def _shortest(shown: LostKeyList, paths: Sequence[str]) -> list[str]:
+    """Return what names these records after ``--without``: an object, where it has no others."""
+    words = list(paths)
+    for each in shown.objects:
+        own = {shown.path(each, row) for row in each.rows}
+        if own and own <= set(words):
+            words = [shown.title(each), *(path for path in words if path not in own)]
+    return words
 
 
 def accept_command(shown: LostKeyList, without: Sequence[str]) -> str:

@@ -98,8 +98,17 @@ def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collec
     record = fingerprint(ctx.owner.uuid, str(key), entry.id, entry.incarnation)
     if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):
         return False
-    if observed.carried:
-        return True
+    return observed.carried or _marks_name(ctx, key, tags)
+
+
+def is_decided(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether its record is signed anew, and its marks agree, for an object of which a key is lost: by a decision."""
+    lost = any(uuid == ctx.owner.uuid for _, uuid in ctx.deps.ring.accepted)
+    return lost and not observed.carried and ctx.is_believed(key) and _marks_name(ctx, key, tags)
+
+
+def _marks_name(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> bool:
+    """Whether these are the owner's marks, and name this node, with whatever seal."""
     codec = ctx.deps.codec
     nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
     return codec.fold(codec.owner(ctx.owner)) <= codec.fold(tags) and str(key).casefold() in nodes

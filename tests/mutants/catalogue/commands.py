@@ -15,8 +15,41 @@ _engine = partial(Mutant, "lifecycle/engine.py")
 _balancing = partial(Mutant, "clouds/aws/balancing_driver.py")
 _vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
 _last_refusals = partial(Mutant, "operator/last_refusals.py")
+_keys_command = partial(Mutant, "cli/keys.py")
+_lost_key = partial(Mutant, "cli/lost_key.py")
+_lost_key_evidence = partial(Mutant, "operator/lost_key_evidence.py")
 
 MUTANTS = (
+    _keys_command(
+        "accept",
+        "not agreed or agreed != shown.digest",
+        "not agreed",
+        "a list that nobody has seen is accepted under the digest of another one",
+    ),
+    _lost_key(
+        "accepted",
+        "row.standing is Standing.AGREES and ",
+        "",
+        "a record that its marks do not show is accepted, and counts when somebody copies marks later",
+    ),
+    _lost_key(
+        "accepted",
+        " and shown.path(each, row) not in out",
+        "",
+        "what a person has left out is believed, and deleted with the object",
+    ),
+    _lost_key(
+        "require_acceptable",
+        "row.standing is Standing.UNREAD and path not in out",
+        "False",
+        "a loss is accepted although some of its records could not be shown",
+    ),
+    _lost_key_evidence(
+        "_shown",
+        "found.strength is Strength.PROVEN",
+        "True",
+        "a record without marks is offered as one that its marks show",
+    ),
     _following(
         "UntilReady.__call__",
         " and all(map(picture.is_looked_at, picture.wanted))",

@@ -283,7 +283,8 @@ def test_a_record_that_could_not_be_shown_is_accepted_only_by_leaving_it_out(lap
     shown = laptop.run("accept", OTHER.writing)
     digest = shown.rpartition("--yes ")[2].split()[0]
     assert "these could not be read, and cannot be accepted:\n  default/c1/vpc/1\n" in shown
-    assert f"--without default/c1/vpc/1 --yes {digest}" in shown
+    assert "there are no credentials here: set IBMCLOUD_API_KEY or AWS_PROFILE" in shown
+    assert f"--without default/c1 --yes {digest}" in shown
     with pytest.raises(CliError, match="could not be shown") as refusal:
         laptop.run("accept", OTHER.writing, "--yes", digest)
     assert "default/c1/vpc/1: " in refusal.value.more[0]

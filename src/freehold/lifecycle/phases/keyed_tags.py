@@ -59,9 +59,11 @@ def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[s
 
 
 def lost_seal(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
-    """The value in place of our seal, if a person accepted that its key is lost: record and marks agree there."""
+    """The value in place of our seal, if a person accepted its record, or decided about it: record and marks agree."""
     codec = ctx.deps.codec
-    if not codec.keyed or not proofs.is_accepted(ctx, key, observed, have):
+    if not codec.keyed:
+        return frozenset()
+    if not (proofs.is_accepted(ctx, key, observed, have) or proofs.is_decided(ctx, key, observed, have)):
         return frozenset()
     place = codec.key(proofs.seal_mark(ctx, key, observed))
     return frozenset(tag for tag in have if codec.key(tag) == place)
