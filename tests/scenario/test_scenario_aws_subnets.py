@@ -210,3 +210,15 @@ def test_what_nobody_can_change_in_the_cloud_is_said_so(changed: dict[str, str])
     (row,) = [row for row in planned(cluster).rows if row.action is Action.LEAVE and row.kind == "subnet"]
     assert "change it in the cloud" not in row.reason
     assert "in the cloud: write into the spec what is there, or delete the resource" in row.reason
+
+
+@pytest.mark.parametrize("listed", [(), ("10.1.0.0/16",)], ids=["none listed", "one listed"])
+def test_a_range_that_somebody_else_added_stays_and_goes_with_nobody(listed: tuple[str, ...]) -> None:
+    """Those of a VPC of ours are not all ours: a person may widen it for what is theirs."""
+    wanted = {"secondaryCidrBlocks": [{"ipv4CidrBlock": each} for each in listed]} if listed else {}
+    cluster = harness(network={"vpc": wanted, "subnets": LISTED[:2]})
+    (vpc,) = [row["id"] for row in cluster.resources() if row["kind"] == "vpc"]
+    cluster.cloud.strangers.call("ec2", "AssociateVpcCidrBlock", {"VpcId": vpc, "CidrBlock": "10.9.0.0/16"})
+    cluster.for_a_while(1500.0)
+    assert _ranges(cluster, vpc) == {"10.0.0.0/16", "10.9.0.0/16", *listed}
+    assert cluster.ready()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ import yaml
 
 from freehold.cli import tags_edit
 from freehold.cli.errors import CliError
+from freehold.kube.client import KubeClient
 from freehold.kube.errors import Conflict
 from freehold.kube.resources import Json
-from freehold.operator.metadata.means import AWS_METADATAS
+from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "cluster-tags.yaml"
 
 STORED: Json = {
     "apiVersion": "metadata-controller.aws.io/v1alpha1",
@@ -74,3 +78,24 @@ async def test_an_object_that_somebody_changed_meanwhile_is_not_asked_for_again(
     session: Any = Changed()
     with pytest.raises(tags_edit.Outdated, match=r"changed by somebody while it was edited.*run the same command"):
         await tags_edit._refused(session, edits(tmp_path / "tags.yaml", spec={"resourcetags": {"env": "prod"}}))
+
+
+async def test_a_name_that_two_unrelated_objects_have_is_refused(client: KubeClient) -> None:
+    """What a CloudMetadata refers to is opened with it, whatever it is called."""
+    cloud, own = yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8"))
+    lone = [{**each, "metadata": {**each["metadata"], "name": "lone"}} for each in (cloud, own)]
+    for resource, obj in zip((CLOUD_METADATAS, AWS_METADATAS) * 2, (cloud, own, *lone), strict=True):
+        await client.create(resource, obj)
+    session: Any = SimpleNamespace(client=client, namespace="default")
+
+    async def opened(*words: str) -> list[str]:
+        return [f"{kind.kind}/{row['metadata']['name']}" for kind, row in await tags_edit._stored(session, words, "")]
+
+    assert await opened("minimal") == ["CloudMetadata/minimal", "AWSMetadata/minimal-tags"]
+    with pytest.raises(CliError, match="lone is the name of 2 objects: say which") as refused:
+        await opened("lone")
+    assert [await opened(line.split()[-1]) for line in refused.value.more] == [
+        ["CloudMetadata/lone", "AWSMetadata/minimal-tags"],
+        ["AWSMetadata/lone"],
+    ]
+    assert await opened("awsmetadata", "lone") == ["AWSMetadata/lone"]

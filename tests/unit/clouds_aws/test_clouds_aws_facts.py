@@ -93,6 +93,20 @@ async def test_of_a_subnet_it_is_known_what_its_zone_is_and_whether_it_has_ipv6(
     assert account.sent().count("ec2.describe_availability_zones") == 1, "one question for both"
 
 
+async def test_what_is_known_of_one_vpc_is_not_answered_for_another(account: AwsAccount) -> None:
+    """One operator serves clusters in several VPCs of an account, and keeps what it has read."""
+    plain = account.vpc()
+    dual = account.ec2.create_vpc(CidrBlock="10.0.0.0/16", AmazonProvidedIpv6CidrBlock=True)["Vpc"]["VpcId"]
+    inside = {vpc: {account.subnet(vpc, 1, "a")} for vpc in (plain, dual)}
+    account.clock.advance(60)
+    asked = Asked(account)
+    for _ in range(2):
+        for vpc, subnets in inside.items():
+            found = await asked.network(vpc)
+            assert {each.id for each in found.subnets.values()} == subnets
+            assert await asked.reader.has_ipv6(vpc) == Answer(vpc == dual)
+
+
 async def test_a_vpc_that_is_not_there_is_asked_for_again(account: AwsAccount) -> None:
     asked = Asked(account)
     assert await asked.reader.network("vpc-0123456789abcdef0") == NoSuch()

@@ -123,6 +123,37 @@ async def test_twenty_one_are_two_calls_and_equal_tags_share_one(world: Tagged) 
     assert world.account.sent() == [f"{TAG_API}.tag_resources"] * 3
 
 
+@pytest.mark.parametrize("verb", ["attach", "detach"])
+async def test_what_failed_in_the_first_of_two_calls_is_told_after_the_second(world: Tagged, verb: str) -> None:
+    """Else that resource counts as done: equal tags are one call for twenty, and each set of tags has its own."""
+    gone = _arn("loadbalancer/net/x/0123456789abcdef", "elasticloadbalancing")
+    edits = [change(gone, MARKS), change(world.balancer, {"team": "a"}), change(world.vpc, {"team": "a"})]
+    failed = await (world.tagger.attach(edits) if verb == "attach" else world.tagger.detach(edits))
+    assert set(failed) == {gone}
+
+
+@pytest.mark.parametrize("verb", ["attach", "detach"])
+async def test_what_failed_of_the_first_twenty_is_told_after_the_rest(world: Tagged, verb: str) -> None:
+    gone = _arn("loadbalancer/net/x/0123456789abcdef", "elasticloadbalancing")
+    rest = [world.account.group(world.vpc.rpartition("/")[2], str(number)) for number in range(20)]
+    edits = [change(each, MARKS) for each in (gone, world.balancer, *(_arn(f"security-group/{one}") for one in rest))]
+    failed = await (world.tagger.attach(edits) if verb == "attach" else world.tagger.detach(edits))
+    assert set(failed) == {gone}
+
+
+@pytest.mark.parametrize("verb", ["attach", "detach"])
+async def test_without_the_tagging_api_too_a_failure_of_one_service_is_told_after_the_others(
+    world: Tagged, verb: str
+) -> None:
+    world.deny(f"{TAG_API}.*")
+    gone = _arn("loadbalancer/net/x/0123456789abcdef", "elasticloadbalancing")
+    missing = _arn("vpc/vpc-00000000000000000")
+    edits = [change(gone, MARKS), change(missing, MARKS), change(world.balancer, {"team": "a"})]
+    edits += [change(world.vpc, {"team": "a"}), change(world.role, MARKS)]
+    failed = await (world.tagger.attach(edits) if verb == "attach" else world.tagger.detach(edits))
+    assert set(failed) == {gone, missing}
+
+
 async def test_other_peoples_tags_stay(world: Tagged) -> None:
     await world.put(world.ec2, {"team": "a"})
     await world.put(world.ec2, MARKS)

@@ -31,3 +31,12 @@ async def test_a_new_resource_group_is_known_at_once(account: Any) -> None:
     groups = {**account.settings.resource_groups, "new": "3" * 32}
     account.cloud.settings = replace(account.settings, resource_groups=groups)
     assert await facts.resource_group_id("new") == "3" * 32
+
+
+async def test_what_is_known_of_one_region_is_not_answered_for_another(account: Any) -> None:
+    """One operator serves clusters of several regions."""
+    facts = IbmFacts(account.client, account.clock)
+    for _ in range(2):
+        for region in ("us-south", "eu-de"):
+            zones = await facts.vpc_zones(region)
+            assert zones and all(zone.startswith(region) for zone in zones)

@@ -336,6 +336,20 @@ async def test_more_targets_than_fit_into_a_batch_are_all_tagged(
     assert [await account.tagger.tags_of(one.target) for one in vpcs] == [{"a:b"}] * 5
 
 
+@pytest.mark.parametrize("verb", ["attach", "detach"])
+async def test_what_failed_in_the_first_of_several_calls_is_told_after_the_others(
+    make_account: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Each batch is a call, and each set of tags: else that resource counts as done."""
+    account = make_account(lags=Lags.none())
+    monkeypatch.setattr(type(account.tagger), "BATCH", 1)
+    vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(2)]
+    changes = [TagChange(one.target, tags) for tags in (frozenset({"a:b"}), frozenset({"c:d"})) for one in vpcs]
+    account.cloud.faults.add(Fault(Effect.THROTTLE, f"tagging.{verb}_tag", retry_after=7))
+    failed = await (account.tagger.attach(changes) if verb == "attach" else account.tagger.detach(changes))
+    assert list(failed) == [vpcs[0].target]
+
+
 def test_tags_of_others_are_not_marks() -> None:
     """Whatever their last part is."""
     marks = CODEC.read({f"{'x' * len(PREFIX)}owner:them", "owner:them", f"{PREFIX}owner", f"{PREFIX}owner:"})
