@@ -45,7 +45,7 @@ class Given:
     spec: Json
     team: Json = field(default_factory=lambda: HERE)
     source: tuple[str, str] = (CONTROLLER, "default")
-    sources: Json = field(default_factory=lambda: {})
+    sources: Json = field(default_factory=dict)
     """``allowedNamespaces`` of the two identities that may be its source."""
     says: str = "does not allow namespace metadata-controller"
     secret_in: str = OPERATORS_OWN

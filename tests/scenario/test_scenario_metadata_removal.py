@@ -108,7 +108,7 @@ async def test_a24_removing_from_many_waits_for_an_approval_on_the_object() -> N
     status, reason, message = lab.condition("Approved", "AWSMetadata", "awstags")
     assert (status, reason) == ("False", "ApprovalNeeded")
     assert all(lab.tags_on(arn)["env"] == "test" for arn in ours)
-    (digest,) = re.findall(r"\b[0-9a-f]{16}\b", message)
+    (digest,) = re.findall(r"\b[0-9a-f]{64}\b", message)
     lab.object("AWSMetadata", "awstags")["metadata"]["annotations"][names.APPROVE_TAGS_ANNOTATION] = digest
     await lab.let_go("awstags")
     assert not _is_there(lab)
