@@ -123,6 +123,20 @@ async def test_a29_of_two_identities_with_one_role_the_one_that_allows_the_names
     assert lab.tags_on(there) == {CLASSIFIER: "owned", **WANTED}
 
 
+async def test_two_accounts_with_equal_classifiers_in_one_region_share_no_index() -> None:
+    """Each is shown its own resources, also a moment after the other one."""
+    lab = Lab()
+    there = await _apply(lab, Given({"role": {"arn": ARN}}))
+    wanted = {"CidrBlock": "10.0.0.0/16", "TagSpecifications": tagged("vpc", **{CLASSIFIER: "owned"})}
+    here = str(lab.account.cloud.strangers.create("ec2", "CreateVpc", wanted, region="eu-west-1")["arn"])
+    await lab.tags("own", {"env": "own"}, regions=["eu-west-1"])
+    await lab.cloud("second", "own")
+    lab.wait(60)
+    await lab.work()
+    await lab.work("second")
+    assert (lab.tags_on(there)["env"], lab.tags_on(here)["env"]) == ("test", "own")
+
+
 async def test_a_role_that_was_withdrawn_removes_no_tags_of_an_object_in_deletion() -> None:
     lab = Lab()
     there = await _apply(lab, Given({"role": {"arn": ARN}, "deletionPolicy": "Remove"}))

@@ -174,8 +174,8 @@ class _Now:
     ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
     the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
     ``left``: resources that are not as asked for and that no pass will change, and why. ``unknown`` says what could not
-    be asked or read: of ``unread`` resources nothing is known. ``found``: those that were looked at; one that is not among
-    them is gone, or with ``blind`` not known.
+    be asked or read: of ``unread`` resources nothing is known. ``found``: those that were looked at; one that is not
+    among them is gone, or with ``blind`` not known.
     """
 
     failed: Mapping[str, Json]

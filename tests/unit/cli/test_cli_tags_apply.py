@@ -85,7 +85,7 @@ async def test_what_cannot_be_read_is_no_success(
 async def test_what_was_tagged_is_said_though_a_region_is_not_enabled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(CliError, match="2 tagged.*me-south-1: not enabled"):
+    with pytest.raises(CliError, match=r"2 tagged.*me-south-1: not enabled"):
         await seen(monkeypatch, DISABLED)
     rows = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith("security-group/")]
     assert rows == ["tagged", "tagged"]
