@@ -10,14 +10,14 @@ from freehold.api import names
 from freehold.kube.resources import Key
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
-from harness.metadata import CLASSIFIER, RESOURCES, Lab
+from harness.metadata import CLASSIFIER, RESOURCES, WANTED, Lab
 from harness.simulated_aws import tagged
 
 APPROVE = names.APPROVE_TAGS_ANNOTATION
 
 
 def _approve(lab: Lab, name: str = "metadata") -> str:
-    found = re.search(r"\b[0-9a-f]{16}\b", lab.condition("Approved", name=name)[2])
+    found = re.search(r"\b[0-9a-f]{64}\b", lab.condition("Approved", name=name)[2])
     assert found is not None
     lab.object("CloudMetadata", name)["metadata"].setdefault("annotations", {})[APPROVE] = found[0]
     return found[0]
@@ -42,8 +42,56 @@ def _theirs(lab: Lab, count: int, **tags: str) -> list[str]:
     return [lab.group(f"{name}-{n}", **{CLASSIFIER: "owned"}, env="theirs", **tags) for n in range(count)]
 
 
-@pytest.mark.parametrize("effect", [Effect.ERROR_BEFORE, Effect.DENIED], ids=["for a moment", "until somebody acts"])
-async def test_a_region_that_cannot_be_asked_is_waited_for(effect: Effect) -> None:
+NOT_ENABLED = "me-south-1"
+"""To the simulated AWS, as to an account that has not opted in, a region in which no credentials are good."""
+
+
+async def test_a_region_that_is_not_enabled_keeps_no_drift_from_being_repaired() -> None:
+    """It may never answer. It is told, and what is known is repaired, pass after pass."""
+    lab = Lab()
+    arns = lab.groups(2)
+    await lab.tags("tags", WANTED, regions=["us-east-1", NOT_ENABLED])
+    await lab.cloud("metadata", "tags")
+    for _ in range(2):
+        await lab.settle()
+        assert [lab.tags_on(each) for each in arns] == [{CLASSIFIER: "owned", **WANTED}] * 2
+        lab.somebody_sets(arns[0], env="theirs")
+        lab.somebody_strips(arns[1], "centre")
+        lab.wait()
+    await lab.work()
+    assert [lab.tags_on(each) for each in arns] == [{CLASSIFIER: "owned", **WANTED}] * 2
+    status, _, message = lab.condition("Ready")
+    assert status == "False" and NOT_ENABLED in message
+    await lab.edit("AWSMetadata", "tags", {"resourcetags": {"centre": None}})
+    await lab.work()
+    assert [lab.tags_on(each) for each in arns] == [{CLASSIFIER: "owned", "env": "test"}] * 2
+
+
+async def test_a_region_that_is_not_enabled_takes_no_need_of_an_approval_away() -> None:
+    lab = Lab(approve_above=1)
+    arns = _theirs(lab, 2)
+    lab.wait(60)
+    await lab.tags("tags", {"env": "test"}, regions=["us-east-1", NOT_ENABLED])
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    assert _values(lab, arns) == {"theirs"}
+    assert "2 resources, more than 1" in lab.condition("Approved")[2]
+    _approve(lab)
+    await lab.settle()
+    assert _values(lab, arns) == {"test"}
+
+
+async def test_a_region_that_is_not_enabled_keeps_no_tags_of_others_when_the_object_goes() -> None:
+    lab = Lab()
+    arns = lab.groups(1)
+    await lab.tags("tags", WANTED, regions=["us-east-1", NOT_ENABLED], deletionPolicy="Remove")
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    await lab.remove("tags")
+    assert lab.tags_on(arns[0]) == {CLASSIFIER: "owned"}
+
+
+async def test_a_region_that_cannot_be_asked_for_a_moment_is_waited_for() -> None:
     """What is there counts, too: six would be overwritten as three and three."""
     lab = Lab(approve_above=3)
     east = _theirs(lab, 3)
@@ -54,7 +102,7 @@ async def test_a_region_that_cannot_be_asked_is_waited_for(effect: Effect) -> No
     lab.wait(60)
     await lab.tags("tags", {"env": "test"}, regions=["us-east-1", "eu-west-1"])
     await lab.cloud("metadata", "tags")
-    lab.account.cloud.faults.add(Fault(effect, "resourcegroupstaggingapi.GetResources", nth=2))
+    lab.account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "resourcegroupstaggingapi.GetResources", nth=2))
     await lab.work()
     assert _values(lab, east + west) == {"theirs"}
     assert lab.tags_on(fresh)["env"] == "test", "what only adds waits for nobody"

@@ -107,7 +107,7 @@ async def test_many_foreign_values_wait_for_an_approval() -> None:
     assert [lab.tags_on(arn)["env"] for arn in ours] == ["theirs", "theirs", "test"]
     status, reason, message = lab.condition("Approved")
     assert (status, reason) == ("False", "ApprovalNeeded")
-    (digest,) = re.findall(r"\b[0-9a-f]{16}\b", message)
+    (digest,) = re.findall(r"\b[0-9a-f]{64}\b", message)
     metadata = {"annotations": {"freehold.dev/approve-tags": digest}}
     lab.object("CloudMetadata", "metadata")["metadata"] |= metadata
     lab.wait()

@@ -45,7 +45,7 @@ class Given:
     spec: Json
     team: Json = field(default_factory=lambda: HERE)
     source: tuple[str, str] = (CONTROLLER, "default")
-    sources: Json = field(default_factory=lambda: {})
+    sources: Json = field(default_factory=dict)
     """``allowedNamespaces`` of the two identities that may be its source."""
     says: str = "does not allow namespace metadata-controller"
     secret_in: str = OPERATORS_OWN
@@ -121,6 +121,20 @@ async def test_a29_of_two_identities_with_one_role_the_one_that_allows_the_names
     await lab.objects.create(KINDS[ROLE], {"metadata": {"name": "a-first"}, "spec": spec})
     await lab.settle()
     assert lab.tags_on(there) == {CLASSIFIER: "owned", **WANTED}
+
+
+async def test_two_accounts_with_equal_classifiers_in_one_region_share_no_index() -> None:
+    """Each is shown its own resources, also a moment after the other one."""
+    lab = Lab()
+    there = await _apply(lab, Given({"role": {"arn": ARN}}))
+    wanted = {"CidrBlock": "10.0.0.0/16", "TagSpecifications": tagged("vpc", **{CLASSIFIER: "owned"})}
+    here = str(lab.account.cloud.strangers.create("ec2", "CreateVpc", wanted, region="eu-west-1")["arn"])
+    await lab.tags("own", {"env": "own"}, regions=["eu-west-1"])
+    await lab.cloud("second", "own")
+    lab.wait(60)
+    await lab.work()
+    await lab.work("second")
+    assert (lab.tags_on(there)["env"], lab.tags_on(here)["env"]) == ("test", "own")
 
 
 async def test_a_role_that_was_withdrawn_removes_no_tags_of_an_object_in_deletion() -> None:

@@ -15,7 +15,7 @@ APPROVE = "freehold.dev/approve-tags"
 
 async def _edit_annotation(lab: Lab, message: str) -> str:
     """Approve the plan whose digest a message names."""
-    found = re.search(r"\b[0-9a-f]{16}\b", message)
+    found = re.search(r"\b[0-9a-f]{64}\b", message)
     assert found is not None, message
     lab.object("CloudMetadata", "metadata")["metadata"].setdefault("annotations", {})[APPROVE] = found[0]
     return found[0]
@@ -132,7 +132,7 @@ async def test_plans_of_several_providers_are_approved_side_by_side() -> None:
     references = {"awsref": {"name": "a"}, "refs": [{"kind": "AWSMetadata", "name": "b"}]}
     await lab.cloud("metadata", "", cloudprovider=references)
     await lab.settle()
-    digests = re.findall(r"\b[0-9a-f]{16}\b", lab.condition("Approved")[2])
+    digests = re.findall(r"\b[0-9a-f]{64}\b", lab.condition("Approved")[2])
     assert len(digests) == 2
     lab.object("CloudMetadata", "metadata")["metadata"]["annotations"] = {APPROVE: ", ".join(digests)}
     lab.wait()

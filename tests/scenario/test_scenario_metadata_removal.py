@@ -108,7 +108,7 @@ async def test_a24_removing_from_many_waits_for_an_approval_on_the_object() -> N
     status, reason, message = lab.condition("Approved", "AWSMetadata", "awstags")
     assert (status, reason) == ("False", "ApprovalNeeded")
     assert all(lab.tags_on(arn)["env"] == "test" for arn in ours)
-    (digest,) = re.findall(r"\b[0-9a-f]{16}\b", message)
+    (digest,) = re.findall(r"\b[0-9a-f]{64}\b", message)
     lab.object("AWSMetadata", "awstags")["metadata"]["annotations"][names.APPROVE_TAGS_ANNOTATION] = digest
     await lab.let_go("awstags")
     assert not _is_there(lab)
@@ -223,3 +223,19 @@ async def test_a24_a_write_of_another_process_that_is_under_way_is_waited_for(la
     lab.wait(600)
     lab.account.cloud.settle()
     assert all(lab.tags_on(arn) == {CLASSIFIER: "owned", "owner": "somebody"} for arn in ours)
+
+
+async def test_what_lost_its_classifier_is_still_removed_with_the_object() -> None:
+    """It was looked at, and is there: the record must not forget it. Another one is gone by then."""
+    lab = Lab()
+    released, gone, kept = lab.groups(3)
+    await lab.tags("tags", WANTED, deletionPolicy="Remove")
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    lab.somebody_strips(released, CLASSIFIER)
+    lab.account.cloud.strangers.delete(gone)
+    lab.wait()
+    await lab.settle()
+    await lab.remove("tags")
+    assert lab.tags_on(released) == {}
+    assert lab.tags_on(kept) == {CLASSIFIER: "owned"}

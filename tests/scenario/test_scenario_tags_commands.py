@@ -236,6 +236,8 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
         digest = said.err.rpartition("--approve ")[2].split()[0]
         wrong = world.run("tags", "apply", "-f", manifest, "--approve", "0" * 16, "--yes")
         assert wrong.code == 1 and "no plan has the digest" in wrong.err
+        short = world.run("tags", "apply", "-f", manifest, "--approve", digest[:16], "--yes")
+        assert short.code == 1 and f"give all of it\n  - --approve {digest}" in short.err, short.err
         approved = world.run("tags", "apply", "-f", manifest, "--approve", digest, "--yes")
         assert approved.code == 0 and "3 tagged" in approved.out, approved.out + approved.err
         assert world.tags() == {name: {"env": "test"} for name in world.ids}

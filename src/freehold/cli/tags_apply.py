@@ -28,6 +28,7 @@ from freehold.cli.tags_server import outcomes
 from freehold.cli.tags_text import print_plan
 from freehold.cli.terminal import say, shortened, tell, warn, width
 from freehold.kube.resources import NAMESPACES, Json, Key
+from freehold.tagging.approval import is_shortened
 
 if TYPE_CHECKING:
     from freehold.operator.metadata.plan import TagPlan
@@ -112,6 +113,12 @@ async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]
     waiting = {each.object: each.digest for each in plans if each.digest}
     named = set(asked.approve.split(","))  # a condition names one, a plan those of all providers
     given = {name: asked.approve for name, digest in waiting.items() if named & set(digest.split(","))}
+    whole = {each for digest in waiting.values() for each in digest.split(",")}
+    if again := sorted(each for each in whole for part in named if is_shortened(part, each)):
+        raise CliError(
+            "nothing was applied: the first digits of a digest approve nothing; give all of it",
+            [f"--approve {each}" for each in again],
+        )
     if asked.approve and not given:
         raise CliError(f"nothing was applied: no plan has the digest {asked.approve}; the world has changed since")
     if asked.yes:
@@ -169,7 +176,8 @@ class _Now:
     ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
     the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
     ``left``: resources that are not as asked for and that no pass will change, and why. ``unknown`` says what could not
-    be asked or read: of ``unread`` resources nothing is known, with ``blind`` of none. ``found``: how many there are.
+    be asked or read: of ``unread`` resources nothing is known. ``found``: those that were looked at; one that is not
+    among them is gone, or with ``blind`` not known.
     """
 
     failed: Mapping[str, Json]
@@ -182,7 +190,7 @@ class _Now:
     unknown: str = ""
     unread: frozenset[str] = frozenset()
     blind: bool = False
-    found: int = 0
+    found: frozenset[str] = frozenset()
 
     @property
     def finished(self) -> bool:
@@ -224,7 +232,7 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
         unknown="; ".join(f"{plan.object}: {said}" for plan in plans for said in (*plan.unanswered, *plan.problems)),
         unread=frozenset(each for plan in plans for each in plan.unread),
         blind=any(plan.blind for plan in plans),
-        found=sum(plan.selected for plan in plans),
+        found=frozenset(each for plan in plans for each in plan.found),
     )
 
 
@@ -276,7 +284,8 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
         raise CliError(f"not all is as it was asked for ({said}): change what is asked for, or what prevents it")
     if now.unknown:
         raise CliError(
-            f"what became of it is not known: {now.unknown}", ["freehold tags plan says it, once it answers"]
+            f"not all is known ({said or 'nothing was read'}): {now.unknown}",
+            ["freehold tags plan says it, once it answers"],
         )
     nothing = "all tags are as they were asked for" if now.found else "no resource was found"
     tell(said or f"nothing was to be done: {nothing}")
@@ -303,4 +312,8 @@ def _outcome(name: str, now: _Now) -> tuple[str, str]:
         return "not yet", now.told or now.waits or "the operator has not come to it"
     if name in now.left:
         return "left", now.left[name]
-    return ("not known", "it could not be read afterwards") if now.blind or name in now.unread else (_TAGGED, "")
+    if name in now.found:
+        return _TAGGED, ""
+    if now.blind or name in now.unread:
+        return "not known", "it could not be read afterwards"
+    return "gone", "it does not exist any more, or the classifiers do not select it"

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
@@ -19,6 +19,7 @@ from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
@@ -50,9 +51,6 @@ from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 from freehold.tagging.configuration import Configuration
-
-if TYPE_CHECKING:
-    from freehold.operator.aws_identities import Reader as IdentityReader
 
 FILE_POLL_SECONDS = 1.0
 SECRET_POLL_SECONDS = 60.0
@@ -249,7 +247,7 @@ class Operator:
         return controller
 
 
-def clouds_of(settings: Settings, client: IdentityReader, stack: ExitStack, audit: Audit) -> Clouds:
+def clouds_of(settings: Settings, client: ListReader, stack: ExitStack, audit: Audit) -> Clouds:
     """The clouds; their threads end with ``stack``. Whether there are credentials for AWS is known when it is asked."""
     access, clock, intervals = settings.clouds, settings.clock, settings.intervals
     ibm = None
@@ -317,6 +315,12 @@ class Reader(Protocol):
     """All that is needed of a client to look around."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
+
+
+class ListReader(Reader, Protocol):
+    """The same with lists: which identity has a role is looked for."""
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
 
 
 async def refuse_peer(client: Reader) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import ServedName, served_of
 from freehold.kube.merge_patch import patched
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
@@ -27,7 +28,7 @@ from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
-from freehold.operator.app import Reader, Settings, clouds_of
+from freehold.operator.app import ListReader, Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
@@ -53,7 +54,7 @@ _LASTING = _UNANSWERED | {Reason.REQUIREMENT}
 async def plan(
     raw: Mapping[str, Any],
     settings: Settings,
-    client: Reader,
+    client: ListReader,
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
@@ -93,13 +94,17 @@ async def plan_with(
 class AsIfStored:
     """Reads what is stored, and before it what a manifest has beside the object that is planned."""
 
-    def __init__(self, client: Reader, beside: Iterable[Json]) -> None:
+    def __init__(self, client: ListReader, beside: Iterable[Json]) -> None:
         self._client = client
         self._beside = {(str(each["apiVersion"]), str(each["kind"]), key_of(each)): each for each in beside}
 
     async def get(self, resource: Resource, key: Key) -> Json:
         found = self._beside.get((resource.api_version, resource.kind, key))
         return await self._client.get(resource, key) if found is None else found
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
+        """What is stored: no cluster is served by what only a list shows."""
+        return await self._client.list(resource, namespace, label_selector=label_selector)
 
 
 class _DryRun:

@@ -62,17 +62,23 @@ class Approver:
 
 @dataclass(frozen=True)
 class ApprovalNeeded:
-    """``digest`` is what the approval annotation of ``by`` must have."""
+    """``digest`` is what the approval annotation of ``by`` must have.
+
+    ``is_outdated``: it has the first digits of this digest, which earlier versions took for an approval.
+    """
 
     digest: str
     resources: int
     limit: int
     by: Approver
+    is_outdated: bool = False
 
     @property
     def message(self) -> str:
         by = self.by
+        again = "it was approved by the first digits of its digest only, which counts no more: approve it again. "
         return (
+            f"{again if self.is_outdated else ''}"
             f"the plan overwrites foreign values or removes tags on {self.resources} resources, more than {self.limit}"
             f": approve it on {by.kind} {by.namespace}/{by.name} ({by.command(self.digest)}), or {by.advice}"
         )
@@ -86,10 +92,16 @@ def approval(
     resources = len({ident for ident, _ in risky} | set(beside))
     if not risky or resources <= above:
         return NotNeeded(len(risky))
-    digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()[:16]
-    if digest in by.given.replace(" ", "").split(","):
+    digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()
+    given = by.given.replace(" ", "").split(",")
+    if digest in given:
         return Approved(digest)
-    return ApprovalNeeded(digest, resources, above, by)
+    return ApprovalNeeded(digest, resources, above, by, any(is_shortened(each, digest) for each in given))
+
+
+def is_shortened(given: str, digest: str) -> bool:
+    """Say whether only the first digits of a digest are given, which approve nothing."""
+    return 0 < len(given) < len(digest) and digest.startswith(given)
 
 
 def _lost_values(delta: Delta) -> list[tuple[str, list[str], str | None]]:

@@ -239,7 +239,7 @@ MUTANTS = (
     ),
     _work(
         "TagWork._asked",
-        "if beside is None or outcome.unasked:",
+        "if beside is None or any(not isinstance(error, NeedsPerson) for error in outcome.unasked.values()):",
         "if False:",
         "a region that cannot be asked for a moment makes two halves of a plan, each below the limit",
     ),

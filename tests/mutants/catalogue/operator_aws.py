@@ -38,19 +38,19 @@ MUTANTS = (
         "beside CAPA's identities two controllers work on one object",
     ),
     _identities(
-        "StoredIdentities._resolve",
+        "StoredIdentities._use",
         "await self._check(reference, static.allowed_namespaces, namespace)",
         "pass",
         "any namespace creates with another team's keys",
     ),
     _identities(
-        "StoredIdentities._resolve",
+        "StoredIdentities._use",
         "await self._check(reference, role.allowed_namespaces, namespace)",
         "pass",
         "any namespace assumes another team's role",
     ),
     _identities(
-        "StoredIdentities._resolve",
+        "StoredIdentities._use",
         "await self._check(reference, _allowed_by_controller(reference, raw), namespace)",
         "pass",
         "a namespace uses the operator's own credentials that the default identity does not allow",

@@ -34,9 +34,18 @@ def changes(number: int) -> ResourceChanges:
 
 
 PLANNED = TagPlan("team/tags", 2, (changes(1), changes(2)))
-UNREAD = TagPlan("team/tags", 1, unanswered=(f"{SG}2: AWS did not answer",), unread={f"{SG}2": "ec2:security-group"})
+BOTH = frozenset({f"{SG}1", f"{SG}2"})
+UNREAD = TagPlan(
+    "team/tags",
+    1,
+    unanswered=(f"{SG}2: AWS did not answer",),
+    unread={f"{SG}2": "ec2:security-group"},
+    found=frozenset({f"{SG}1"}),
+)
 UNASKED = TagPlan("team/tags", 0, unanswered=("eu-central-1: AWS did not answer",), blind=True)
-DONE = TagPlan("team/tags", 2)
+DONE = TagPlan("team/tags", 2, found=BOTH)
+DISABLED = TagPlan("team/tags", 2, problems=("me-south-1: not enabled",), found=BOTH, blind=True)
+GONE = TagPlan("team/tags", 1, found=frozenset({f"{SG}1"}))
 
 
 async def seen(monkeypatch: pytest.MonkeyPatch, *looks: TagPlan, patience: float = 30.0) -> int:
@@ -73,6 +82,23 @@ async def test_what_cannot_be_read_is_no_success(
     assert [" not known " in row for row in rows] == [number >= tagged for number in range(2)]
 
 
+async def test_what_was_tagged_is_said_though_a_region_is_not_enabled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(CliError, match=r"2 tagged.*me-south-1: not enabled"):
+        await seen(monkeypatch, DISABLED)
+    rows = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith("security-group/")]
+    assert rows == ["tagged", "tagged"]
+
+
+async def test_what_is_gone_is_not_tagged(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    await seen(monkeypatch, GONE)
+    shown = capsys.readouterr()
+    rows = [line.split()[1] for line in shown.out.splitlines() if line.startswith("security-group/")]
+    assert rows == ["tagged", "gone"]
+    assert "1 gone, 1 tagged" in shown.out + shown.err
+
+
 async def test_where_nothing_was_found_nothing_is_called_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +119,15 @@ async def test_the_digest_that_a_condition_names_approves_though_another_provide
     asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, ask=False, patience=0.0)
     waits = [TagPlan("team/tags", digest="d1,d2"), TagPlan("team/other", digest="d3")]
     assert await tags_apply._approved(waits, asked) == {"team/tags": approve}
+
+
+@pytest.mark.parametrize("approve", ["d" * 16, "e" * 64 + "," + "d" * 16], ids=["alone", "beside another one"])
+async def test_first_digits_of_a_digest_approve_nothing(approve: str) -> None:
+    whole = "d" * 64
+    asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, ask=False, patience=0.0)
+    with pytest.raises(CliError, match="give all of it") as refused:
+        await tags_apply._approved([TagPlan("team/tags", digest=f"{'e' * 64},{whole}")], asked)
+    assert f"--approve {whole}" in str(refused.value.more)
 
 
 async def test_a_digest_of_no_plan_approves_nothing() -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from freehold.lifecycle.errors import CloudError, Invalid, Unavailable, Unknown
+from freehold.lifecycle.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
 from freehold.operator.metadata.writes import AT_ONCE, carry_out
 from freehold.operator.ports import together
 from freehold.tagging.batches import Batch, Verb
@@ -194,3 +194,49 @@ async def test_a_call_that_was_never_sent_leaves_no_claim() -> None:
     done = written.done_on(["arn-1"])["arn-1"]
     assert done.perhaps_removed == {"env"}
     assert not done.perhaps_written | done.written | done.removed
+
+
+class Partial(Fleet):
+    """Answers each call with errors for some of its resources, and refuses a call for one of them alone."""
+
+    def __init__(self, errors: Mapping[str, CloudError]) -> None:
+        super().__init__()
+        self.errors = errors
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        await super().send(batch)
+        failed = {target: self.errors[target] for target in batch.targets if target in self.errors}
+        if len(batch.targets) == 1 and failed:
+            raise failed[batch.targets[0]]
+        return failed
+
+
+async def test_a_call_that_fails_for_one_resource_has_written_on_the_others_only() -> None:
+    """A value that is taken for ours is removed later: it may be a person's."""
+    place = Partial({"arn-2": Invalid("it cannot be tagged")})
+    written = await carry_out([_batch(Verb.TAG_RESOURCES, "arn-1", "arn-2", "arn-3")], place, lambda: True)
+    done = written.done_on(["arn-1", "arn-2", "arn-3"])
+    assert {target: each.written for target, each in done.items()} == {"arn-1": {"env"}, "arn-3": {"env"}}
+    assert written.failed.keys() == {"arn-2"}
+
+
+@pytest.mark.parametrize("targets", [("arn-1",), ("arn-1", "arn-2")], ids=["the whole call", "one of two"])
+@pytest.mark.parametrize("verb", [Verb.TAG_RESOURCES, Verb.UNTAG_RESOURCES])
+async def test_a_call_that_says_gone_may_have_had_its_effect(targets: tuple[str, ...], verb: Verb) -> None:
+    """The record must not forget what is there by a word of a call."""
+    place = Partial({"arn-1": NotFound("there is none")})
+    written = await carry_out([_batch(verb, *targets)], place, lambda: True)
+    done = written.done_on(["arn-1"])["arn-1"]
+    assert written.vanished == {"arn-1"}
+    assert (done.perhaps_removed if verb.removes else done.perhaps_written) == {"env"}
+
+
+@pytest.mark.parametrize("seconds", [(30.0, 5.0), (5.0, 30.0)])
+async def test_of_several_waits_the_longest_counts(seconds: tuple[float, float]) -> None:
+    """Of two calls in one region, and of two regions."""
+    errors = {f"arn-{at}": Throttled("later", retry_after=each) for at, each in enumerate(seconds)}
+    batches = [_batch(Verb.TAG_RESOURCES, target) for target in errors]
+    written = await carry_out(batches, Partial(errors), lambda: True)
+    assert (written.wait, written.later) == (30.0, set(errors))
+    one, other = [await carry_out([each], Partial(errors), lambda: True) for each in batches]
+    assert ((one | other).wait, (one | other).later) == (30.0, set(errors))

@@ -32,6 +32,7 @@ KEPT = claim(update(env="prod"), foreign=ForeignValuePolicy.FAIL)
             {"env": "prod"}, _intended("prod"), PROD, True, id="a reply was lost; the index may show the past"
         ),
         pytest.param({"env": "prod"}, _intended("test", "prod"), PROD, True, id="what we had before is forgotten"),
+        pytest.param({"a": "1"}, wrote(a="1"), claim(update(b="2")), True, id="removes, and only adds beside it"),
         pytest.param({}, wrote(env="prod"), claim(delete("env")), True, id="a key that is gone is forgotten"),
     ],
 )

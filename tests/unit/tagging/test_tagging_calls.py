@@ -265,6 +265,19 @@ def test_many_overwrites_or_removals_wait_for_their_digest(wanted: Claim) -> Non
     assert approval(plans[:100], 100, ASKED) == NotNeeded(100)
 
 
+@pytest.mark.parametrize("beside", ["", "0" * 64 + ","], ids=["alone", "beside that of another provider"])
+@pytest.mark.parametrize("digits", [16, 63], ids=["as earlier versions made it", "one digit short"])
+def test_first_digits_of_a_digest_approve_nothing(digits: int, beside: str) -> None:
+    """64 bits can be met by a plan that is made for it."""
+    plans = fleet(101, wanted=claim(update(env="test")), env="prod")
+    asked = approval(plans, 100, ASKED)
+    assert isinstance(asked, ApprovalNeeded) and len(asked.digest) == 64
+    assert "approve it again" not in asked.message
+    again = approval(plans, 100, replace(ASKED, given=beside + asked.digest[:digits]))
+    assert isinstance(again, ApprovalNeeded)
+    assert "approve it again" in again.message and f"approve-tags={asked.digest})" in again.message
+
+
 def test_an_approval_is_for_one_plan() -> None:
     asked = approval(fleet(101, wanted=claim(update(env="test")), env="prod"), 100, ASKED)
     assert isinstance(asked, ApprovalNeeded)

@@ -126,6 +126,21 @@ def test_a19_either_classifier_selects() -> None:
     assert select(wanted, volume({"team": "b"})) is Selection.NOT_CLASSIFIED
 
 
+@pytest.mark.parametrize(
+    ("tags", "selection"),
+    [
+        pytest.param({"a": "1"}, Selection.NOT_ALL_MATCH, id="neither of matchAll"),
+        pytest.param({"a": "1", "b": "1"}, Selection.NOT_ALL_MATCH, id="one of matchAll"),
+        pytest.param({"a": "1", "b": "1", "c": "1"}, Selection.SELECTED, id="both of matchAll"),
+        pytest.param({"a": "1", "b": "1", "c": "1", "x": "1"}, Selection.EXCLUDED, id="one of notMatch"),
+        pytest.param({"a": "1", "b": "1", "c": "1", "y": "1"}, Selection.EXCLUDED, id="the other one of notMatch"),
+    ],
+)
+def test_with_two_conditions_all_must_match_and_either_excludes(tags: dict[str, str], selection: Selection) -> None:
+    first, second = (frozenset(Condition(key, "1") for key in keys) for keys in ("bc", "xy"))
+    assert select(Classifiers(frozenset({Condition("a", "1")}), first, second), volume(tags)) is selection
+
+
 def test_a20_empty_classifiers_cannot_be_made() -> None:
     with pytest.raises(ValueError, match="there is no classifier"):
         any_of()

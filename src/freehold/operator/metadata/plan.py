@@ -89,6 +89,8 @@ class TagPlan:
     """Resources on which something that is asked for is not so and will not be, and why."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Resources that have the classifiers and could not be read, with their kinds: nothing is known of their tags."""
+    found: frozenset[str] = frozenset()
+    """All that was selected and looked at."""
     blind: bool = False
     """There may be resources of which nothing is known, because a region was not asked, or nothing was."""
 

@@ -106,11 +106,14 @@ class TagWork:
     def _asked(
         self, changing: Sequence[ResourcePlan], risky: frozenset[str], outcome: Outcome
     ) -> NotNeeded | Approved | ApprovalNeeded | NotCounted:
-        """What could not be read may be overwritten or removed in the next pass: it counts, or is waited for."""
+        """What could not be read may be overwritten or removed in the next pass: it counts, or is waited for.
+
+        A region that waits for a person, as one that is not enabled, is not waited for: it may never answer.
+        """
         beside = self.beside(risky)
         if not risky:
             return NotNeeded(0)
-        if beside is None or outcome.unasked:
+        if beside is None or any(not isinstance(error, NeedsPerson) for error in outcome.unasked.values()):
             return NotCounted.YET
         answer = approval(changing, self.configuration.approve_above, self.approver, {*beside, *outcome.failed})
         passing = any(not isinstance(error, NeedsPerson) for error in outcome.failed.values())
