@@ -21,7 +21,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.manifests import ManifestDocument
 from freehold.kube.client import KubeClient
 from freehold.kube.config import load
-from freehold.kube.field_managers import CLI, EARLIER, OPERATOR
+from freehold.kube.field_managers import CLI, EARLIER, LAST_APPLIED, OPERATOR
 
 pytestmark = pytest.mark.e2e
 
@@ -139,10 +139,10 @@ def as_an_earlier_version_wrote_it(stage: Stage, kind: str, manifest: Json) -> N
         if not entry.get("subresource"):
             merge_trees(tree, entry["fieldsV1"])
             version = entry["apiVersion"]
-    merge_trees(tree, {"f:metadata": {"f:annotations": {f"f:{names.LAST_APPLIED}": {}}}})
+    merge_trees(tree, {"f:metadata": {"f:annotations": {f"f:{LAST_APPLIED}": {}}}})
     entry = {"manager": EARLIER, "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1",
              "fieldsV1": tree, "time": "2026-11-20T00:00:00Z"}  # fmt: skip
-    annotations = {names.LAST_APPLIED: json.dumps(manifest)}
+    annotations = {LAST_APPLIED: json.dumps(manifest)}
     status = [each for each in obj["metadata"]["managedFields"] if each.get("subresource")]
     patch = {"metadata": {"managedFields": [entry, *status], "annotations": annotations}}
     stage.patch(patch, f"--field-manager={EARLIER}", of=kind)
@@ -177,7 +177,7 @@ def test_what_an_earlier_version_wrote_is_divided_at_first_sight(stage: Stage, f
     server_side()(stage, manifest)
     after = stage.object()
     assert is_whole(after) and after["spec"] == before["spec"]
-    assert names.LAST_APPLIED not in after["metadata"]["annotations"]
+    assert LAST_APPLIED not in after["metadata"]["annotations"]
     with stage.operator():
         stage.delete()
 

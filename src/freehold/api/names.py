@@ -76,8 +76,6 @@ STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 Source: docs/reference/capi-contract.md C18.
 """
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""What kubectl, and freehold up, applied last: the next apply removes what it leaves out."""
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 RECOVERED_WAITS: Final = "it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down"
 RECOVERED: Final = "freehold recover"

@@ -6,7 +6,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.kube import field_managers
-from freehold.kube.field_managers import CLI, OPERATOR, Tree
+from freehold.kube.field_managers import CLI, LAST_APPLIED, OPERATOR, Tree
 from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json
 
@@ -19,7 +19,7 @@ _SERVERS = frozenset(
 _OPERATORS_ANNOTATIONS = frozenset(
     {
         names.JOURNAL_ANNOTATION, names.DECISIONS_ANNOTATION, names.ENDPOINT_ANNOTATION, names.TAGS_WRITER_ANNOTATION,
-        names.LAST_APPLIED,
+        LAST_APPLIED,
     }
 )  # fmt: skip
 _OPERATORS_FINALIZERS = frozenset({names.POWERVS_CLUSTER_FINALIZER, names.AWS_CLUSTER_FINALIZER, names.TAGS_FINALIZER})
@@ -51,7 +51,7 @@ def operator_fields(obj: Json) -> Json:
     annotations = {
         name: value
         for name, value in (metadata.get("annotations") or {}).items()
-        if name in _OPERATORS_ANNOTATIONS - {names.LAST_APPLIED}
+        if name in _OPERATORS_ANNOTATIONS - {LAST_APPLIED}
     }
     finalizers = [each for each in metadata.get("finalizers") or () if each in _OPERATORS_FINALIZERS]
     found: Json = {"annotations": annotations} if annotations else {}

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from freehold.api.names import LAST_APPLIED
 from freehold.kube.resources import Json
 
 OPERATOR: Final = "freehold-operator"
@@ -22,6 +21,9 @@ CLI: Final = "freehold-cli"
 """Owns what applied manifests say, by server-side apply."""
 EARLIER: Final = "freehold"
 """Owned both in earlier versions."""
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""What kubectl's client-side apply applied last, and so did earlier versions of ``freehold up``."""
 
 Tree = dict[str, Any]
 """``fieldsV1`` of an entry of ``managedFields``."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.api.names import LAST_APPLIED
-from freehold.kube.field_managers import CLI, EARLIER, OPERATOR, other_writers, separation
+from freehold.kube.field_managers import CLI, EARLIER, LAST_APPLIED, OPERATOR, other_writers, separation
 
 MANIFEST = {"metadata": {"name": "c", "labels": {"a": "b"}}, "spec": {"zone": "dal10", "subnets": [{"id": "s1"}]}}
 OBJECT: dict[str, Any] = {
