@@ -302,9 +302,13 @@ class Reconciler:
         self, document: ObjectHandle, cloud: str, recorded: str, account: str
     ) -> tuple[Result, tuple[str, ...]]:
         """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
+        (theirs, region), (ours, _) = (each.partition("/")[::2] for each in (recorded, account))
+        until = f"it runs with credentials of {recorded}"
+        if region and theirs == ours:
+            until = f"spec.region is {region} again"
         message = (
-            f"its resources are in {cloud} account {recorded} and the operator's credentials are of account "
-            f"{account}: nothing is read, created or deleted until it runs with credentials of {recorded}"
+            f"its resources are in {cloud} account {recorded}, and it would be served in {account}: nothing is read, "
+            f"created or deleted until {until}"
         )
         why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
         await self._write(document, why)

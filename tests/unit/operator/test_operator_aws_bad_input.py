@@ -168,5 +168,8 @@ async def test_a_region_that_is_changed_moves_nothing() -> None:
     for _ in range(3):
         served.later(await served.once())
     assert served.condition(names.READY)["status"] == "False"
-    assert "us-east-1" in served.condition(names.READY)["message"]
+    assert served.condition(names.READY)["message"].endswith("until spec.region is us-east-1 again")
+    assert _writes(served) == writes
+    served.change(region="us-east-1")
+    await served.up()
     assert _writes(served) == writes
