@@ -1,6 +1,6 @@
 """The embedded Kubernetes API server: aiohttp in front of a :class:`~freehold.apiserver.store.Store`.
 
-For laptops and tests: plain HTTP, no authentication, meant for 127.0.0.1.
+For laptops and tests: plain HTTP, one token for everything, meant for 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 from freehold.apiserver import batches
+from freehold.apiserver.authentication import Authentication
 from freehold.apiserver.batches import Batches
 from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.controllers import Controllers
@@ -35,7 +36,7 @@ class ApiServer:
     """Serves a store. ``crds`` are installed or updated at start; more can be created over HTTP.
 
     ``now`` provides creation timestamps. A CRD of ``crds`` that someone deletes is put back, and ``restored`` is
-    told its name. The caller opens and closes the store.
+    told its name. ``token`` is what clients must show, empty for none. The caller opens and closes the store.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ApiServer:
         crds: Sequence[Json] = (),
         now: Callable[[], datetime] = _wall_clock,
         restored: Callable[[str], None] = lambda name: None,
+        token: str = "",
     ) -> None:
         self._store = store
         self._crds = tuple(crds)
@@ -53,7 +55,8 @@ class ApiServer:
         self._definitions = Definitions(store, self._objects, self._registry, crd)
         self._closing = asyncio.Event()
         self._reader = Reader(store, self._objects, self._registry, now)
-        self._handlers = Handlers(store, self._objects, self._reader, self._closing)
+        self._authentication = Authentication(token)
+        self._handlers = Handlers(store, self._objects, self._reader, self._closing, self._authentication)
         self.extend(batches.PATH, Batches(self._objects, self._registry).answer)
         self._restored = restored
         self._controllers = Controllers(store, self._objects, self._registry, now, self._restore)
@@ -78,7 +81,7 @@ class ApiServer:
         self._background = asyncio.create_task(self._controllers.run(self._closing), name="apiserver-controllers")
         bound = self._runner.addresses[0]
         self.url = f"http://{bound[0]}:{bound[1]}"
-        self._reader.address = f"{bound[0]}:{bound[1]}"
+        self._reader.address = self._authentication.address = self.url.removeprefix("http://")
         return self.url
 
     def extend(self, path: str, extension: Extension) -> None:
