@@ -14,6 +14,7 @@ from aiohttp import web
 from freehold.apiserver import batches
 from freehold.apiserver.authentication import Authentication
 from freehold.apiserver.batches import Batches
+from freehold.apiserver.bounds import MAX_BYTES
 from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.controllers import Controllers
 from freehold.apiserver.crds import crd_resource
@@ -23,9 +24,6 @@ from freehold.apiserver.objects import Objects
 from freehold.apiserver.reading import Reader
 from freehold.apiserver.resources import Registry
 from freehold.apiserver.store import Json, Store
-
-MAX_BODY_BYTES = 3 * 1024 * 1024
-"""The limit of a real API server's request body."""
 
 
 def _wall_clock() -> datetime:
@@ -71,7 +69,7 @@ class ApiServer:
         """
         self._definitions.create_namespaces()
         self._definitions.install(self._crds)
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app = web.Application(client_max_size=MAX_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handlers.handle)
         # Ends a watch at once when its client disconnects; safe, as writes have no await between read and commit.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
