@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.client
 import json
@@ -9,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import requests
 from e2e_servers import PATIENCE, Server
@@ -17,6 +18,12 @@ from e2e_servers import PATIENCE, Server
 from freehold.api import names
 
 Json = dict[str, Any]
+
+
+def _credentials(where: SplitResult) -> dict[str, str]:
+    """What ``requests`` sends for a URL with credentials."""
+    given = f"{where.username}:{where.password}".encode()
+    return {"Authorization": f"Basic {base64.b64encode(given).decode()}"} if where.username else {}
 
 
 class Witness:
@@ -35,10 +42,11 @@ class Witness:
         listed.raise_for_status()
         query = {"watch": "true", "fieldSelector": f"metadata.name={name}", "allowWatchBookmarks": "true",
                  "resourceVersion": listed.json()["metadata"]["resourceVersion"], "timeoutSeconds": "3600"}  # fmt: skip
-        self._connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+        where = urlsplit(server.url)
+        self._connection = http.client.HTTPConnection(where.hostname or "", where.port)
         self._connection.connect()
         self._socket: socket.socket = self._connection.sock
-        self._connection.request("GET", f"{path}?{urlencode(query)}")
+        self._connection.request("GET", f"{path}?{urlencode(query)}", headers=_credentials(where))
         self._stream = self._connection.getresponse()
         assert self._stream.status == 200, self._stream.read()
         self._thread = threading.Thread(target=self._follow, name="witness")

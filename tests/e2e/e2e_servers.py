@@ -31,8 +31,8 @@ PATIENTLY = f"--timeout={PATIENCE:.0f}s"
 class Server:
     """A running API server.
 
-    ``kubeconfig`` is what the variable KUBECONFIG takes: a path, or several. ``url`` takes plain HTTP and needs no
-    credentials; ``controllers`` says whether anything tidies up behind it.
+    ``kubeconfig`` is what the variable KUBECONFIG takes: a path, or several. ``url`` takes plain HTTP and has the
+    credentials in it; ``controllers`` says whether anything tidies up behind it.
     """
 
     label: str

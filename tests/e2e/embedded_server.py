@@ -1,6 +1,6 @@
 """Runs the embedded API server as a process of its own: ``python embedded_server.py STATE_FILE [PORT]``.
 
-Prints its URL, then serves until it is stopped.
+Prints its URL with the credentials in it, then serves until it is stopped.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ import sys
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 
+TOKEN = "e2e-token"
+
 
 async def serve(path: str, port: int = 0) -> None:
     store = Store.open(path)
-    server = ApiServer(store)
+    server = ApiServer(store, token=TOKEN)
     ended = asyncio.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, ended.set)
-    print(await server.start(port=port), flush=True)
+    url = await server.start(port=port)
+    print(url.replace("//", f"//e2e:{TOKEN}@"), flush=True)
     await ended.wait()
     await server.stop()
     store.close()

@@ -1,4 +1,4 @@
-"""Access reviews. There is no authorization here, so every review is answered with allowed."""
+"""Access reviews. There is no authorization here: who has the token may do everything."""
 
 from __future__ import annotations
 

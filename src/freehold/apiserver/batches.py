@@ -55,7 +55,9 @@ class Batches:
             return {"code": refusal.code, "body": refusal.status()}
         return {"code": code, "body": body}
 
-    def _handled(self, method: str, path: str, query: dict[str, str], kind: str, body: Any) -> tuple[int, Json]:
+    def _handled(self, method: str, path: str, query: Any, kind: str, body: Any) -> tuple[int, Json]:
+        if not isinstance(query, dict) or not all(isinstance(each, str) for each in query.values()):
+            raise errors.bad_request("the query of a request is not a map of texts")
         target = requests.parse_path(unquote(path))
         resource = self._registry.find(target.group, target.version, target.plural) if target else None
         if target is None or resource is None or target.subresource or resource.namespaced != bool(target.namespace):

@@ -232,7 +232,10 @@ def _leaf(node: dict[str, Any]) -> dict[str, Any]:
     return {} if list(node) == ["."] else {key: below if key == "." else _leaf(below) for key, below in node.items()}
 
 
-def from_fields_v1(tree: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
+def from_fields_v1(tree: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths of a set in its form in JSON. Raises ValueError for what is no such form."""
+    if not isinstance(tree, dict):
+        raise ValueError("a set of fields is an object")
     for element, below in tree.items():
         if element == ".":
             yield path

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from freehold.apiserver import errors, listing, patches, requests
 from freehold.apiserver.access import REVIEWS, access_review
+from freehold.apiserver.authentication import Authentication
 from freehold.apiserver.errors import ApiError, Notes
 from freehold.apiserver.objects import Objects, WriteOptions
 from freehold.apiserver.reading import JSON, Answer, Reader
@@ -28,16 +29,21 @@ Extension = Callable[[Json], Awaitable[Json]]
 class Handlers:
     """Handles every request of one server."""
 
-    def __init__(self, store: Store, objects: Objects, reader: Reader, closing: asyncio.Event) -> None:
+    def __init__(
+        self, store: Store, objects: Objects, reader: Reader, closing: asyncio.Event, authentication: Authentication
+    ) -> None:
         self._store = store
         self._objects = objects
         self._reader = reader
         self._closing = closing
+        self._authentication = authentication
         self.extensions: dict[str, Extension] = {}
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Route by path. Refusals and internal errors are answered with a Status object."""
         try:
+            headers = request.headers
+            self._authentication.check(request.path, headers.getall("Host", ()), headers.getall("Origin", ()), headers)
             if request.path == REVIEWS and request.method == "POST":
                 body, _ = requests.decode_body(await request.read(), request.content_type)
                 return _json(encode(access_review(body)), 201)

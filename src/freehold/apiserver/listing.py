@@ -109,5 +109,5 @@ def _read_token(token: str) -> tuple[int, tuple[str, str]]:
     try:
         revision, namespace, name = json.loads(base64.urlsafe_b64decode(token.encode()))
         return int(revision), (str(namespace), str(name))
-    except (ValueError, binascii.Error, TypeError) as problem:
+    except (ValueError, binascii.Error, TypeError, OverflowError, RecursionError) as problem:
         raise errors.bad_request("continue key is not valid: this server did not issue it") from problem

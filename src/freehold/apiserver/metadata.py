@@ -88,8 +88,13 @@ def normalize(metadata: Json) -> list[str]:
     for index, reference in enumerate(metadata.get("ownerReferences", ())):
         if not isinstance(reference, dict):
             raise bad_request(f"metadata.ownerReferences[{index}] is of the wrong type: it must be of type object")
+        for name in _REFERENCE_TEXTS:
+            if not isinstance(reference.get(name) or "", str):
+                raise bad_request(f"metadata.ownerReferences[{index}].{name} is of the wrong type: it must be a string")
     return unknown
 
+
+_REFERENCE_TEXTS = ("apiVersion", "kind", "name", "uid")
 
 _WORDS = {str: "string", int: "integer", dict: "object", list: "array"}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from freehold.apiserver import applying, errors, metadata, patches
+from freehold.apiserver import applying, bounds, errors, metadata, patches
 from freehold.apiserver.errors import Notes
 from freehold.apiserver.resources import Resource
 from freehold.apiserver.store import Json, Key, Store, Stored
@@ -80,6 +80,8 @@ class Objects:
             if not meta.get("generateName"):
                 problem = errors.FieldError.required("metadata.name", "name or generateName is required")
                 raise errors.invalid(resource.group, resource.kind, "", [problem])
+            if not isinstance(meta["generateName"], str):
+                raise errors.bad_request("metadata.generateName is of the wrong type: it must be of type string")
             meta["name"] = metadata.generated_name(meta["generateName"])
         key = (namespace, meta["name"])
         return self._insert(resource, key, resource.to_storage(obj), options, notes)
@@ -189,7 +191,9 @@ class Objects:
         """Apply a patch body. Raises the errors of :meth:`update`, and 415 for an unsupported patch type."""
         old = self.get(resource, *key)
         base = resource.shown(old.obj)
-        obj = copy.deepcopy(patches.apply_to(base, patch, content_type, custom=custom))
+        patched = patches.apply_to(base, patch, content_type, custom=custom)
+        bounds.require_shallow(patched)
+        obj = copy.deepcopy(patched)
         if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
             raise errors.bad_request("a patch may not change apiVersion or kind")
         if not isinstance(obj.get("metadata"), dict) or obj["metadata"].get("name") != key[1]:

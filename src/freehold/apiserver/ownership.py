@@ -64,11 +64,21 @@ class Owned:
 Owners = Mapping[Manager, Owned]
 
 
+_TEXTS = ("manager", "operation", "apiVersion", "time", "fieldsType", "subresource")
+
+
 def decode(entries: Sequence[Any] | None) -> dict[Manager, Owned]:
-    """The owners in ``metadata.managedFields``; none when an entry cannot be read, as upstream does."""
+    """The owners in ``metadata.managedFields``; none when an entry cannot be read, as upstream does.
+
+    Raises 400 for entries of the wrong type.
+    """
     owners = {}
     for entry in entries or ():
-        if not isinstance(entry, dict) or entry.get("operation") not in ("Apply", "Update"):
+        if not isinstance(entry, dict):
+            raise errors.bad_request("metadata.managedFields is of the wrong type: its entries must be objects")
+        if not all(isinstance(entry.get(name, ""), str) for name in _TEXTS):
+            raise errors.bad_request(f"metadata.managedFields is of the wrong type: {', '.join(_TEXTS)} are strings")
+        if entry.get("operation") not in ("Apply", "Update"):
             return {}
         if entry.get("fieldsType") != "FieldsV1" or not entry.get("apiVersion"):
             return {}
@@ -77,7 +87,10 @@ def decode(entries: Sequence[Any] | None) -> dict[Manager, Owned]:
             entry.get("manager", ""), entry["operation"], entry.get("subresource", ""),
             version if entry["operation"] == "Update" else "",
         )  # fmt: skip
-        fields = frozenset(from_fields_v1(entry.get("fieldsV1") or {}))
+        try:
+            fields = frozenset(from_fields_v1(entry.get("fieldsV1") or {}))
+        except ValueError:
+            return {}
         owners[manager] = Owned(fields, version, entry.get("time") or "")
     return owners
 

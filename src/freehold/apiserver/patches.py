@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
-from freehold.apiserver import errors
+from freehold.apiserver import bounds, errors
 from freehold.apiserver.store import Json
 
 MERGE = "application/merge-patch+json"
@@ -72,12 +73,26 @@ def json_patch(target: Json, operations: Any) -> Json:
     """RFC 6902. Raises 400 on a malformed patch, 422 when it cannot be applied (a failed ``test`` too)."""
     if not isinstance(operations, list):
         raise errors.bad_request("error decoding patch: a JSON patch is a list of operations")
+    if len(operations) > bounds.MAX_OPERATIONS:
+        most = f"The allowed maximum operations in a JSON patch is {bounds.MAX_OPERATIONS}, got {len(operations)}"
+        raise errors.ApiError(413, "RequestEntityTooLarge", most)
     for index, operation in enumerate(operations):
         if problem := _malformed(operation):
             raise errors.bad_request(f"error decoding patch: operation {index}: {problem}")
     patched: Any = copy.deepcopy(target)
-    for operation in operations:
-        patched = _applied(patched, operation)
+    copied = 0
+    try:
+        for operation in operations:
+            if operation["op"] == "copy":
+                copied += _copied_bytes(patched, operation["from"])
+                if copied > bounds.MAX_BYTES:
+                    raise _refused(
+                        "Unable to complete the copy, the accumulated size increase of copy is "
+                        f"{copied}, exceeding the limit {bounds.MAX_BYTES}"
+                    )
+            patched = _applied(patched, operation)
+    except RecursionError:
+        raise errors.bad_request("the patch nests the object too deeply") from None
     if not isinstance(patched, dict):
         raise errors.bad_request("the patch leaves no object")
     return patched
@@ -118,8 +133,18 @@ def _applied(document: Any, operation: Json) -> Any:
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, IndexError, ValueError):
         missing = path if kind not in ("move", "copy") or _resolves(document, operation["from"]) else operation["from"]
         why = f"{kind} operation does not apply: doc is missing path: {missing}"
-    text = f"the server rejected our request due to an error in our request: {why}"
-    raise errors.ApiError(422, "Invalid", text)
+    raise _refused(why)
+
+
+def _refused(why: str) -> errors.ApiError:
+    return errors.ApiError(422, "Invalid", f"the server rejected our request due to an error in our request: {why}")
+
+
+def _copied_bytes(document: Any, pointer: str) -> int:
+    """Return the size of what a copy adds, in JSON; 0 where there is nothing to copy."""
+    from jsonpointer import resolve_pointer
+
+    return len(json.dumps(resolve_pointer(document, pointer))) if _resolves(document, pointer) else 0
 
 
 def _resolves(document: Any, pointer: str) -> bool:
@@ -143,7 +168,10 @@ def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Js
     if content_type == MERGE or (content_type == STRATEGIC and not custom):
         if not isinstance(patch, dict):
             raise errors.bad_request("error decoding patch: a merge patch is an object")
-        merged: Json = merge(target, patch) if content_type == MERGE else strategic(target, patch)
+        try:
+            merged: Json = merge(target, patch) if content_type == MERGE else strategic(target, patch)
+        except (TypeError, AttributeError) as problem:  # an entry of a list that is merged is no object
+            raise errors.bad_request(f"error decoding patch: {problem}") from problem
         return merged
     offered = [JSON_PATCH, MERGE, *([] if custom else [STRATEGIC]), APPLY]
     raise errors.unsupported_media(

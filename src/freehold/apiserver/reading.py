@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from freehold.apiserver import discovery, errors, listing, requests
+from freehold.apiserver.authentication import HEALTH
 from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.crds import crd_resource, serve_stored
 from freehold.apiserver.errors import Notes
@@ -21,7 +22,6 @@ from freehold.apiserver.resources import Registry, Resource
 from freehold.apiserver.store import Json, Store, encode
 
 JSON = "application/json"
-_HEALTH = ("/healthz", "/readyz", "/livez")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Reader:
     def document(self, path: str) -> Answer:
         """Paths other than resources: health, version, discovery. Raises 404."""
         path = path.rstrip("/")
-        if path.startswith(_HEALTH):
+        if path.startswith(HEALTH):
             return Answer(b"ok", "text/plain")
         if path.startswith("/openapi/"):
             return self._schema(path.split("/")[2:])

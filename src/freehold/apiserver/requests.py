@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from freehold.apiserver import errors, protobuf
+from freehold.apiserver import bounds, errors, protobuf
 from freehold.apiserver.errors import FieldError
 from freehold.apiserver.objects import DeleteOptions, WriteOptions
 from freehold.apiserver.store import Json
 
 MANAGER_LENGTH = 128
+
+_MOST_DUPLICATES = 100
+"""Duplicate fields that are told of one body."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,10 @@ def number(query: Mapping[str, str], name: str) -> int | None:
     text = query.get(name, "")
     if not text:
         return None
-    if not text.isdigit():
-        raise errors.bad_request(f"invalid value for query parameter {name}: {text!r} is not a non-negative integer")
+    if not (text.isascii() and text.isdigit() and len(text) <= bounds.MAX_DIGITS):
+        raise errors.bad_request(
+            f"invalid value for query parameter {name}: {text[:40]!r} is not a non-negative integer"
+        )
     return int(text)
 
 
@@ -101,7 +108,10 @@ def delete_options(query: Mapping[str, str], body: Any) -> DeleteOptions:
     """DeleteOptions from the body; the query applies to options missing there."""
     given: Json = body if isinstance(body, dict) else {}
     preconditions = given.get("preconditions") or {}
-    dry_run = (given.get("dryRun") or [query.get("dryRun", "")])[0]
+    dry_runs = given.get("dryRun") or [query.get("dryRun", "")]
+    if not isinstance(preconditions, dict) or not isinstance(dry_runs, list):
+        raise errors.bad_request("preconditions of DeleteOptions are an object, and dryRun is a list")
+    dry_run = dry_runs[0]
     propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
     if given.get("orphanDependents") or flag(query, "orphanDependents"):
         propagation = "Orphan"
@@ -145,29 +155,34 @@ def decode_body(data: bytes, content_type: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def _json(data: bytes) -> tuple[Any, tuple[str, ...]]:
-    duplicated: list[tuple[dict[str, Any], str]] = []
+    duplicated: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         obj = dict(found)
         if len(obj) != len(found):
-            keys = [key for key, _ in found]
-            duplicated.extend((obj, key) for key in obj if keys.count(key) > 1)
+            counts = Counter(key for key, _ in found)
+            duplicated[id(obj)] = obj, [key for key in obj if counts[key] > 1][:_MOST_DUPLICATES]
         return obj
 
-    value = json.loads(data, object_pairs_hook=pairs)
-    return value, tuple(sorted({path for obj, key in duplicated for path in _paths_to(value, obj, key, "")}))
+    value = json.loads(
+        data, object_pairs_hook=pairs, parse_float=bounds.parse_float, parse_constant=bounds.refuse_constant
+    )
+    bounds.require_shallow(value)
+    if b"\\ud" in data or b"\\uD" in data:
+        json.dumps(value, ensure_ascii=False).encode()  # half a character cannot be stored; it is a ValueError
+    if not duplicated:
+        return value, ()
+    keys = {identity: names for identity, (_, names) in duplicated.items()}
+    return value, tuple(sorted(islice(_paths_to(value, keys, ""), _MOST_DUPLICATES)))
 
 
-def _paths_to(value: Any, wanted: dict[str, Any], key: str, path: str) -> list[str]:
-    """The path in ``value`` of ``key`` in the object ``wanted``, which is compared by identity."""
-    if value is wanted:
-        return [f"{path}.{key}" if path else key]
+def _paths_to(value: Any, keys: Mapping[int, list[str]], path: str) -> Iterator[str]:
+    """The paths in ``value`` of the keys of these objects, which are known by identity."""
     if isinstance(value, dict):
-        return [
-            hit
-            for name, each in value.items()
-            for hit in _paths_to(each, wanted, key, f"{path}.{name}" if path else name)
-        ]
-    if isinstance(value, list):
-        return [hit for index, each in enumerate(value) for hit in _paths_to(each, wanted, key, f"{path}[{index}]")]
-    return []
+        for key in keys.get(id(value), ()):
+            yield f"{path}.{key}" if path else key
+        for name, each in value.items():
+            yield from _paths_to(each, keys, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _paths_to(each, keys, f"{path}[{index}]")

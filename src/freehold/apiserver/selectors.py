@@ -14,7 +14,7 @@ Matches = Callable[[Json], bool]
 _SET = re.compile(r"^(?P<key>[^\s!=,()]+)\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)$")
 _EQUAL = re.compile(r"^(?P<key>[^\s!=,()]+)\s*(?P<op>==|=|!=)\s*(?P<value>[^\s!=,()]*)$")
 _EXISTS = re.compile(r"^(?P<not>!?)\s*(?P<key>[^\s!=,()]+)$")
-_ORDER = re.compile(r"^(?P<key>[^\s!=,()]+)\s*(?P<op>[<>])\s*(?P<value>-?\d+)$")
+_ORDER = re.compile(r"^(?P<key>[^\s!=,()]+)\s*(?P<op>[<>])\s*(?P<value>-?[0-9]{1,19})$")
 
 
 def by_labels(selector: str) -> Matches | None:
@@ -80,7 +80,7 @@ def _label_test(part: str, selector: str) -> Callable[[Mapping[str, str]], bool]
 
 
 def _ordered(value: str | None, bound: int, greater: bool) -> bool:
-    if value is None or not re.fullmatch(r"-?\d+", value):
+    if value is None or not re.fullmatch(r"-?[0-9]{1,19}", value):
         return False
     return int(value) > bound if greater else int(value) < bound
 

@@ -1,6 +1,6 @@
 """The embedded Kubernetes API server: aiohttp in front of a :class:`~freehold.apiserver.store.Store`.
 
-For laptops and tests: plain HTTP, no authentication, meant for 127.0.0.1.
+For laptops and tests: plain HTTP, one token for everything, meant for 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 from freehold.apiserver import batches
+from freehold.apiserver.authentication import Authentication
 from freehold.apiserver.batches import Batches
+from freehold.apiserver.bounds import MAX_BYTES
 from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.controllers import Controllers
 from freehold.apiserver.crds import crd_resource
@@ -23,9 +25,6 @@ from freehold.apiserver.reading import Reader
 from freehold.apiserver.resources import Registry
 from freehold.apiserver.store import Json, Store
 
-MAX_BODY_BYTES = 3 * 1024 * 1024
-"""The limit of a real API server's request body."""
-
 
 def _wall_clock() -> datetime:
     return datetime.now(UTC)
@@ -35,7 +34,7 @@ class ApiServer:
     """Serves a store. ``crds`` are installed or updated at start; more can be created over HTTP.
 
     ``now`` provides creation timestamps. A CRD of ``crds`` that someone deletes is put back, and ``restored`` is
-    told its name. The caller opens and closes the store.
+    told its name. ``token`` is what clients must show, empty for none. The caller opens and closes the store.
     """
 
     def __init__(
@@ -44,6 +43,7 @@ class ApiServer:
         crds: Sequence[Json] = (),
         now: Callable[[], datetime] = _wall_clock,
         restored: Callable[[str], None] = lambda name: None,
+        token: str = "",
     ) -> None:
         self._store = store
         self._crds = tuple(crds)
@@ -53,7 +53,8 @@ class ApiServer:
         self._definitions = Definitions(store, self._objects, self._registry, crd)
         self._closing = asyncio.Event()
         self._reader = Reader(store, self._objects, self._registry, now)
-        self._handlers = Handlers(store, self._objects, self._reader, self._closing)
+        self._authentication = Authentication(token)
+        self._handlers = Handlers(store, self._objects, self._reader, self._closing, self._authentication)
         self.extend(batches.PATH, Batches(self._objects, self._registry).answer)
         self._restored = restored
         self._controllers = Controllers(store, self._objects, self._registry, now, self._restore)
@@ -68,7 +69,7 @@ class ApiServer:
         """
         self._definitions.create_namespaces()
         self._definitions.install(self._crds)
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app = web.Application(client_max_size=MAX_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handlers.handle)
         # Ends a watch at once when its client disconnects; safe, as writes have no await between read and commit.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
@@ -78,7 +79,7 @@ class ApiServer:
         self._background = asyncio.create_task(self._controllers.run(self._closing), name="apiserver-controllers")
         bound = self._runner.addresses[0]
         self.url = f"http://{bound[0]}:{bound[1]}"
-        self._reader.address = f"{bound[0]}:{bound[1]}"
+        self._reader.address = self._authentication.address = self.url.removeprefix("http://")
         return self.url
 
     def extend(self, path: str, extension: Extension) -> None:

@@ -18,6 +18,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.naming import exact_name
 from freehold.cli.terminal import tell
 from freehold.kube.errors import AlreadyExists, NotFound
+from freehold.kube.field_managers import LAST_APPLIED
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from freehold.lifecycle.journal import Journal
     from freehold.lifecycle.keys import KeyRing
 
-_NOT_COPIED = (names.IDENTITY_ANNOTATION, names.DECISIONS_ANNOTATION, names.LAST_APPLIED)
+_NOT_COPIED = (names.IDENTITY_ANNOTATION, names.DECISIONS_ANNOTATION, LAST_APPLIED)
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from freehold.cli.errors import CliError
 from freehold.cli.look_service import LOOKS, LookService
 from freehold.cli.metrics import onlookers_of
 from freehold.cli.plan_service import PLANS, PlanService
+from freehold.cli.serving_address import connection_to, kept_token, kubeconfig
 from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
 from freehold.cli.terminal import warn
 from freehold.kube.client import KubeClient
-from freehold.kube.config import Connection
 from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         clock = await clock_of(simulator) if simulator else SystemClock()
         store = _open(state, used)
         stack.callback(store.close)
-        api = await _serve(store, options, stack)
-        url = api.url
-        write_whole(state.kubeconfig, kubeconfig(url))
-        server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
+        token = kept_token(state.token)
+        api = await _serve(store, options, token, stack)
+        write_whole(state.kubeconfig, kubeconfig(api.url, token))
+        server = LiveServer(api.url, os.getpid(), options.operator, simulator, sorted(options.gates), token)
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
             from freehold.operator.metadata.outcomes import OUTCOMES, TagOutcomes
@@ -115,9 +115,9 @@ def _open(state: StateDirectory, used: bool) -> Store:
         raise CliError(f"the store {state.store} cannot be opened: {problem}; restore it from a backup") from problem
 
 
-async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> ApiServer:
+async def _serve(store: Store, options: ServeOptions, token: str, stack: AsyncExitStack) -> ApiServer:
     known = not options.install and store.scan(DEFINITIONS)
-    api = ApiServer(store, [] if known else _definitions(), restored=_say_restored)
+    api = ApiServer(store, [] if known else _definitions(), restored=_say_restored, token=token)
     stack.push_async_callback(api.stop)
     try:
         await api.start(port=options.port)
@@ -144,27 +144,6 @@ def _definitions() -> list[dict[str, Any]]:
     return [*custom_resource_definitions(), *(each.crd() for each in PLACEHOLDERS)]
 
 
-def kubeconfig(url: str) -> str:
-    """A kubeconfig with one context, ``freehold``."""
-    return f"""\
-apiVersion: v1
-kind: Config
-current-context: freehold
-clusters:
-- name: freehold
-  cluster:
-    server: {url}
-contexts:
-- name: freehold
-  context:
-    cluster: freehold
-    user: freehold
-users:
-- name: freehold
-  user: {{}}
-"""
-
-
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
     from freehold.lifecycle.interface import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
@@ -174,7 +153,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
     if deep is not None:  # shared readings in the same proportion
         intervals = Intervals(deep=deep, shallow=deep, shared=deep * intervals.shared / intervals.deep)
     return Settings(
-        kube=Connection(server.url),
+        kube=connection_to(server),
         clouds=access_of(server.simulator),
         cluster_api="off",
         clock=clock,

@@ -56,6 +56,15 @@ class ManifestDocument:
 class _Mappings(yaml.constructor.SafeConstructor):
     """Mappings in which no key is there twice."""
 
+    _pairs = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge what ``<<`` names, and count: what is merged is copied, so a few lines can expand to billions."""
+        super().flatten_mapping(node)
+        self._pairs += len(node.value)
+        if self._pairs > _MOST_NODES:
+            raise ValueError(f"its merges stand for more than {_MOST_NODES} values; write it without them")
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:

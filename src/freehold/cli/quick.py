@@ -84,7 +84,7 @@ def session(target: Access, *, operator: bool = False, timeout: float = 30.0) ->
         return
     from freehold.kube.blocking import BlockingClient  # HTTP, which is not needed where no server runs
 
-    with closing(BlockingClient(server.url, timeout=timeout)) as client:
+    with closing(BlockingClient(server.url, token=server.token, timeout=timeout)) as client:
         client.batches = True
         clock = _answers(server)
         yield None if clock is None else QuickSession(client, target.state, clock)
@@ -125,16 +125,16 @@ def _serving(target: Access) -> LiveServer | None:
 def _answers(server: LiveServer) -> SystemClock | None:
     """Its domain clock; None where it, or its simulated cloud, does not answer just now."""
     try:
-        _asked(server.url, "/version")
+        _asked(server.url, "/version", server.token)
         return continued(_asked(server.simulator, "/_sim/clock")) if server.simulator else SystemClock()
     except (KubeError, KeyError, TypeError, ValueError):
         return None
 
 
-def _asked(base: str, path: str) -> Json:
+def _asked(base: str, path: str, token: str = "") -> Json:
     from freehold.kube.blocking import BlockingClient
 
-    with closing(BlockingClient(base, timeout=_ANSWER_SECONDS)) as client:
+    with closing(BlockingClient(base, token=token, timeout=_ANSWER_SECONDS)) as client:
         return run_blocking(client.request("GET", path))
 
 

@@ -16,6 +16,7 @@ from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import Access
 from freehold.cli.clocks import stopped_clock
 from freehold.cli.errors import CliError
+from freehold.cli.serving_address import connection_to
 from freehold.cli.simulator import clock_of
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
 from freehold.cli.terminal import warn
@@ -114,7 +115,7 @@ class Session:
                 if self._access.options.operator:
                     _require_gates(server, self._access.options.gates)
                     await _require_ring(state)
-                await self._use(Connection(server.url))
+                await self._use(connection_to(server))
                 return
             if time.monotonic() > deadline:
                 raise CliError(_busy(state, server))
@@ -125,7 +126,7 @@ class Session:
         self.clock, self.simulator = self.running.clock, self.running.server.simulator
         if not self._access.options.operator and state.cloud is CloudChoice.SIMULATED:
             self.clock = stopped_clock(state.world)
-        await self._use(Connection(self.running.server.url))
+        await self._use(connection_to(self.running.server))
 
     async def _join(self, lock: Lock, state: StateDirectory) -> None:
         told = False
@@ -134,12 +135,12 @@ class Session:
                 warn(f"nothing is at work on {state.path}: waiting for freehold up, down or serve")
                 told = True
             await asyncio.sleep(_JOIN_SECONDS)
-        await self._use(Connection(server.url))
+        await self._use(connection_to(server))
 
     async def _usable(self, server: LiveServer, *, operator: bool) -> bool:
         if operator and not server.operator:
             return False
-        async with KubeClient(Connection(server.url), timeout=5.0) as client:
+        async with KubeClient(connection_to(server), timeout=5.0) as client:
             try:
                 await client.request("GET", "/version")
                 self.clock = await clock_of(server.simulator) if server.simulator else SystemClock()

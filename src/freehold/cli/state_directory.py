@@ -9,10 +9,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from pathlib import Path
+from shlex import quote
 
 from freehold.cli.errors import CliError
 
@@ -31,6 +33,7 @@ class LiveServer:
     """Where the server on a state directory is. ``operator`` False: it only lets somebody read, for a moment.
 
     ``simulator`` is the base URL of the simulated cloud, empty for the real one. ``gates``: the features that are on.
+    ``token``: what its clients must show.
     """
 
     url: str
@@ -38,6 +41,7 @@ class LiveServer:
     operator: bool
     simulator: str = ""
     gates: list[str] = field(default_factory=list)
+    token: str = field(default="", repr=False)
 
 
 def default_path(env: Mapping[str, str] = os.environ) -> Path:
@@ -56,11 +60,12 @@ class StateDirectory:
 
     @classmethod
     def open(cls, path: Path) -> StateDirectory:
-        """Make the directory if it is missing. Raises CliError when it cannot be used."""
+        """Make the directory if it is missing. Raises CliError when it cannot be used, or is not its user's alone."""
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
                 raise PermissionError(13, "Permission denied")
+            _make_private(cls(path))
         except OSError as problem:
             raise CliError(
                 f"the state directory {path} cannot be used: {problem.strerror}; choose another one with --state DIR"
@@ -116,6 +121,11 @@ class StateDirectory:
     @property
     def kubeconfig(self) -> Path:
         return self.path / "kubeconfig"
+
+    @property
+    def token(self) -> Path:
+        """What clients of the server show, so that kubeconfigs and clients live on when it is started again."""
+        return self.path / "api-token"
 
     @property
     def lock(self) -> Path:
@@ -180,6 +190,28 @@ class StateDirectory:
         return chosen
 
 
+def _make_private(state: StateDirectory) -> None:
+    """Close a directory of ours to others. Raises CliError where it is another user's, or others may use it.
+
+    What others could write may not be what we wrote, and what is no state directory may be open on purpose. Who may
+    write to a folder above can put a directory in its place, which is refused as theirs.
+    """
+    path, found = state.path, state.path.stat()
+    if found.st_uid != os.geteuid():
+        raise CliError(
+            f"the state directory {path} belongs to another user (uid {found.st_uid}); choose another one with "
+            "--state DIR"
+        )
+    if not found.st_mode & 0o077:
+        return
+    if any(path.iterdir()) and (found.st_mode & 0o022 or not state.lock.exists()):
+        raise CliError(
+            f"the state directory {path} is open to other users (mode {stat.S_IMODE(found.st_mode):o}): look whether "
+            f"what is in it is yours, then chmod 700 {quote(str(path))}; or choose another one with --state DIR"
+        )
+    path.chmod(0o700)
+
+
 def write_whole(path: Path, text: str) -> None:
     """Replace a file at once, mode 0600: a reader sees the old content or the new."""
     fresh = path.with_name(path.name + ".new")
@@ -215,6 +247,7 @@ class Lock:
             raise CliError(f"{self._path} cannot be opened: {problem.strerror}; choose --state DIR") from problem
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.fchmod(descriptor, 0o600)  # the token will be in it
             os.ftruncate(descriptor, 0)
         except BlockingIOError:
             os.close(descriptor)

@@ -216,6 +216,11 @@ def from_plugin(plugin: ExecPlugin, now: Callable[[], float] = time.time) -> Ren
     return Renewing(plugin.run, None, now)
 
 
+def bearer(token: str) -> Credential:
+    """Return a bearer token as a credential; none if it is empty."""
+    return Credential(authorization=f"Bearer {token}" if token else "")
+
+
 def basic(username: str, password: str) -> Credential:
     """HTTP basic authentication."""
     return Credential(authorization="Basic " + base64.b64encode(f"{username}:{password}".encode()).decode())

@@ -1,7 +1,7 @@
 """A client for a command that asks a server on this machine a few things and ends: no event loop, no aiohttp.
 
 aiohttp's import alone costs twenty times what ``python -c pass`` does (docs/reference/kubernetes.md#runtime), more
-than all of ``freehold get``. Plain HTTP without credentials, which is what the embedded API server speaks.
+than all of ``freehold get``. Plain HTTP with a bearer token, which is what the embedded API server speaks.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from freehold.kube.resources import Json
 class BlockingClient(ObjectClient):
     """One connection, kept open. Its coroutines never wait: ``stepping.run_blocking`` runs what awaits only them."""
 
-    def __init__(self, server: str, *, timeout: float = 30.0, user_agent: str = "freehold") -> None:
+    def __init__(self, server: str, *, token: str = "", timeout: float = 30.0, user_agent: str = "freehold") -> None:
         super().__init__(server, _sleep)
         parts = urlsplit(self._server)
         if parts.scheme != "http":
             raise ValueError(f"{server} is not served over plain HTTP")
         self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
         self._connection = HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
 
     def close(self) -> None:

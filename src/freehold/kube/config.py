@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from freehold.kube import auth
 from freehold.kube.errors import ConfigError
@@ -86,7 +86,7 @@ def from_files(paths: list[Path], context: str = "", env: Mapping[str, str] = os
     if urlsplit(server).scheme not in ("http", "https"):
         raise ConfigError(f"{shown}: the cluster of context {name!r} has no http(s) server URL")
     return Connection(
-        server=server,
+        server=_without_credentials(server),
         credentials=_credentials(user, cluster, f"{shown}: user {user_name!r}"),
         tls=_tls(cluster, user),
         proxy=str(cluster.get("proxy-url") or "") or proxy_for(server, env),
@@ -226,10 +226,18 @@ def _credentials(user: Json, cluster: Json, where: str) -> auth.CredentialSource
     if user.get("tokenFile"):
         return auth.from_file(Path(str(user["tokenFile"])))
     if user.get("token"):
-        return auth.Static(auth.Credential(authorization=f"Bearer {str(user['token']).strip()}"))
+        return auth.Static(auth.bearer(str(user["token"]).strip()))
     if user.get("username"):
         return auth.Static(auth.basic(str(user["username"]), str(user.get("password") or "")))
+    parts = urlsplit(str(cluster.get("server") or ""))
+    if parts.username or parts.password:  # as Go's HTTP client: where nothing else says who asks
+        return auth.Static(auth.basic(unquote(parts.username or ""), unquote(parts.password or "")))
     return auth.Static(auth.Credential())
+
+
+def _without_credentials(server: str) -> str:
+    parts = urlsplit(server)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _plugin(given: Any, cluster: Json, where: str) -> auth.ExecPlugin:

@@ -124,7 +124,7 @@ def of_response(code: int, body: bytes, retry_after_header: str | None, what: st
     retry_after = float(retry_after_header) if retry_after_header and retry_after_header.isdigit() else None
     try:
         status = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         status = None
     if not isinstance(status, dict) or not status.get("message"):
         text = " ".join(body[:200].decode(errors="replace").split())

@@ -268,7 +268,7 @@ class ObjectClient(ABC):
             return {}
         try:
             decoded = json.loads(answer)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise Unavailable(f"{what}: the answer is not JSON", code=status) from None
         if not isinstance(decoded, dict):
             raise Unavailable(f"{what}: the answer is not a JSON object", code=status)

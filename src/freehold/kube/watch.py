@@ -200,7 +200,7 @@ class Reflector:
             event = json.loads(line)
             kind, obj = event["type"], event["object"]
             version = obj["metadata"]["resourceVersion"] if kind != "ERROR" else ""
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise Unavailable(f"the watch of {self.resource} sent an invalid event") from None
         self._contacted()
         if kind == "ERROR":

@@ -178,7 +178,7 @@ def loads(text: str, where: str) -> RingDocument:
     """A ring. Raises UnreadableRing, which names ``where`` and never a key."""
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UnreadableRing(f"the key ring in {where} is not JSON; put it back from a backup") from None
     found = parsed(content, where)
     if not found.writing:

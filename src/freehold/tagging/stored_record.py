@@ -118,7 +118,9 @@ def loads(text: str) -> Shard:
         records = {str(resource): sets[number] for resource, number in stored["resources"].items()}
         places = {str(resource): str(place) for resource, place in stored.get("places", {}).items()}
         return Shard(Knowledge(stored["knowledge"]), records, places, int(stored.get("count", 0)))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as problem:
+    except (
+        ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, zlib.error
+    ) as problem:  # fmt: skip
         raise DamagedRecord(f"it is no record of tags: {problem}") from problem
 
 

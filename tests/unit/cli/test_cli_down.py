@@ -11,7 +11,7 @@ from freehold.cli import deletion_plans
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.deletion_plans import show_deletion
 from freehold.cli.kinds import OURS
-from freehold.cli.live import kubeconfig
+from freehold.cli.serving_address import kubeconfig
 from freehold.cli.session import opened
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden

@@ -25,8 +25,8 @@ from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 from freehold.cli.errors import CliError
-from freehold.cli.live import kubeconfig
 from freehold.cli.main import cli
+from freehold.cli.serving_address import kubeconfig
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key

@@ -13,6 +13,12 @@ GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 """A few lines that expand to more values than fit into memory."""
 
+MERGES = "a: &a {x: x}\n" + "".join(
+    f"{name}: &{name} {{<<: [{','.join([f'*{before}'] * 9)}]}}\n"
+    for before, name in zip("abcdefghi", "bcdefghij", strict=True)
+)
+"""The same with merges, which are copied when they are read."""
+
 
 def _file(tmp_path: Path, content: str | bytes) -> str:
     path = tmp_path / "m.yaml"
@@ -37,6 +43,7 @@ def _file(tmp_path: Path, content: str | bytes) -> str:
         (f"{GOOD}x: !!python/object/apply:os.system [ls]\n", "this is not YAML", ""),
         ("apiVersion: v1\nkind: A\nmetadata: {name: '${CLUSTER_NAME}-a'}\n", "fill in ${CLUSTER_NAME} and", ""),
         (BOMB, "its aliases stand for more than", ""),
+        (MERGES, "its merges stand for more than", ""),
         (f"{GOOD}x: &x [*x]\n", "its aliases stand for more than", ""),
         ("x" * 4_000_000, "larger than 3 MiB", ""),
     ],

@@ -82,7 +82,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
         server = Lock(state / "server.lock").read()
         assert server is not None
-        client = BlockingClient(server.url)
+        client = BlockingClient(server.url, token=server.token)
         obj = {
             "apiVersion": POWERVS_CLUSTERS.api_version,
             "kind": POWERVS_CLUSTERS.kind,

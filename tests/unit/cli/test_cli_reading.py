@@ -23,6 +23,7 @@ class Served:
     def __init__(self, state: Path, url: str) -> None:
         self.state = state
         self.url = url
+        self.token = (state / "api-token").read_text()
 
     def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         return freehold(*arguments, **{"FREEHOLD_STATE": str(self.state), **env})
@@ -33,7 +34,7 @@ class Served:
         return done.stdout
 
     def post(self, path: str, obj: dict[str, Any]) -> None:
-        requests.post(f"{self.url}{path}", json=obj, timeout=60).raise_for_status()
+        requests.post(f"{self.url}{path}", json=obj, timeout=60, auth=("any", self.token)).raise_for_status()
 
 
 def _cluster(name: str, **labels: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Commands on one state directory share one server; when it ends, the next command takes over."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from freehold.api.feature_gates import FeatureGate
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
 from freehold.cli.session import Session, opened
-from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
+from freehold.cli.state_directory import Lock, StateDirectory
 from freehold.kube.resources import CONFIG_MAPS, Key
 
 READER = ServeOptions(operator=False)
@@ -96,7 +97,7 @@ async def test_an_operator_without_its_key_ring_is_reported_at_once(state: State
         elsewhere = StateDirectory.open(tmp_path / "other")
         held = Lock(elsewhere.lock)
         assert held.take()
-        held.publish(LiveServer(first.running.server.url, 1, operator=True))
+        held.publish(replace(first.running.server, operator=True))
         with pytest.raises(CliError, match=r"other\.keys is gone.*freehold keys add FILE"):
             await Session(Access(elsewhere, ServeOptions(operator=True))).open()
         async with opened(Access(elsewhere, READER)) as reading:
@@ -111,10 +112,10 @@ async def test_a_server_without_the_wanted_feature_gate_is_not_joined(state: Sta
         elsewhere = StateDirectory.open(tmp_path / "other")
         held = Lock(elsewhere.lock)
         assert held.take()
-        held.publish(LiveServer(first.running.server.url, 4711, operator=True))
+        held.publish(replace(first.running.server, pid=4711, operator=True))
         with pytest.raises(CliError, match=r"4711 serves .* with BootstrapFormatIgnition off: end it"):
             await Session(Access(elsewhere, ServeOptions(gates=frozenset(FeatureGate)))).open()
-        held.publish(LiveServer(first.running.server.url, 4711, operator=True, gates=list(FeatureGate)))
+        held.publish(replace(first.running.server, pid=4711, operator=True, gates=list(FeatureGate)))
         with pytest.raises(CliError, match="is gone"):  # its gates are as wished; it lacks its key ring only
             await Session(Access(elsewhere, ServeOptions(gates=frozenset(FeatureGate)))).open()
         held.release()

@@ -69,7 +69,7 @@ _OTHER = json.dumps({"version": 2, "knowledge": "Some", "sets": [], "resources":
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "AAAA", *map(_packed, ["{}", "[]", '{"version":1}', '{"version":2}', _OTHER])]
+    "text", ["", "{}", "AAAA", *map(_packed, ["[" * 100_000, "{}", "[]", '{"version":1}', '{"version":2}', _OTHER])]
 )
 def test_what_is_no_record_is_told(text: str) -> None:
     with pytest.raises(DamagedRecord):
