@@ -330,7 +330,7 @@ MUTANTS = (
         "a bastion is reported as drifted whenever Ubuntu has a new image",
     ),
     _tags(
-        "NodeTags.own",
+        "NodeTags._own",
         "if self.renamed:",
         "if False:",
         "our Name fights with the user's at each pass",

@@ -5,6 +5,10 @@ from functools import partial
 from mutants.rows import Mutant
 
 _given_warnings = partial(Mutant, "reconcilers/aws_cluster/given_warnings.py")
+_subnets = partial(Mutant, "reconcilers/aws_cluster/subnets.py")
+_balancers = partial(Mutant, "reconcilers/aws_cluster/load_balancers.py")
+_node_sources = partial(Mutant, "reconcilers/aws_cluster/node_sources.py")
+_tag_input = partial(Mutant, "reconcilers/aws_cluster/tag_input.py")
 _unused = partial(Mutant, "reconcilers/aws_cluster/unused_fields.py")
 _rules = partial(Mutant, "reconcilers/aws_cluster/rules.py")
 _input = partial(Mutant, "reconcilers/aws_cluster/input.py")
@@ -68,9 +72,51 @@ MUTANTS = (
     ),
     _wish_input(
         "_nat_gateways",
-        "if wish.nat_gateways:",
+        "if wish.nat_gateways or wish.given_nat_addresses:",
         "if True:",
         "a rule for the addresses of NAT gateways that are not there is dropped, and nobody reaches the API server",
+    ),
+    _subnets(
+        "homes",
+        "if not (new and each.for_pods):",
+        "if True:",
+        "NAT gateways, a bastion and public load balancers are in a subnet for pods",
+    ),
+    _balancers(
+        "Front._placed",
+        "(not each.for_pods or each.logical in held)",
+        "(not each.for_pods)",
+        "a load balancer leaves the subnet that it is in when somebody tags the subnet",
+    ),
+    _normal_form(
+        "_held_home",
+        "each.public and each.logical == recorded.bastion",
+        "False",
+        "a bastion is to move when subnets are listed in another order",
+    ),
+    _node_sources(
+        "unknown",
+        "and not known.get(there[each.given].way_out)",
+        "and False",
+        "a cluster is ready whose nodes cannot reach its API server",
+    ),
+    _tag_input(
+        "_whose",
+        "if _is_anothers(names, key, value):",
+        "if False:",
+        "a cluster of that name is refused for ever, and its collector deletes what is not its own",
+    ),
+    _tag_input(
+        "_whose",
+        "elif given and key != cloud_provider_key(names.cluster) and _is_protected(key):",
+        "elif False:",
+        "whoever may write a cluster gives a stranger's subnets to another one",
+    ),
+    _tag_input(
+        "_subnet",
+        "if _is_anothers(names, key, value):",
+        "if False:",
+        "a subnet is given to another cluster, whose collector deletes it",
     ),
     _wish_input(
         "_Places.named",

@@ -551,7 +551,7 @@ STATUS = (
     ),
     _status(
         "_observe",
-        'if ready.status == "True" and not (_host(raw) or endpoint):',
+        'if ready.status == "True" and (report.plan.unmet or not (_host(raw) or endpoint)):',
         "if False:",
         "the cluster is ready without an endpoint",
     ),
