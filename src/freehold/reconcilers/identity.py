@@ -120,7 +120,7 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
 def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
     held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
-    return {**held, "key": journal.key}
+    return {**held, "key": journal.key} if journal.key else held
 
 
 def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | ReadOnly:
