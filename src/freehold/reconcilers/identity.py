@@ -183,8 +183,9 @@ def _begin_anew(raw: Mapping[str, Any]) -> str:
 
 def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
-    held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid, "key": journal.key}
-    return {**held, **({"account": journal.account} if journal.account else {})}
+    held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
+    named = {"key": journal.key, "account": journal.account}
+    return {**held, **{name: said for name, said in named.items() if said}}
 
 
 def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | ReadOnly:

@@ -244,7 +244,7 @@ KEYS = (
     ),
     _identity(
         "in_status",
-        'return {**held, "key": journal.key}',
+        'return {**held, "key": journal.key} if journal.key else held',
         "return held",
         "an object whose journal was lost forgets which key it needs",
     ),
