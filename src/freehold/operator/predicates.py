@@ -21,7 +21,9 @@ def on_spec_or_metadata(old: Json, new: Json, own_annotations: Iterable[str] = O
     before, after = old["metadata"], new["metadata"]
     if any(before.get(name) != after.get(name) for name in _COMPARED):
         return True
-    if _foreign(before, own_annotations) != _foreign(after, own_annotations) or _lost(before, after, own_annotations):
+    if _lost(before, after, own_annotations):
+        return True
+    if _foreign(before, own_annotations) != _foreign(after, own_annotations):
         return True
     if "generation" in before and "generation" in after:
         return bool(before["generation"] != after["generation"])

@@ -47,3 +47,9 @@ def test_a_change_of_content_wakes_if_there_is_no_generation() -> None:
     new = {"metadata": {"name": "s", "resourceVersion": "2"}, "data": {"k": "2"}}
     assert predicates.on_spec_or_metadata(old, new)
     assert not predicates.on_spec_or_metadata(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})
+
+
+def test_an_annotation_of_ours_that_somebody_took_off_wakes() -> None:
+    """We only write it; until it is back a delete could leave everything behind."""
+    with_journal = changed(annotations={"x": "1", "freehold.dev/journal": "{}"})
+    assert predicates.on_spec_or_metadata(with_journal, changed())
