@@ -21,20 +21,14 @@ def on_spec_or_metadata(old: Json, new: Json, own_annotations: Iterable[str] = O
     before, after = old["metadata"], new["metadata"]
     if any(before.get(name) != after.get(name) for name in _COMPARED):
         return True
-    if _foreign(before, own_annotations) != _foreign(after, own_annotations) or _lost(before, after, own_annotations):
+    if _foreign(before, own_annotations) != _foreign(after, own_annotations):
         return True
-    if _has_journal(before) != _has_journal(after):  # others take it out, or put it back from a backup
+    if _own(before, own_annotations) != _own(after, own_annotations):
         return True
     if "generation" in before and "generation" in after:
         return bool(before["generation"] != after["generation"])
     # Secrets, ConfigMaps and their like have no generation.
     return _content(old) != _content(new)
-
-
-def _lost(before: Json, after: Json, own: Iterable[str]) -> bool:
-    """Whether an annotation of ours is gone: we only write them, so somebody else took it off."""
-    had, has = before.get("annotations") or {}, after.get("annotations") or {}
-    return any(name in had and name not in has for name in own)
 
 
 def on_any_change(old: Json, new: Json) -> bool:
@@ -46,8 +40,9 @@ def _foreign(meta: Json, own: Iterable[str]) -> Json:
     return {name: value for name, value in (meta.get("annotations") or {}).items() if name not in own}
 
 
-def _has_journal(meta: Json) -> bool:
-    return names.JOURNAL_ANNOTATION in (meta.get("annotations") or {})
+def _own(meta: Json, own: Iterable[str]) -> set[str]:
+    """Return which annotations of ours are there: others take them off, or put them back from a backup."""
+    return set(own) & (meta.get("annotations") or {}).keys()
 
 
 def _content(obj: Json) -> Json:

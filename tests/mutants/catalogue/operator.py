@@ -576,6 +576,12 @@ SURROUNDINGS = (
     ),
     _wakes(
         "on_spec_or_metadata",
+        "if _own(before, own_annotations) != _own(after, own_annotations):",
+        "if False:",
+        "a journal that somebody takes off is put back at the next resync only",
+    ),
+    _wakes(
+        "on_spec_or_metadata",
         "if _foreign(before, own_annotations) != _foreign(after, own_annotations):",
         "if False:",
         "a pause by annotation causes no reconcile",

@@ -156,14 +156,14 @@ GATE = (
 IDENTITY = (
     _identity(
         "_identified",
-        'if deleting or (restored is None and finalizer in (metadata.get("finalizers") or ())):',
-        "if deleting:",
+        'if restored is None and (deleting or finalizer in (metadata.get("finalizers") or ())):',
+        "if restored is None and deleting:",
         "an object whose journal was lost gets a new identity and everything is created twice",
     ),
     _identity(
         "_identified",
-        "if deleting or (restored is None",
-        "if (restored is None",
+        "if restored is None and (deleting or finalizer",
+        "if restored is None and (finalizer",
         "an object that is being deleted gets a new identity, owns nothing, and is released",
     ),
     _identity(
@@ -198,13 +198,13 @@ IDENTITY = (
         "a finalizer is added to an object that is being deleted, which the API server refuses",
     ),
     _identity(
-        "_patch",
+        "record_patch",
         '"finalizers": [*finalizers, finalizer],',
         '"finalizers": [finalizer],',
         "finalizers of others are removed",
     ),
     _identity(
-        "_patch",
+        "record_patch",
         '"resourceVersion": metadata["resourceVersion"],',
         "",
         "two processes create two identities, and the second overwrites the first",

@@ -135,6 +135,24 @@ async def test_finalizer_flow_from_create_to_gone(client: KubeClient) -> None:
         assert controller.health().ready
 
 
+async def test_the_last_state_of_what_is_gone_is_told_once(client: KubeClient) -> None:
+    """Nothing reconciles an object that lost its finalizer and was deleted: its last state names what it owned."""
+    seen, gone = Seen(), list[Json]()
+
+    async def reconcile(which: Key) -> Result:
+        await seen.note(which)
+        return Done()
+
+    async with running(Controller(client, WIDGETS, reconcile, time=VirtualTime(), gone=gone.append)):
+        await client.create(WIDGETS, widget("a"))
+        await seen.until(lambda passes: passes.get("a") == 1)
+        await client.patch(WIDGETS, key("a"), {"metadata": {"annotations": {"last": "1"}}})
+        await client.delete(WIDGETS, key("a"))
+        await client.create(WIDGETS, widget("z"))
+        await seen.until(lambda passes: "z" in passes)
+    assert [each["metadata"]["annotations"] for each in gone] == [{"last": "1"}]
+
+
 async def test_cold_start_converges_over_many_pages(client: KubeClient) -> None:
     """Several pages, every object reaches its status: the server's pages are one snapshot, and none is lost."""
     count = 1200
