@@ -61,7 +61,7 @@ def test_of_several_one_cannot_be_called_not_mine(asked: tuple[str, ...]) -> Non
     """All of them would be given up, ours perhaps among them."""
     sentence = _refused([_question("a", ONE, TWO)], "not-mine", *asked).sentence
     assert ONE in sentence and TWO in sentence
-    assert sentence.endswith("If it made none of them: {COMMAND} elastic-ip/a -n prod --not-mine")
+    assert sentence.endswith(f"If it made none of them: {COMMAND} elastic-ip/a -n prod --not-mine")
 
 
 def test_an_id_that_two_creates_may_have_made_is_of_neither() -> None:
