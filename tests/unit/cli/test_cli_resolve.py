@@ -9,13 +9,15 @@ import pytest
 
 from freehold.cli.errors import CliError
 from freehold.cli.main import resolve
-from freehold.cli.resolve import _chosen, _command, _ways
+from freehold.cli.resolve import _chosen, _command, _Decided, _ways
 from freehold.kube.resources import Key
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.resources import NodeKey, Observed, State
+from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.questions import Candidate, Question, matching
 
-DEMO = Key("prod", "demo")
+DEMO = _Decided(POWERVS_CLUSTERS, Key("prod", "demo"), "default")
+COMMAND = "freehold resolve IBMPowerVSCluster/demo"
 ONE, TWO = "eipalloc-1", "eipalloc-2"
 
 
@@ -35,8 +37,9 @@ def _understood(found: list[Question], command: str) -> list[tuple[str, str]]:
     """Which creates, and which resource of each, a command means that a message has."""
     context = resolve.make_context("resolve", shlex.split(command)[2:])
     given = context.params
-    assert given["name"] == "demo" and given["namespace"] == "prod"
-    fit = matching(found, given["resource"], given["ident"] or "")
+    name, resource, ident = (*given["words"], "")[:3]
+    assert name == "IBMPowerVSCluster/demo" and given["namespace"] == "prod"
+    fit = matching(found, resource, ident)
     return [(question.key.logical, one.observed.id if one else "") for question, one in fit]
 
 
@@ -58,13 +61,13 @@ def test_of_several_one_cannot_be_called_not_mine(asked: tuple[str, ...]) -> Non
     """All of them would be given up, ours perhaps among them."""
     sentence = _refused([_question("a", ONE, TWO)], "not-mine", *asked).sentence
     assert ONE in sentence and TWO in sentence
-    assert sentence.endswith("If it made none of them: freehold resolve demo elastic-ip/a -n prod --not-mine")
+    assert sentence.endswith(f"If it made none of them: {COMMAND} elastic-ip/a -n prod --not-mine")
 
 
 def test_an_id_that_two_creates_may_have_made_is_of_neither() -> None:
     found = [_question("a", ONE, TWO), _question("b", ONE, TWO)]
     refused = _refused(found, "not-mine", ONE)
-    assert refused.more == tuple(f"freehold resolve demo elastic-ip/{name} -n prod --not-mine" for name in "ab")
+    assert refused.more == tuple(f"{COMMAND} elastic-ip/{name} -n prod --not-mine" for name in "ab")
 
 
 def test_of_several_all_can_be_called_not_mine() -> None:
@@ -94,14 +97,14 @@ def test_the_ways_to_decide_are_commands() -> None:
     one = found[0].candidates[0]
     assert [_ways(DEMO, each, one if each is found[0] else None, found) for each in found] == [
         [
-            f"freehold resolve demo elastic-ip/a {ONE} -n prod --mine",
-            "freehold resolve demo elastic-ip/a -n prod --not-mine",
+            f"{COMMAND} elastic-ip/a {ONE} -n prod --mine",
+            f"{COMMAND} elastic-ip/a -n prod --not-mine",
         ],
         [
-            "freehold resolve demo elastic-ip/b ID -n prod --mine",
-            "freehold resolve demo elastic-ip/b -n prod --not-mine",
+            f"{COMMAND} elastic-ip/b ID -n prod --mine",
+            f"{COMMAND} elastic-ip/b -n prod --not-mine",
         ],
-        ["freehold resolve demo elastic-ip/c -n prod --not-mine"],
+        [f"{COMMAND} elastic-ip/c -n prod --not-mine"],
     ]
 
 
