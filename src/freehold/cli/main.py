@@ -209,7 +209,9 @@ def prune(**given: Any) -> None:
 @click.argument("ident", metavar="[ID]", required=False, callback=options.filled)
 @click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
 @click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
-@click.option("--new-cluster", "copied", flag_value="new-cluster", help="It has another object's journal, or none: new.")
+@click.option(
+    "--new-cluster", "copied", flag_value="new-cluster", help="It has another object's journal, or none: new."
+)
 @click.option("--take-over", "copied", flag_value="take-over", help="Its original is lost: it goes on in its place.")
 @options.yes("Do it, instead of showing the evidence.")
 @options.simulate

@@ -64,7 +64,7 @@ async def test_the_copy_becomes_the_original_again_with_its_records_and_goes(
 async def test_an_original_that_exists_keeps_its_place(client: KubeClient) -> None:
     """It has the resources; what to do instead is a command that works."""
     copy, original = await stored(client), await stored(client, ORIGINAL)
-    with pytest.raises(CliError, match="is there, and has the resources.*freehold resolve two --new-cluster$"):
+    with pytest.raises(CliError, match=r"is there, and has the resources.*freehold resolve two --new-cluster$"):
         await take_over(client)
     assert await client.get(POWERVS_CLUSTERS, ORIGINAL) == original
     await copies.make_new(client, POWERVS_CLUSTERS, copy, yes=True)

@@ -34,8 +34,8 @@ def changed(**meta: Any) -> dict[str, Any]:
         (changed(deletionTimestamp="2026-01-01T00:00:00Z"), True),
         (changed(ownerReferences=[{"uid": "9"}]), True),
     ],
-    ids=["version only", "our status", "a journal that is put back", "managed fields", "spec", "annotation", "annotation removed",
-         "label", "finalizer", "deletion", "owner"],
+    ids=["version only", "our status", "a journal that is put back", "managed fields", "spec", "annotation",
+         "annotation removed", "label", "finalizer", "deletion", "owner"],
 )  # fmt: skip
 def test_what_wakes(new: dict[str, Any], expected: bool) -> None:
     assert predicates.on_spec_or_metadata(BASE, new) is expected
