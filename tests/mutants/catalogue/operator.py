@@ -127,13 +127,13 @@ RECONCILE = (
     ),
     _reconciler(
         "Reconciler._identified",
-        "minted = isinstance(found, identity.Minted) and not lost",
+        "minted = isinstance(found, identity.Minted) and not (lost or found.anew)",
         "minted = isinstance(found, identity.Minted)",
         "no settle time after a lost journal, although creates of the lost one may be under way",
     ),
     _reconciler(
         "Reconciler._identified",
-        "minted = isinstance(found, identity.Minted) and not lost",
+        "minted = isinstance(found, identity.Minted) and not (lost or found.anew)",
         "minted = True",
         "a restarted process creates before a create of the earlier one has settled",
     ),
@@ -193,7 +193,7 @@ RECONCILE = (
     ),
     _reconciler(
         "Reconciler._release",
-        "if done.released and isinstance(plan, Undecided):",
+        "if done.released and isinstance(plan, Undecided) and not never_began:",
         "if False:",
         "the finalizer is removed although the places to search for strays are unknown",
     ),

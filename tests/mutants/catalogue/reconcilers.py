@@ -156,14 +156,14 @@ GATE = (
 IDENTITY = (
     _identity(
         "_identified",
-        'if restored is None and (deleting or finalizer in (metadata.get("finalizers") or ())):',
-        "if restored is None and deleting:",
+        '(metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or ()))',
+        'metadata.get("deletionTimestamp")',
         "an object whose journal was lost gets a new identity and everything is created twice",
     ),
     _identity(
         "_identified",
-        "if restored is None and (deleting or finalizer",
-        "if restored is None and (finalizer",
+        '(metadata.get("deletionTimestamp") or finalizer in',
+        "(finalizer in",
         "an object that is being deleted gets a new identity, owns nothing, and is released",
     ),
     _identity(
@@ -237,15 +237,33 @@ KEYS = (
         "an object whose journal was lost is served without its key",
     ),
     _identity(
-        "_identified",
-        'Journal(_owner(raw, metadata["uid"]), key=ring.writing)',
-        'Journal(_owner(raw, metadata["uid"]))',
+        "_minted",
+        "Journal(owner, key=ring.writing, untouched=untouched)",
+        "Journal(owner, untouched=untouched)",
         "a new object counts as one whose journal somebody else wrote, and is never served",
     ),
     _identity(
+        "never_began",
+        "if not journal.is_empty:",
+        "if False:",
+        "an object with resources is let go where its credentials were taken away",
+    ),
+    _identity(
+        "never_began",
+        'return keys.vouches(journal.key, journal.untouched, "untouched", raw["metadata"]["uid"])',
+        "return True",
+        "an object whose journal was emptied is let go where its credentials were taken away",
+    ),
+    _identity(
+        "_identified",
+        "if not (is_copy and anew):",
+        "if not anew:",
+        "a word on an object with a journal of its own gives it another identity",
+    ),
+    _identity(
         "in_status",
-        'return {**held, "key": journal.key} if journal.key else held',
-        "return held",
+        'named = {"key": journal.key, "account": journal.account}',
+        'named = {"account": journal.account}',
         "an object whose journal was lost forgets which key it needs",
     ),
 )

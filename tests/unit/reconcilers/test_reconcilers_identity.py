@@ -149,6 +149,35 @@ def test_a_recreated_object_gets_a_new_identity() -> None:
     assert result.journal.owner.uuid == "new"
 
 
+ANEW = {names.IDENTITY_ANNOTATION: names.NEW_IDENTITY}
+
+
+def wished(raw: dict[str, Any]) -> dict[str, Any]:
+    """With a person's word that it is a new cluster."""
+    raw["metadata"]["annotations"] = {**raw["metadata"].get("annotations", {}), **ANEW}
+    return raw
+
+
+@pytest.mark.parametrize("text", [journals.dumps(JOURNAL), "{"], ids=["its own", "damaged"])
+def test_a_word_for_a_new_cluster_takes_no_journal_that_may_be_the_objects_own(text: str) -> None:
+    found = identify(wished(obj(journal=text)), FINALIZER, RING)
+    assert found == Identified(JOURNAL) if text != "{" else isinstance(found, ReadOnly)
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+def test_a_word_for_a_new_cluster_gives_a_copy_the_identity_of_its_uid(deleting: bool) -> None:
+    raw = wished(obj(journal=journals.dumps(JOURNAL), name="c2", deleting=deleting))
+    found = identify(raw, FINALIZER, RING)
+    assert isinstance(found, Minted) and found.anew
+    assert found.journal == Journal(Owner("uid", "IBMPowerVSCluster", "ns", "c2"), key=RING.writing), "and no claim"
+    assert found.patch["metadata"]["annotations"][names.IDENTITY_ANNOTATION] is None, "it is said once"
+
+
+def test_a_word_for_a_new_cluster_gives_an_object_back_what_its_status_proves() -> None:
+    found = identify(wished(obj(status=OWN_STATUS, name="c1")), FINALIZER, RING)
+    assert isinstance(found, Restored)
+
+
 OTHER = digest_of(b"o" * 32)
 KEYED = Journal(OWNER, key=OTHER)
 ENTRY_KEYED = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="v", key=OTHER)}, key=RING.writing)
