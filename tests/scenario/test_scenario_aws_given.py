@@ -302,3 +302,18 @@ def test_an_object_with_a_vpc_that_does_not_exist_goes_at_once() -> None:
     told = harness.condition(names.READY)["message"]
     assert "there is no VPC vpc-0123456789abcdef0" in told and "delete it, and apply it" in told
     assert harness.down() < 300
+
+
+def test_a_strangers_subnet_is_never_given_to_another_cluster() -> None:
+    """What the spec says of its own cluster is ``shared`` there; of another one nothing is made."""
+    own, others = {"kubernetes.io/cluster/demo": "owned"}, {"elbv2.k8s.aws/cluster": "victim"}
+    given = Given(additionalTags=own)
+    before = given.theirs()
+    given.harness.up()
+    assert all(given.theirs()[each]["kubernetes.io/cluster/demo"] == "shared" for each in given.subnets)
+    given.harness.object.patch({"spec": {"additionalTags": others}})
+    given.harness.for_a_while(600.0)
+    assert "spec.additionalTags[elbv2.k8s.aws/cluster]" in given.harness.condition(names.SPEC_VALID)["message"]
+    assert not any(others.keys() & tags.keys() for tags in given.theirs().values())
+    given.harness.down()
+    assert given.theirs() == before
