@@ -208,8 +208,8 @@ MUTANTS = (
     ),
     _keyed(
         "lost_seal",
-        "or not proofs.is_accepted(ctx, key, observed, have)",
-        "",
+        "not (proofs.is_accepted(ctx, key, observed, have) or proofs.is_decided(ctx, key, observed, have))",
+        "False",
         "another's value in place of our seal is overwritten",
     ),
     _read_marks(
