@@ -204,7 +204,8 @@ def _make_private(state: StateDirectory) -> None:
         )
     if not found.st_mode & 0o077:
         return
-    if any(path.iterdir()) and (found.st_mode & 0o022 or not state.lock.exists()):
+    is_state = state.lock.exists() or state.store.exists() or state.used
+    if any(path.iterdir()) and (found.st_mode & 0o022 or not is_state):
         raise CliError(
             f"the state directory {path} is open to other users (mode {stat.S_IMODE(found.st_mode):o}): look whether "
             f"what is in it is yours, then chmod 700 {quote(str(path))}; or choose another one with --state DIR"

@@ -49,7 +49,8 @@ def _file(tmp_path: Path, content: str | bytes) -> str:
     ],
     ids=[
         "empty", "only separators", "syntax", "text", "list", "fields missing", "number as name", "binary", "twins",
-        "key twice", "not a number", "code in tags", "template", "aliases of aliases", "contains itself", "large",
+        "key twice", "not a number", "code in tags", "template", "aliases of aliases", "merges of merges",
+        "contains itself", "large",
     ],
 )  # fmt: skip
 def test_errors_are_reported(tmp_path: Path, content: str | bytes, sentence: str, more: str) -> None:

@@ -77,7 +77,7 @@ async def test_a_full_disk_ends_the_command(state: StateDirectory, monkeypatch: 
 
 async def test_the_kubeconfig_names_the_running_server(state: StateDirectory) -> None:
     async with opened(Access(state, READER)) as session:
-        assert session.client.connection.server in state.kubeconfig.read_text()
+        assert session.client.connection.server.removeprefix("http://") in state.kubeconfig.read_text()
         assert state.kubeconfig.stat().st_mode & 0o777 == 0o600
     lock = Lock(state.lock)
     assert lock.take()
