@@ -29,7 +29,10 @@ QUEUED = 1000
 
 BURST = 25
 REFILL_SECONDS = 300.0
-"""An object may have BURST new events at once and one more every REFILL_SECONDS (client-go's spam filter)."""
+"""An object may have BURST new events at once and one more every REFILL_SECONDS (client-go's spam filter).
+
+Warnings have an allowance of their own: the creates of one cluster use up the other.
+"""
 
 
 class Severity(Enum):
@@ -73,7 +76,7 @@ class _Pending:
 @dataclass
 class _Memory:
     posted: OrderedDict[_Occurrence, _Posted] = field(default_factory=OrderedDict)
-    allowances: OrderedDict[str, _Allowance] = field(default_factory=OrderedDict)
+    allowances: OrderedDict[tuple[str, Severity], _Allowance] = field(default_factory=OrderedDict)
 
 
 class EventRecorder:
@@ -175,8 +178,9 @@ class EventRecorder:
         if what in self._memory.posted:
             return True
         allowances = self._memory.allowances
-        mine = allowances.setdefault(what.uid, _Allowance(BURST, now))
-        allowances.move_to_end(what.uid)
+        whose = (what.uid, what.severity)
+        mine = allowances.setdefault(whose, _Allowance(BURST, now))
+        allowances.move_to_end(whose)
         while len(allowances) > REMEMBERED:
             allowances.popitem(last=False)
         mine.tokens = min(BURST, mine.tokens + max(now - mine.at, 0.0) / REFILL_SECONDS)

@@ -56,7 +56,11 @@ GATE = "BootstrapFormatIgnition=true"
         (["tree", "a", "-f", "b"], 2, "say what to show"),
         (["tree", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
         (["tree", "a", "--simulate", "--kubeconfig", "x"], 2, "--simulate and --kubeconfig exclude each other"),
-        (["tree", ""], 2, "Invalid value for '[NAME]': it is empty (an unset variable?); see freehold tree --help"),
+        (
+            ["tree", ""],
+            2,
+            "Invalid value for '[KIND] [NAME]...': it is empty (an unset variable?); see freehold tree --help",
+        ),
         (["get", "ns", ""], 2, "it is empty (an unset variable?)"),
         (["down", "a", "--kubeconfig", ""], 2, "Invalid value for '--kubeconfig': it is empty"),
         (["down", "a", "--state", ""], 2, "Invalid value for '--state': it is empty"),

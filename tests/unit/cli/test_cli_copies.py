@@ -50,7 +50,7 @@ async def test_the_copy_becomes_the_original_again_with_its_records_and_goes(
 ) -> None:
     copy = await stored(client)
     await take_over(client, yes=False)
-    assert "freehold resolve two --take-over --yes" in capsys.readouterr().out
+    assert "freehold resolve IBMPowerVSCluster/two --take-over --yes" in capsys.readouterr().out
     assert await client.get(POWERVS_CLUSTERS, COPY) == copy, "a plan first"
     await take_over(client)
     made = await client.get(POWERVS_CLUSTERS, ORIGINAL)

@@ -87,6 +87,18 @@ async def test_many_events_of_one_object_are_limited_and_those_of_others_are_sen
     assert recorder.dropped == 20
 
 
+async def test_a_warning_is_sent_after_many_other_events_of_its_object(
+    client: KubeClient, recorder: EventRecorder
+) -> None:
+    for index in range(BURST + 20):
+        recorder.record(OBJ, Severity.NORMAL, "Created", f"resource {index}")
+    recorder.record(OBJ, Severity.WARNING, "RecordPutBack", "somebody took the journal off")
+    await flushed(recorder)
+    assert [each["reason"] for each in (await client.list(EVENTS)).items if each["type"] == "Warning"] == [
+        "RecordPutBack"
+    ]
+
+
 async def test_an_unreachable_server_disturbs_nothing() -> None:
     async with KubeClient(Connection("http://127.0.0.1:1")) as nobody:
         recorder = EventRecorder(nobody, "freehold", lambda: 0.0)

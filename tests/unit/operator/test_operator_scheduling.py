@@ -160,6 +160,9 @@ class Writes:
         document.raw = obj("a", str(int(document.version) + 1))
         return RequeueAfter(1.0)
 
+    def gone(self, last: Json) -> None:
+        raise AssertionError("no object goes in these tests")
+
 
 class Stored:
     """An API server with the version after the cached one."""
