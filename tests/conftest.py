@@ -8,8 +8,13 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from harness.findings import FINDING
+
+settings.register_profile("suite", derandomize=True, deadline=None)
+"""The same examples in each run, and no example fails for the load of the machine."""
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

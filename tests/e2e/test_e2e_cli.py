@@ -39,7 +39,7 @@ def test_prune_shows_and_deletes_surplus(stage: Stage, cli: Cli) -> None:
         shown = cli.run("prune", stage.name)
         assert "1 to delete" in shown and f"{stage.name}-two" in shown
         hint = next(line for line in shown.splitlines() if line.startswith("nothing was done"))
-        assert f"freehold prune {' '.join(cli.place)} {stage.kind}/{stage.name} -n {stage.namespace} --yes" in hint
+        assert f"freehold prune {' '.join(cli.place)} IBMPowerVSCluster/{stage.name} -n {stage.namespace} --yes" in hint
         assert "is gone" in cli.run("prune", stage.name, "--yes")
         assert "no surplus" in cli.run("prune", stage.name)
         assert stage.cloud.kinds(stage.name).count("load-balancer") == 1
