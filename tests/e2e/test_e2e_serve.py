@@ -122,7 +122,7 @@ def _with_kubectl(served: Served, aws: str) -> None:
         served.kubectl("wait", f"{kind}/{NAME}", "--for=condition=Ready", PATIENTLY)
     shown: list[Any] = json.loads(served.freehold("get", "-o", "json"))["items"]
     assert sorted(row["kind"].casefold() for row in shown) == sorted(kinds)
-    assert 25 in served.planned("delete", "--down", NAME)
+    assert served.planned("delete", "--down", f"AWSCluster/{NAME}") == [25]
     for kind in kinds:
         served.kubectl("delete", kind, NAME, PATIENTLY)
 

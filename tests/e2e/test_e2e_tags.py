@@ -66,7 +66,7 @@ def test_tags_are_planned_and_applied_beside_an_operator_that_is_measured(
         (plan,) = json.loads(run("plan", "-f", str(manifest), "-o", "json", "--detailed-exitcode", code=2))
         assert [each["resource"].rpartition("/")[2] for each in plan["resources"]] == [ours]
         assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x"}, "a plan writes nothing"
-        assert "1 tagged" in run("apply", "-f", str(manifest))
+        assert "1 tagged" in run("apply", "-f", str(manifest), "--yes")
         assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x", **WANTED}
         assert "nothing to change" in run("plan", "metadata", "--detailed-exitcode")
         text = requests.get(f"http://{address}/metrics", timeout=PATIENCE).text

@@ -305,6 +305,7 @@ def test_a_lost_journal_that_is_put_back_serves_the_object_again() -> None:
     good = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
     harness.object.raw["status"] = {}
+    harness.start_process()  # the process before remembers the journal, and puts it back itself
     harness.pass_once()
     assert "Put the annotation back from a backup" in harness.condition("Ready")["message"]
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: good}}})

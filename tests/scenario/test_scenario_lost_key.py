@@ -69,7 +69,7 @@ def _decide(harness: AnyHarness, node: str, ring: KeyRing, verdict: Verdict = Ve
     journal = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
     entry = journal.entries[journals.NodeKey.parse(node)]
     made = Decision(verdict, node, entry.id, entry.attempt, "ada", harness.clock.now())
-    text = decisions.dumps([decisions.signed(made, ring.of(journal.owner, unkeyed=False))])
+    text = decisions.dumps([decisions.signed(made, ring.of(journal.owner))])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 

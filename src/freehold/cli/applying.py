@@ -310,6 +310,8 @@ def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str
         return _Put(target, key, None, Request("POST", path, {**query, "fieldManager": OPERATOR}, body))
     if current is not None and is_as_applied(current, wanted):
         return _Put(target, key, current, None)
+    # An object that the embedded API of an earlier version stored has no managers: there is nobody to ask.
+    force = force or (current is not None and not current["metadata"].get("managedFields"))
     query = {**query, "fieldManager": CLI, **({"force": "true"} if force else {})}
     path = target.resource.object_path(key)
     return _Put(target, key, current, Request("PATCH", path, query, wanted, PatchKind.APPLY.value))

@@ -194,15 +194,19 @@ class Reconciler:
         return True
 
     def _remember_record(self, raw: Json) -> None:
+        """Keep the journal for the case that somebody takes it off; one that does not count is not put back."""
         metadata = raw["metadata"]
-        known, text = (
-            self._known.get(metadata["uid"]),
-            (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION),
-        )
-        if known is not None and text is not None:
+        known = self._known.get(metadata["uid"])
+        text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
+        if known is None or text is None:
+            return
+        if text != known.record:
+            found = identity.identify(raw, self._served.finalizer, self._rings.ring)
+            if not isinstance(found, identity.Identified):
+                return
             known.record = text
-            if "managedFields" in metadata:
-                known.writers = other_writers(metadata)
+        if "managedFields" in metadata:
+            known.writers = other_writers(metadata)
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         decision = gate.decide(document.raw, cluster, self._served)

@@ -116,7 +116,7 @@ async def test_where_nothing_was_found_nothing_is_called_done(
 
 @pytest.mark.parametrize("approve", ["d1", "d1,d2"])
 async def test_the_digest_that_a_condition_names_approves_though_another_provider_waits_too(approve: str) -> None:
-    asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, ask=False, patience=0.0)
+    asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, yes=True, patience=0.0)
     waits = [TagPlan("team/tags", digest="d1,d2"), TagPlan("team/other", digest="d3")]
     assert await tags_apply._approved(waits, asked) == {"team/tags": approve}
 
@@ -124,13 +124,13 @@ async def test_the_digest_that_a_condition_names_approves_though_another_provide
 @pytest.mark.parametrize("approve", ["d" * 16, "e" * 64 + "," + "d" * 16], ids=["alone", "beside another one"])
 async def test_first_digits_of_a_digest_approve_nothing(approve: str) -> None:
     whole = "d" * 64
-    asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, ask=False, patience=0.0)
+    asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, yes=True, patience=0.0)
     with pytest.raises(CliError, match="give all of it") as refused:
         await tags_apply._approved([TagPlan("team/tags", digest=f"{'e' * 64},{whole}")], asked)
     assert f"--approve {whole}" in str(refused.value.more)
 
 
 async def test_a_digest_of_no_plan_approves_nothing() -> None:
-    asked = tags_apply.Asked((), "", create_namespace=False, approve="d9", ask=False, patience=0.0)
+    asked = tags_apply.Asked((), "", create_namespace=False, approve="d9", yes=True, patience=0.0)
     with pytest.raises(CliError, match="no plan has the digest d9"):
         await tags_apply._approved([TagPlan("team/tags", digest="d1,d2"), TagPlan("team/none")], asked)
