@@ -15,6 +15,8 @@ _DEEPEST = 100_000
 
 def decode(data: bytes) -> Any:
     """Return the body as JSON would have it. Raises ValueError for what cannot be read, or said in JSON."""
+    if b"\0" in data or not _is_utf8(data):  # libyaml reads UTF-16, too, in which nothing could be counted
+        raise ValueError("the body is not text in UTF-8")
     if sum(map(data.count, (b"[", b"{", b"- ", b"? "))) > _DEEPEST:
         raise ValueError(f"the body has more than {_DEEPEST} lists and maps")
     loader = _Loader(data)
@@ -29,6 +31,14 @@ def decode(data: bytes) -> Any:
         raise ValueError(" ".join(str(problem).split())) from problem
     finally:
         loader.dispose()
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _weigh(node: yaml.Node, known: dict[int, int], depth: int) -> int:

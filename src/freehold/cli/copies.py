@@ -20,6 +20,7 @@ from freehold.cli.terminal import tell
 from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.field_managers import LAST_APPLIED
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
+from freehold.reconcilers import identity
 
 if TYPE_CHECKING:
     from freehold.kube.client import KubeClient
@@ -87,6 +88,11 @@ async def take_over(client: KubeClient, ring: KeyRing, found: Copy, *, yes: bool
         raise CliError(
             f"{kind} {original} is there, and has the resources: nothing was done. To make {found.key} a cluster of "
             f"its own: {found.command('new-cluster')}"
+        )
+    if identity.proven_by_status(found.raw) is not None:
+        raise CliError(
+            f"{kind} {found.key} has resources of its own, by its status: nothing was done. The operator puts its "
+            f"records back; if it does not: {found.command('new-cluster')}"
         )
     if missing := ring.missing(found.journal.keys, found.journal.owner.uuid):
         raise CliError(f"its records name key {', '.join(missing)}, which the key ring lacks: freehold keys add FILE")

@@ -51,12 +51,14 @@ def derive(key: bytes, uuid: str) -> bytes:
     return hmac.digest(key, b"freehold object key\0" + uuid.encode(), "sha256")
 
 
-def fingerprint(uuid: str, node: str, ident: str, incarnation: str = "") -> str:
+def fingerprint(owner: Owner, node: str, ident: str, incarnation: str = "") -> str:
     """Return the digest of one record of one object: what a person accepted is noted by these.
 
-    It is whole: whoever may edit the object chooses what is in a record.
+    It is whole: whoever may edit the object chooses what is in a record. The owner's place and name are in it, because
+    anybody can read an uuid from tags and write it into an object of their own.
     """
-    said = "\0".join(("freehold record", uuid, node, ident, incarnation))
+    place = (owner.uuid, owner.kind, owner.namespace, owner.name)
+    said = "\0".join(("freehold record", *place, node, ident, incarnation))
     return hashlib.sha256(said.encode(errors=_ANY)).hexdigest()
 
 

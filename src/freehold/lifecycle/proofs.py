@@ -95,7 +95,7 @@ def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collec
     entry = ctx.journal.get(key)
     if entry is None or entry.id != observed.id or not entry.phase.ours:
         return False
-    record = fingerprint(ctx.owner.uuid, str(key), entry.id, entry.incarnation)
+    record = fingerprint(ctx.owner, str(key), entry.id, entry.incarnation)
     if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):
         return False
     return observed.carried or _marks_name(ctx, key, tags)

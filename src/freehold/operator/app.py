@@ -49,6 +49,7 @@ from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
+from freehold.reconcilers import gate
 from freehold.reconcilers.gate import Mode
 from freehold.tagging.configuration import Configuration
 
@@ -215,10 +216,12 @@ class Operator:
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
             newest = await client.get(resource, key) if key in written else raw
-            newest = await separate_managers(client, resource, newest)
+            around = await owner_clusters.context(newest)
+            if not gate.leaves_alone(gate.decide(newest, around, served)):
+                newest = await separate_managers(client, resource, newest)
             document = ObjectHandle(client, resource, newest)
             try:
-                result = await reconciler.reconcile(document, await owner_clusters.context(newest))
+                result = await reconciler.reconcile(document, around)
             except RingError:  # it went while we looked around; nothing was done
                 return Done()
             if document.version == raw["metadata"]["resourceVersion"]:

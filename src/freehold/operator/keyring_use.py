@@ -66,7 +66,7 @@ def _records(journal: Journal) -> dict[str, frozenset[RecordName]]:
     found: dict[str, frozenset[RecordName]] = {}
     for node, entry in journal.entries.items():
         if entry.key and entry.id:
-            digest = fingerprint(journal.owner.uuid, str(node), entry.id, entry.incarnation)
+            digest = fingerprint(journal.owner, str(node), entry.id, entry.incarnation)
             record = RecordName(str(node), entry.id, digest)
             found[entry.key] = found.get(entry.key, frozenset()) | {record}
     return found

@@ -210,8 +210,7 @@ class Reconciler:
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         decision = gate.decide(document.raw, cluster, self._served)
-        left_alone = isinstance(decision, gate.Skip | gate.Paused | gate.ReleaseForMove)
-        if not left_alone and await self._mend(document):
+        if not gate.leaves_alone(decision) and await self._mend(document):
             decision = gate.decide(document.raw, cluster, self._served)
         raw = document.raw
         match decision:

@@ -163,6 +163,11 @@ def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterL
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
+def leaves_alone(decision: Decision) -> bool:
+    """Return whether the object is not written to at all, but for its status or for the finalizer of a move."""
+    return isinstance(decision, Skip | Paused | ReleaseForMove)
+
+
 def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) -> Decision:
     """The one thing that may be done with ``raw`` now.
 

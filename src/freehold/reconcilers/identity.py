@@ -7,7 +7,7 @@ before the first cloud call. What was lost is never guessed: without proof the o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -100,7 +100,7 @@ def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
 def recorded(raw: Mapping[str, Any]) -> Journal | None:
     """What the object says of itself, unchecked: its journal, else its status. Raises CorruptJournal."""
     text = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
-    return journals.loads(text) if text is not None else _in_status(raw)
+    return journals.loads(text) if text is not None else proven_by_status(raw)
 
 
 def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
@@ -121,6 +121,8 @@ def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
     status = raw.get("status") or {}
     if status.get("ready") or any(row.get("id") for row in status.get("resources") or ()):
         return False
+    if (status.get("identity") or {}).get("account"):  # written once something is on record
+        return False
     keys = ring.of(journal.owner)
     return keys.vouches(journal.key, journal.untouched, "untouched", raw["metadata"]["uid"])
 
@@ -130,7 +132,7 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
     annotations = metadata.get("annotations") or {}
     text = annotations.get(names.JOURNAL_ANNOTATION)
     anew = annotations.get(names.IDENTITY_ANNOTATION) == names.NEW_IDENTITY
-    restored = _in_status(raw)
+    restored = proven_by_status(raw)
     if text is not None:
         found = _recorded(raw, text, finalizer)
         is_copy = isinstance(found, ReadOnly) and found.reason is IdentityProblem.COPIED
@@ -188,7 +190,7 @@ def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     return {**held, **{name: said for name, said in named.items() if said}}
 
 
-def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | ReadOnly:
+def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | Restored | ReadOnly:
     metadata = raw["metadata"]
     try:
         journal = journals.loads(text)
@@ -196,6 +198,11 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
         return ReadOnly(
             IdentityProblem.CORRUPT, f"{error}; put annotation {names.JOURNAL_ANNOTATION} back from a backup"
         )
+    proven = proven_by_status(raw)
+    if (
+        proven is not None and proven.owner != journal.owner
+    ):  # an old export, or another object's journal, written over it
+        return Restored(proven, record_patch(raw, finalizer, journals.dumps(proven)))
     owner, own = journal.owner, _owner(raw, journal.owner.uuid)
     if owner != own:
         return ReadOnly(
@@ -207,6 +214,8 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified |
         )
     if not journal.key:
         return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw, finalizer))
+    if proven is not None and proven.account:  # nobody but the operator writes status
+        journal = replace(journal, account=proven.account)
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Identified(journal)
@@ -235,13 +244,13 @@ def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
     return Owner(uuid, raw["kind"], metadata.get("namespace", ""), metadata["name"])
 
 
-def _in_status(raw: Mapping[str, Any]) -> Journal | None:
+def proven_by_status(raw: Mapping[str, Any]) -> Journal | None:
     """The identity that status holds, if that status is this very object's: a copied status names another UID."""
     held = (raw.get("status") or {}).get("identity") or {}
     uuid, key = held.get("uuid"), held.get("key")
     if not uuid or not key or held.get("uid") != raw["metadata"]["uid"]:
         return None
-    return Journal(_owner(raw, uuid), key=str(key))
+    return Journal(_owner(raw, uuid), account=str(held.get("account") or ""), key=str(key))
 
 
 def record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:

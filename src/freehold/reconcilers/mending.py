@@ -16,7 +16,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import CorruptJournal
 from freehold.lifecycle.keys import KeyRing
 from freehold.reconcilers import identity
-from freehold.reconcilers.identity import Identified, Patch, Restored
+from freehold.reconcilers.identity import Identified, Patch, ReadOnly, Restored
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ def mending(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, record: str) 
     annotations = metadata.get("annotations") or {}
     if names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return None  # the mover takes everything else off (docs/reference/capi-contract.md C29)
-    taken = () if finalizer in (metadata.get("finalizers") or ()) else (f"finalizer {finalizer}",)
+    finalizer_is_off = finalizer not in (metadata.get("finalizers") or ())
+    taken = (f"finalizer {finalizer}",) if finalizer_is_off else ()
     if names.JOURNAL_ANNOTATION not in annotations:
         taken = (*taken, f"annotation {names.JOURNAL_ANNOTATION}")
         if record:
@@ -45,7 +46,16 @@ def mending(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, record: str) 
     found = identity.identify(raw, finalizer, ring)
     if isinstance(found, Identified | Restored) and found.patch is not None:
         return Mending(found.patch, taken, is_remembered=isinstance(found, Identified))
+    if isinstance(found, ReadOnly) and record and finalizer_is_off and "deletionTimestamp" not in metadata:
+        # Its journal is not its own, so nothing may be done for it; but it has resources, and must not go without them.
+        return Mending(_finalizer_alone(raw, finalizer), taken, is_remembered=True)
     return None
+
+
+def _finalizer_alone(raw: Mapping[str, Any], finalizer: str) -> Patch:
+    metadata = raw["metadata"]
+    finalizers = [*(metadata.get("finalizers") or ()), finalizer]
+    return {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": finalizers}}
 
 
 def told(found: Mending, before: Collection[Writer] | None, now: Collection[Writer]) -> str:
@@ -68,7 +78,7 @@ def left_behind(last: Mapping[str, Any], record: str) -> tuple[str, ...]:
     if names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return ()
     try:
-        journal = journals.loads(annotations.get(names.JOURNAL_ANNOTATION) or record)
+        journal = journals.loads(record or annotations.get(names.JOURNAL_ANNOTATION) or "")
     except CorruptJournal:
         return ()
     open_ = (f"{key} (a create under way)" for key in journal.open)

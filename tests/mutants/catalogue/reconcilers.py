@@ -167,7 +167,7 @@ IDENTITY = (
         "an object that is being deleted gets a new identity, owns nothing, and is released",
     ),
     _identity(
-        "_in_status",
+        "proven_by_status",
         ' or held.get("uid") != raw["metadata"]["uid"]',
         "",
         "a copied status gives the resources of one object to another",
@@ -219,7 +219,7 @@ KEYS = (
         "a journal that whoever may make an object can write is believed",
     ),
     _identity(
-        "_in_status",
+        "proven_by_status",
         "not uuid or not key or",
         "not uuid or",
         "a status without a key proves an identity",

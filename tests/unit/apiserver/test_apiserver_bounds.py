@@ -34,6 +34,7 @@ def _bomb(levels: int, joined: str) -> bytes:
         b"- &a " + b"x" * 1_000_000 + b"\n- [" + b",".join([b"*a"] * 9) + b"]",
         b"[" * 5000 + b"]" * 5000, b"a: " + b"9" * 5000, b"a: .inf", b"a: !!binary aGk=", b"a: !!set {b}",
         b"a: !!timestamp 2001-01-01", b"? [a]\n: b", b"a: &a b\n\xff", b"*nobody", b"a: 1\n---\nb: 2",
+        "- a".encode("utf-16"), ("- " * 740_000).encode("utf-16-le"),
     ],
 )  # fmt: skip
 def test_yaml_that_stands_for_too_much_or_for_no_json_is_refused_at_once(body: bytes) -> None:

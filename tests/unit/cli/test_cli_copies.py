@@ -89,3 +89,13 @@ async def test_what_is_no_copy_is_left_as_it_is(client: KubeClient, act: str) ->
     with pytest.raises(CliError, match="is no copy"):
         await (copies.make_new(client, POWERVS_CLUSTERS, raw, yes=True) if act == "new" else take_over(client))
     assert await client.get(POWERVS_CLUSTERS, COPY) == raw
+
+
+async def test_a_cluster_with_resources_of_its_own_takes_over_nothing(client: KubeClient) -> None:
+    """Somebody wrote the journal of another one over its own: it would go, and leave them."""
+    copy = await stored(client)
+    own = {"uid": copy["metadata"]["uid"], "uuid": copy["metadata"]["uid"], "key": RING.writing, "account": "a"}
+    await client.patch_status(POWERVS_CLUSTERS, COPY, {"status": {"identity": own}})
+    with pytest.raises(CliError, match="has resources of its own"):
+        await take_over(client)
+    assert (await client.get(POWERVS_CLUSTERS, COPY))["metadata"]["finalizers"] == [names.POWERVS_CLUSTER_FINALIZER]

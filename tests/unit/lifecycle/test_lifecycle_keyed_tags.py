@@ -337,9 +337,9 @@ def test_a_dropped_tag_goes_although_a_changed_one_cannot_follow_everywhere() ->
 
 def _lost(life: Life) -> KeyRing:
     """A ring without the key of the journal, whose loss a person accepted for the records that there are."""
-    uuid, entries = life.owner.uuid, life.journal.entries
-    records = frozenset(fingerprint(uuid, str(key), entry.id, entry.incarnation) for key, entry in entries.items())
-    return KeyRing(digest_of(NEW), {digest_of(NEW): NEW}, accepted={(RING.writing, uuid): records})
+    owner, entries = life.owner, life.journal.entries
+    records = frozenset(fingerprint(owner, str(key), entry.id, entry.incarnation) for key, entry in entries.items())
+    return KeyRing(digest_of(NEW), {digest_of(NEW): NEW}, accepted={(RING.writing, owner.uuid): records})
 
 
 @pytest.mark.parametrize("dies", [False, True], ids=["in one process", "after a crash"])

@@ -84,13 +84,13 @@ def test_missing_keys_are_named_and_an_accepted_loss_is_not_missing() -> None:
 
 def test_an_accepted_loss_covers_the_records_of_that_moment() -> None:
     """Anybody may have written a later record that names the lost key: node, id, object and key must be the same."""
-    accepted = frozenset({fingerprint(US.uuid, "disk/a", "id-1")})
+    accepted = frozenset({fingerprint(US, "disk/a", "id-1")})
     ring = replace(KeyRing.single(ONE), accepted={(NEW, US.uuid): accepted, (NEW, "2222"): frozenset()})
-    assert ring.forgives(NEW, US.uuid, fingerprint(US.uuid, "disk/a", "id-1"))
+    assert ring.forgives(NEW, US.uuid, fingerprint(US, "disk/a", "id-1"))
     for another in (("disk/a", "id-2"), ("disk/b", "id-1"), ("disk/a", "id-1", "made later")):
-        assert not ring.forgives(NEW, US.uuid, fingerprint(US.uuid, *another))
-    assert not ring.forgives(NEW, "2222", fingerprint("2222", "disk/a", "id-1"))
-    assert not ring.forgives(OLD, US.uuid, fingerprint(US.uuid, "disk/a", "id-1"))
+        assert not ring.forgives(NEW, US.uuid, fingerprint(US, *another))
+    assert not ring.forgives(NEW, "2222", fingerprint(replace(US, uuid="2222"), "disk/a", "id-1"))
+    assert not ring.forgives(OLD, US.uuid, fingerprint(US, "disk/a", "id-1"))
 
 
 def test_a_logged_key_ring_shows_no_key() -> None:
@@ -136,7 +136,12 @@ DERIVED: dict[str, tuple[int, Callable[[ObjectKeys], list[str]]]] = {
     "a token": (4, lambda of: [of.token(NEW, key, attempt) for key in BOTH_NODES for attempt in (1, 2)]),
     "a nonce": (4, lambda of: [of.nonce(NEW, key, attempt) for key in BOTH_NODES for attempt in (1, 2)]),
     "an accepted record": (
-        8, lambda _: [fingerprint(uuid, n, i) for uuid in ("u", "v") for n in ("a/1", "a/2") for i in ("1", "2")],
+        20,
+        lambda _: [
+            fingerprint(replace(US, **other), n, i)
+            for other in ({}, {"uuid": "v"}, {"kind": "v"}, {"namespace": "v"}, {"name": "v"})
+            for n in ("a/1", "a/2") for i in ("1", "2")
+        ],
     ),
     "a decision": (
         7,

@@ -251,7 +251,7 @@ def test_the_records_of_an_object_are_listed_by_key() -> None:
 
 
 def _named(node: str) -> RecordName:
-    return RecordName(node, KEYED.id, fingerprint(OWNER.uuid, node, KEYED.id))
+    return RecordName(node, KEYED.id, fingerprint(OWNER, node, KEYED.id))
 
 
 @pytest.mark.parametrize("case", ["only status", "its own and an entry's", "nobody can tell", "a newer format"])

@@ -10,6 +10,7 @@ import pytest
 
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
+from freehold.api.served import served_of
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 from freehold.kube.client import KubeClient
@@ -176,7 +177,7 @@ async def test_a_pass_after_our_own_write_reads_from_the_server() -> None:
     """The cache may be older: a resource that was just recorded would be missing, and be created again."""
     reconciler = Writes()
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
-    found = operator._build(Stored(), POWERVS_CLUSTERS, reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
+    found = operator._build(Stored(), served_of("IBMPowerVSCluster"), reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
     found.follower(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
     for _ in range(2):
         await found._reconcile(A)
@@ -189,7 +190,7 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     assert operator.health() is None
     keeper = Held("the key ring is damaged")
     operator._keeper = keeper  # type: ignore[assignment]  # a stand-in
-    found = operator._build(Stored(), POWERVS_CLUSTERS, Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
+    found = operator._build(Stored(), served_of("IBMPowerVSCluster"), Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
     operator._controllers.append(found)
     found.follower(POWERVS_CLUSTERS).state = State.SYNCED
     found._check_settled()

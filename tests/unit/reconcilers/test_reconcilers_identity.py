@@ -21,7 +21,9 @@ from freehold.reconcilers.identity import (
     Restored,
     identify,
     in_status,
+    never_began,
 )
+from freehold.reconcilers.mending import left_behind, mending
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
@@ -221,3 +223,57 @@ def test_the_key_is_restored_from_status_with_the_identity() -> None:
     assert isinstance(result, Restored)
     assert result.journal == keyed
     assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).key == RING.writing
+
+
+PROVEN = {"identity": {"uid": "uid", "uuid": "first-uid", "key": RING.writing, "account": "a/us-east-1"}}
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [Owner("earlier-uid", "IBMPowerVSCluster", "ns", "c1"), Owner("u2", "IBMPowerVSCluster", "ns", "another")],
+    ids=["an old export of the same name", "another object's export"],
+)
+@pytest.mark.parametrize("deleting", [False, True])
+def test_a_journal_of_somebody_else_gives_way_to_what_the_objects_own_status_proves(
+    owner: Owner, deleting: bool
+) -> None:
+    """Its resources would be forgotten, and a delete would leave them."""
+    text = journals.dumps(Journal(owner, key=RING.writing))
+    result = identify(obj(journal=text, status=PROVEN, deleting=deleting), FINALIZER, RING)
+    assert isinstance(result, Restored) and result.journal == Journal(OWNER, account="a/us-east-1", key=RING.writing)
+    assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]) == result.journal
+
+
+@pytest.mark.parametrize("account", ["", "b/us-east-1"])
+def test_the_account_is_the_one_that_the_objects_own_status_names(account: str) -> None:
+    """With another one nothing of it would be found, and a delete would end over all of it."""
+    text = journals.dumps(Journal(OWNER, account=account, key=RING.writing))
+    result = identify(obj(journal=text, status=PROVEN), FINALIZER, RING)
+    assert isinstance(result, Identified) and result.journal.account == "a/us-east-1"
+
+
+def test_an_object_whose_status_names_an_account_has_begun() -> None:
+    """The reply to its first create may be lost, so that no resource is in its status."""
+    fresh = identify(obj(held=False), FINALIZER, RING)
+    assert isinstance(fresh, Minted)
+    text = journals.dumps(fresh.journal)
+    assert never_began(obj(journal=text), RING)
+    begun = {"identity": {"uid": "uid", "uuid": "uid", "key": RING.writing, "account": "a/us-east-1"}}
+    assert not never_began(obj(journal=text, status=begun), RING)
+
+
+@pytest.mark.parametrize("text", ["no journal", journals.dumps(Journal(OWNER))], ids=["corrupt", "without a key"])
+def test_a_finalizer_that_went_together_with_a_spoilt_journal_is_put_back_alone(text: str) -> None:
+    record = journals.dumps(JOURNAL)
+    found = mending(obj(journal=text, held=False), FINALIZER, RING, record)
+    assert found is not None and found.patch["metadata"] == {"resourceVersion": "7", "finalizers": ["other", FINALIZER]}
+    assert mending(obj(journal=text, held=False), FINALIZER, RING, "") is None, "nothing says that it had anything"
+    assert mending(obj(journal=text), FINALIZER, RING, record) is None
+    assert mending(obj(journal=text, held=False, deleting=True), FINALIZER, RING, record) is None
+
+
+def test_what_is_left_behind_is_told_by_what_was_remembered() -> None:
+    theirs = Journal(
+        Owner("u2", "IBMPowerVSCluster", "ns", "another"), {NodeKey("vpc", "x"): Entry(Phase.OWNED, id="t")}
+    )
+    assert left_behind(obj(journal=journals.dumps(theirs)), journals.dumps(JOURNAL)) == ("vpc/main us-south/v",)
