@@ -16,7 +16,7 @@ MAX_BYTES = 3 * 1024 * 1024
 MAX_OPERATIONS = 10_000
 MAX_DEPTH = 200
 MAX_DIGITS = 19
-"""Of a number in a query: those of the largest 64-bit integer."""
+"""Most digits of a number in a query: those of the largest 64-bit integer."""
 
 
 def is_too_deep(value: Any, depth: int = MAX_DEPTH) -> bool:

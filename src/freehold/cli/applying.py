@@ -275,7 +275,7 @@ async def _exists(client: ObjectClient, namespace: str) -> bool:
 
 
 def _is_contested(refusal: KubeError) -> bool:
-    """Whether fields have other values that other managers set, and not just an older version was looked at."""
+    """Return whether other managers set other values, and not just an older version was looked at."""
     causes = refusal.details.get("causes") if isinstance(refusal, Conflict) else None
     return any(isinstance(each, dict) and each.get("reason") == "FieldManagerConflict" for each in causes or ())
 
@@ -325,7 +325,7 @@ def _joined(metadata: Json, ours: Json) -> Json:
 
 
 def _takes_over(current: Json | None) -> bool:
-    """Whether fields of earlier manifests are still another manager's: on trial they are taken, for good moved."""
+    """Return whether fields of earlier manifests are another manager's: on trial they are taken, for good moved."""
     return current is not None and ownership_patch(current) is not None
 
 

@@ -45,7 +45,7 @@ class _Server:
     def _ask(self, path: str) -> dict[str, Any]:
         from urllib.request import Request
 
-        asked = Request(f"{self._base}{path}", headers={"Authorization": f"Bearer {self._token}"})  # noqa: S310
+        asked = Request(f"{self._base}{path}", headers={"Authorization": f"Bearer {self._token}"})  # noqa: S310  # our own server
         with self._opener.open(asked, timeout=_SECONDS) as answer:
             return dict(json.load(answer))
 

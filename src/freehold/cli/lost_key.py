@@ -244,7 +244,7 @@ def _quoted(text: str) -> str:
 
 
 def _others(several: Sequence[User], listed: Collection[str]) -> str:
-    """Those that are not on the list by name."""
+    """Return those that are not on the list by name."""
     new = [_named(each) for each in several if each.id not in listed]
     known = len(several) - len(new)
     parts = [*([f"{known} of this list"] if known else []), *([_some(new)] if new else [])]

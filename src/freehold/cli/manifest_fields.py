@@ -1,4 +1,4 @@
-"""What a manifest says itself, apart from what the server and the operator have written into an export. Pure."""
+"""Fields of a manifest itself, apart from what server and operator have written into an export. Pure."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def ownership_patch(current: Json) -> Json | None:
 
 
 def is_as_applied(current: Json, wanted: Json) -> bool:
-    """Whether ``wanted`` would change neither a value nor who owns it."""
+    """Return whether ``wanted`` would change neither a value nor who owns it."""
     if merge_patch(current, wanted, {}):
         return False
     for each in current["metadata"].get("managedFields") or ():
@@ -90,7 +90,7 @@ _UNOWNED = ({"apiVersion", "kind"}, {"name", "namespace"})
 
 
 def _covers(fields: Tree, wanted: Json) -> bool:
-    """Whether each field of ``wanted`` is in ``fields``, but for those that nobody owns."""
+    """Return whether each field of ``wanted`` is in ``fields``, but for those that nobody owns."""
     top = {name: value for name, value in wanted.items() if name not in _UNOWNED[0]}
     top["metadata"] = {name: value for name, value in wanted["metadata"].items() if name not in _UNOWNED[1]}
     if not top["metadata"]:

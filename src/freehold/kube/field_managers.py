@@ -30,7 +30,7 @@ Tree = dict[str, Any]
 
 
 def was_written_by_earlier_version(metadata: Mapping[str, Any]) -> bool:
-    """Whether fields still belong to the one manager of earlier versions."""
+    """Return whether fields still belong to the one manager of earlier versions."""
     return any(map(_is_earlier, metadata.get("managedFields") or ()))
 
 
@@ -90,7 +90,7 @@ def other_writers(metadata: Mapping[str, Any]) -> frozenset[Writer]:
 
 
 def left_out(fields: Tree, manifest: Json) -> bool:
-    """Whether there are fields that the manifest does not say."""
+    """Return whether there are fields that the manifest does not say."""
     return bool(_divided(fields, manifest, manifest)[1])
 
 
@@ -146,7 +146,7 @@ ABSENT: Final = object()
 
 
 def inside(value: Any, element: str) -> Any:
-    """What a path element of ``fieldsV1`` names in ``value``."""
+    """Return what a path element of ``fieldsV1`` names in ``value``."""
     form, _, text = element.partition(":")
     if form == "f":
         return value.get(text, ABSENT) if isinstance(value, dict) else ABSENT
