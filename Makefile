@@ -7,7 +7,7 @@ WORKERS ?= auto
 CRASH  ?= tests/crash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench crash-pairs edits mutants crds requirements clean
+.PHONY: help setup quick check test demo format bench crash-pairs edits mutants crds requirements clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -20,22 +20,25 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 setup: $(STAMP) ## install everything into .venv
 
-demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked
-	@$(BIN)/freehold demo
+quick: $(STAMP) ## while you edit: the unit tests that the edit concerns, meta and conformance; a minute
+	@PYTHONPATH=tests $(BIN)/python -m quick
 
-# A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
-# Hundreds of tests start a process of ours: without bytecode, where PYTHONDONTWRITEBYTECODE is set, each compiles the modules.
-test: $(STAMP) ## the suite; of crashes, edits of specs and mutants a sample (whole: crash-pairs, edits, mutants)
-	@$(BIN)/python -m compileall -q src
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
-
-check: $(STAMP) ## format, lint, types, import contracts, generated files
+check: $(STAMP) ## before a commit: format, lint, types, import contracts, generated files
 	@$(BIN)/ruff format --check src tests benchmarks examples
 	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m freehold.api.generate --check
 	@$(BIN)/python -m freehold.clouds.aws.policy_files --check
+
+# A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
+# Many tests start a process of ours: without bytecode, where PYTHONDONTWRITEBYTECODE is set, each compiles the modules.
+test: $(STAMP) ## before a push: the suite; of crashes, edits and examples a sample (whole: crash-pairs, edits, mutants)
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked
+	@$(BIN)/freehold demo
 
 format: $(STAMP) ## rewrite to the house format
 	@$(BIN)/ruff format src tests benchmarks examples
@@ -47,8 +50,8 @@ bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json;
 crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds); goes on where it was stopped
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxschedchunk 1 -m slow --continue $(CRASH)
 
-edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every pass of a creation; every write of an AWS cluster without its answer
-	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/scenario tests/unit
+edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every pass of a creation; every write of an AWS cluster without its answer; 200 examples of each property
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis" --hypothesis-profile=whole tests/scenario tests/unit
 
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)

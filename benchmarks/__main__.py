@@ -13,7 +13,20 @@ HERE = Path(__file__).parent
 def main(prefixes: list[str]) -> int:
     # The harness (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from benchmarks import aws, cli, fair, looks, operator, powervs, real_time, renewal, rows, simulated_aws, tags
+    from benchmarks import (
+        aws,
+        cli,
+        fair,
+        looks,
+        operator,
+        powervs,
+        real_time,
+        renewal,
+        rows,
+        simulated_aws,
+        suite,
+        tags,
+    )
 
     measured = [
         row
@@ -28,6 +41,7 @@ def main(prefixes: list[str]) -> int:
             ("real_time", real_time.measure),
             ("tags", tags.measure),
             ("sim", simulated_aws.measure),
+            ("suite", suite.measure),
         )
         if not prefixes or name in prefixes
         for row in measure()

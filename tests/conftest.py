@@ -12,8 +12,10 @@ from hypothesis import settings
 
 from harness.findings import FINDING
 
-settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
 """The same examples in each run, and no example fails for the load of the machine."""
+settings.register_profile("whole", derandomize=True, deadline=None, max_examples=200)
+"""`make edits`: pytest --hypothesis-profile=whole."""
 settings.load_profile("suite")
 
 

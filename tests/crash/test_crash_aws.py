@@ -15,7 +15,7 @@ from lab.branches import branching
 from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_aws import CI_FAMILIES, FAMILIES, NAMED
 
-CI_CASES = 4
+CI_CASES = 2
 MOST_CALLS = 642
 MOST_CALLS_OF_OTHER_KINDS = 1032
 """Three times the calls of an undisturbed life, with the writes of the status."""

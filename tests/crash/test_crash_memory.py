@@ -16,8 +16,8 @@ from lab.branches import branching
 from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_memory import FAMILIES, NAMED, PAIRS
 
-CI_CASES = 6
-CI_CASES_IN_A_MAP = 4
+CI_CASES = 3
+CI_CASES_IN_A_MAP = 2
 """Of each family in the second, smaller world (:mod:`lab.mapped`)."""
 MOST_CALLS = 531
 """Three times the calls of an undisturbed life: no recovery may overload the cloud."""

@@ -39,18 +39,15 @@ def test_naive_controllers_lose_resources_when_they_die(naive: type[Naive], grou
     """Query, create, tag, then status (kops); used by name, controllerCreated afterwards (CAPIBM)."""
     numbers = _around_writes(ground, naive)
     cases = families.at_each_call(ground.world, (faults.AFTER,), calls=numbers, baseline=naive)
-    tally = families.tally(naive.__name__, cases)
-    print(tally.row)
-    assert tally.orphans or tally.duplicates
+    verdicts = map(families.run, cases)
+    assert any(verdict.orphans or verdict.duplicates for verdict in verdicts)
 
 
 @GROUNDS
 def test_a_controller_that_trusts_names_deletes_a_strangers_resource(ground: Ground) -> None:
     """A stranger's resource with the wanted name is deleted with the cluster."""
     strangers = catalogue.meddling(ground.world, "namesake", ground.kinds[:3], None, (0,), baseline=NamedIsOurs)
-    tally = families.tally("NamedIsOurs", strangers)
-    print(tally.row)
-    assert tally.wrong
+    assert any(families.run(case).wrong for case in strangers)
 
 
 @GROUNDS

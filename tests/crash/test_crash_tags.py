@@ -23,7 +23,7 @@ FAULTS = (
 )  # fmt: skip
 """Each once; QUOTA and FAILED are of creates, PARTIAL has a test of its own."""
 SAMPLED_FAULTS = (Effect.THROTTLE, Effect.ERROR_AFTER, Effect.REPLY_LOST, Effect.LATE, Effect.DENIED)
-SAMPLE = pytest.param(15, id="sampled")
+SAMPLE = pytest.param(40, id="sampled")
 WHOLE = pytest.param(1, id="whole", marks=pytest.mark.slow)
 STEPS = pytest.mark.parametrize("step", [SAMPLE, WHOLE])
 

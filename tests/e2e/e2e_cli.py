@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from e2e_operator_lab import Stage
-from e2e_servers import PATIENCE, ended
+from e2e_servers import ended
 
-from harness.commands import PROGRAM
+from harness.commands import PROGRAM, freehold, freehold_process
 
 
 class Cli:
@@ -37,12 +37,10 @@ class Cli:
             assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
             yield
 
-    def run(self, *words: str, stdin: str = "", place: Sequence[str] = (), code: int = 0) -> str:
-        """What it printed, both streams; it must end with this exit code."""
+    def run(self, *words: str, stdin: str = "", place: Sequence[str] = (), code: int = 0, alone: bool = False) -> str:
+        """What it printed, both streams; it must end with this exit code. ``alone``: as a process of its own."""
         inside = () if words[0] == "orphans" else ("-n", self._stage.namespace)
-        done = subprocess.run(
-            [*PROGRAM, *words, *inside, *(place or self.place)],
-            input=stdin, capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
+        run = freehold_process if alone else freehold
+        done = run(*words, *inside, *(place or self.place), stdin=stdin)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr

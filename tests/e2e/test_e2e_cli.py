@@ -56,7 +56,7 @@ def test_resolve_shows_the_evidence_and_is_answered(stage: Stage, cli: Cli) -> N
     shown = cli.run("resolve", stage.name, name, "--mine")
     assert "its outcome is unknown" in shown and "would be this object's own" in shown
     with ThreadPoolExecutor(1) as person:  # decides before the operator, which would find the marks, is back
-        answer = person.submit(cli.run, "resolve", stage.name, name, "--mine", "--yes")
+        answer = person.submit(cli.run, "resolve", stage.name, name, "--mine", "--yes", alone=True)
         until(lambda: DECISIONS_ANNOTATION in stage.object()["metadata"]["annotations"], "the decision is stored")
         with cli.operator():
             assert "is on record as ours" in answer.result()

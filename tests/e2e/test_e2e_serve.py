@@ -6,15 +6,15 @@ import json
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from e2e_servers import PATIENCE, PATIENTLY, until
 
-from harness.commands import PROGRAM
+from harness.commands import PROGRAM, freehold_in
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
@@ -39,17 +39,19 @@ class Served:
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def somebody(self, call: str) -> Any:
-        """What ``call`` of an EC2 ``client`` returns to somebody else who has read what serve said."""
+    def somebody(self, call: Callable[[Any], Any]) -> Any:
+        """What ``call`` of an EC2 client returns to somebody else who has read what serve said."""
         said = dict(re.findall(r"(AWS_[A-Z_]+)=(\S+)", self.told))
-        code = f"import boto3, json; client = boto3.client('ec2'); print(json.dumps({call}))"
-        environment = {**os.environ, **said}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
+        client = boto3.client(
+            "ec2", said["AWS_DEFAULT_REGION"], endpoint_url=said["AWS_ENDPOINT_URL"],
+            aws_access_key_id=said["AWS_ACCESS_KEY_ID"], aws_secret_access_key=said["AWS_SECRET_ACCESS_KEY"],
+        )  # fmt: skip
+        return call(client)
 
     def freehold(self, *words: str) -> str:
-        command = [*PROGRAM, *words, "--state", str(self.state)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+        done = freehold_in(self.state, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def planned(self, action: str, *words: str) -> list[int]:
         """How many resources each plan has with this action."""
@@ -77,29 +79,33 @@ def _served(tmp_path: Path) -> Iterator[Served]:
 
 def test_others_reach_the_simulated_aws_as_it_is_told(served: Served) -> None:
     """Somebody who tries drift by hand needs another client: the AWS CLI and SDKs read these variables."""
-    zones = served.somebody("client.describe_availability_zones()['AvailabilityZones']")
+    zones = served.somebody(lambda client: client.describe_availability_zones()["AvailabilityZones"])
     assert len(zones) > 1
 
 
 def test_the_proposals_manifests_on_a_laptop(served: Served) -> None:
     """Applied by kubectl, as they are; somebody's change is seen, repaired and told by ``freehold tags``."""
-    vpc = served.somebody("client.create_vpc(CidrBlock='10.0.0.0/16')['Vpc']['VpcId']")
+    vpc = served.somebody(lambda client: client.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"])
     tags = [{"Key": CLASSIFIER, "Value": "owned"}, {"Key": "owner", "Value": "x"}]
+    specs = [{"ResourceType": "security-group", "Tags": tags}]
     group = served.somebody(
-        f"client.create_security_group(GroupName='node', Description='x', VpcId={vpc!r}, "
-        f"TagSpecifications=[dict(ResourceType='security-group', Tags={tags!r})])['GroupId']"
+        lambda client: client.create_security_group(
+            GroupName="node", Description="x", VpcId=vpc, TagSpecifications=specs
+        )["GroupId"]
     )
-    mine = f"client.describe_tags(Filters=[dict(Name='resource-id', Values=[{group!r}])])['Tags']"
+    mine = [{"Name": "resource-id", "Values": [group]}]
 
     def now() -> dict[str, str]:
-        return {each["Key"]: each["Value"] for each in served.somebody(mine)}
+        shown = served.somebody(lambda client: client.describe_tags(Filters=mine)["Tags"])
+        return {each["Key"]: each["Value"] for each in shown}
 
     until(lambda: group in served.freehold("tags", "list", "-l", f"{CLASSIFIER}=owned"), "the index shows it")
     served.kubectl("create", "namespace", NAMESPACE)
     served.kubectl("apply", "-f", str(EXAMPLES / "metadata.yaml"))
     served.kubectl("-n", NAMESPACE, "wait", "cloudmetadata/metadata", "--for=condition=Ready", PATIENTLY)
     assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}
-    served.somebody(f"client.create_tags(Resources=[{group!r}], Tags=[dict(Key='env', Value='prod')]) and 0")
+    drift = [{"Key": "env", "Value": "prod"}]
+    served.somebody(lambda client: client.create_tags(Resources=[group], Tags=drift))
     until(lambda: now()["env"] == "test", "the drift is repaired")
     until(lambda: "prod → test" in served.freehold("tags", "audit", "--key", "env"), "and told")
     assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}

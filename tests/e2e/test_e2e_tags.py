@@ -16,7 +16,7 @@ from e2e_operator_lab import Cloud
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended
 from test_e2e_metadata import Account
 
-from harness.commands import PROGRAM
+from harness.commands import PROGRAM, freehold
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
@@ -52,9 +52,7 @@ def test_tags_are_planned_and_applied_beside_an_operator_that_is_measured(
     address = f"127.0.0.1:{free_port()}"
 
     def run(*words: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [*PROGRAM, "tags", *words, *place], capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = freehold("tags", *words, *place)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 

@@ -1,30 +1,81 @@
-"""``freehold`` as a process of its own, run by somebody without credentials."""
+"""``freehold`` run to its end by somebody without credentials: in this process, or as a process of its own.
+
+In this process a command costs a quarter: nothing is imported again. A test of signals, of what is imported, of a lock
+between processes or of a terminal starts a process.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
+from click.testing import CliRunner
+
+from freehold.cli import asking
 from freehold.cli.credentials import AWS_VARIABLES
+from freehold.cli.main import run
 
 PROGRAM = (sys.executable, "-m", "freehold.cli.main")
 PATIENCE = 240.0
-"""Seconds after which a command counts as one that never ends."""
+"""Seconds after which a process counts as one that never ends."""
 _NOT_PASSED_ON = frozenset({"IBMCLOUD_API_KEY", "FREEHOLD_DEBUG", *AWS_VARIABLES})
 
 
 def freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, without a terminal to ask on; its exit code is for the test to judge."""
-    kept = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        input=stdin, capture_output=True, text=True, timeout=PATIENCE, env={**kept, **env}, check=False,
-        start_new_session=True,
-    )  # fmt: skip
+    """Run a command in this process, without a terminal to ask on; its exit code is for the test to judge."""
+    with _left_as_it_was(), mock.patch.dict(os.environ, _environment(env), clear=True):
+        with CliRunner().isolation(stdin) as (out, err, _):
+            try:
+                code = run(arguments)
+            except SystemExit as ended:
+                assert isinstance(ended.code, int)
+                code = ended.code
+            sys.stdout.flush()
+        said, told = (stream.getvalue().decode(errors="backslashreplace") for stream in (out, err))
+    return subprocess.CompletedProcess(["freehold", *arguments], code, said, told)
 
 
 def freehold_in(state: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """The same with a state directory."""
     return freehold(*arguments, "--state", str(state), **env)
+
+
+def freehold_process(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a process of its own, in a session of its own: without a terminal to ask on."""
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        input=stdin, capture_output=True, text=True, timeout=PATIENCE, env=_environment(env), check=False,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {**{name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}, **more}
+
+
+@contextmanager
+def _left_as_it_was() -> Iterator[None]:
+    """Undo what a command changes of its process: where the log goes, what SIGTERM does, the umask."""
+    root, ours = logging.getLogger(), logging.getLogger("freehold")
+    handlers, levels = root.handlers[:], (root.level, ours.level)
+    terminate = signal.getsignal(signal.SIGTERM)
+    umask = os.umask(0o077)  # as the program sets it
+    root.handlers.clear()  # else the command would close them
+    try:
+        with mock.patch.object(asking, "_TERMINAL", "/nowhere"):
+            yield
+    finally:
+        os.umask(umask)
+        signal.signal(signal.SIGTERM, terminate)
+        for each in root.handlers:
+            each.close()
+        root.handlers[:] = handlers
+        root.setLevel(levels[0])
+        ours.setLevel(levels[1])

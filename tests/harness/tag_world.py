@@ -1,12 +1,9 @@
-"""Security groups in the simulated AWS account of a state directory, and ``freehold`` beside them as a process."""
+"""Security groups in the simulated AWS account of a state directory, and ``freehold`` beside them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +12,13 @@ from typing import Any
 
 import requests
 
-from freehold.cli.simulator import ask, simulated_cloud
-from freehold.cli.state_directory import Lock, StateDirectory
-from harness.commands import PROGRAM, freehold
+from freehold.cli.access import ServeOptions
+from freehold.cli.simulator import ask
+from freehold.cli.state_directory import StateDirectory
+from freehold.tagging.configuration import Configuration
+from harness.commands import freehold
 from harness.metadata import CLASSIFIER
+from harness.serving import served, simulator
 from harness.simulated_aws import tagged
 
 Admin = Callable[[str, str, Any], Any]
@@ -51,27 +51,28 @@ class TagWorld:
         self.state = StateDirectory.open(path)
         self.state.bind(simulate=True)
         self._serving: Admin | None = None
-        self.ids: dict[str, str] = asyncio.run(self._make(groups))
+        with simulator(self.state.world) as url:
+            self.ids: dict[str, str] = asyncio.run(self._make(url, groups))
 
-    async def _make(self, groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        async with simulated_cloud(self.state, 1.0) as url:
-            vpc = await self._create(url, "CreateVpc", {"CidrBlock": "10.0.0.0/16"})
-            found = {}
-            for name, tags in groups.items():
-                specs = tagged("security-group", **{CLASSIFIER: "owned"}, **tags)
-                request = {"GroupName": name, "Description": "x", "VpcId": vpc, "TagSpecifications": specs}
-                found[name] = await self._create(url, "CreateSecurityGroup", request)
-            await ask(url, "clock", {"advance": 600})
-            return found
+    async def _make(self, url: str, groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+        vpc = await self._create(url, "CreateVpc", {"CidrBlock": "10.0.0.0/16"})
+        found = {}
+        for name, tags in groups.items():
+            specs = tagged("security-group", **{CLASSIFIER: "owned"}, **tags)
+            request = {"GroupName": name, "Description": "x", "VpcId": vpc, "TagSpecifications": specs}
+            found[name] = await self._create(url, "CreateSecurityGroup", request)
+        await ask(url, "clock", {"advance": 600})
+        return found
 
     async def _create(self, url: str, operation: str, params: dict[str, Any]) -> str:
         body = {"service": "ec2", "operation": operation, "params": params}
         return str((await ask(url, "strangers/create?cloud=aws", body))["id"])
 
-    def tag(self, name: str, **tags: str) -> None:
-        """Somebody sets tags; the index shows it by then."""
+    def tag(self, *names: str, **tags: str) -> None:
+        """Somebody sets tags on these groups; the index shows it by then."""
         with self._admin() as asked:
-            asked("POST", "strangers/tag", {"id": self.ids[name], "tags": tags})
+            for name in names:
+                asked("POST", "strangers/tag", {"id": self.ids[name], "tags": tags})
             asked("POST", "clock", {"advance": 600})
 
     def tags(self) -> dict[str, dict[str, str]]:
@@ -89,32 +90,17 @@ class TagWorld:
         if self._serving is not None:
             yield self._serving
             return
-        with self._process(sys.executable, "-m", "freehold_sim", "--cloud", "ibm", "--later", "aws", "--speed", "1",
-                           "--state", str(self.state.world), "--until-stdin-closes") as said:  # fmt: skip
-            yield _admin_of(re.search(r"http://[0-9.:]+", said)[0])  # type: ignore[index]  # it prints one
+        with simulator(self.state.world) as url:
+            yield _admin_of(url)
 
     @contextmanager
-    def served(self, *options: str) -> Iterator[Admin]:
-        """``freehold serve`` as a process, which the commands join; its operator looks every ten minutes."""
-        words = ("serve", "--simulate", "--speed", "1", "--until-stdin-closes", "--state", str(self.state.path))
-        with self._process(*PROGRAM, *words, *options):
-            server = Lock(self.state.lock).read()
-            assert server is not None
+    def served(self, configuration: Configuration | None = None) -> Iterator[Admin]:
+        """A server that the commands join; its operator looks every ten minutes."""
+        options = ServeOptions(simulate=True, speed=1.0, metadata=configuration)
+        with served(self.state, options) as server:
             self._serving = _admin_of(server.simulator)
             yield self._serving
             self._serving = None
-
-    @contextmanager
-    def _process(self, *words: str) -> Iterator[str]:
-        """One that ends with its standard input; gives its first line."""
-        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        with process:
-            assert process.stdout is not None and process.stdin is not None
-            try:
-                yield process.stdout.readline()
-            finally:
-                process.stdin.close()
-                process.stdout.read()
 
     def run(self, *words: str, stdin: str = "", **env: str) -> Said:
         """One command on this state directory."""

@@ -1,4 +1,4 @@
-"""50 AWSClusters are created at once in an account that refuses for rate: all get there, nobody starves, none twice."""
+"""AWSClusters are created at once in an account that refuses for rate: all get there, nobody starves, none twice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from harness.powervs import UID, Events, HeldRing, MemoryDocument, StoredObject
 from harness.virtual_loop import LoopTime, VirtualLoop
 from lab.aws import ONE_ZONE, SharedClients
 
-CLUSTERS = 50
+CLUSTERS = 20
 RESOURCES, GROUPS = 13, 4
 """Of a cluster in one zone. Security groups are what most creates of one operation are for."""
 ROOM = Quotas(

@@ -1,4 +1,4 @@
-"""``freehold tags`` as processes on a state directory: plan, apply, and what is told of it."""
+"""``freehold tags`` on a state directory: plan, apply, and what is told of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from freehold.api.names import TAGS_APPLIED_ANNOTATION
+from freehold.tagging.configuration import Configuration
+from freehold.tagging.protected import IgnoreList
 from harness.metadata import EXAMPLES, WANTED
 from harness.tag_world import TagWorld
 from harness.terminals import freehold_on_terminal
+
+CAREFUL = Configuration(approve_above=2, ignored=IgnoreList(frozenset({"centre"})))
 
 
 @pytest.fixture
@@ -22,7 +26,7 @@ def world(tmp_path: Path) -> TagWorld:
 
 @pytest.fixture
 def served(world: TagWorld) -> Iterator[TagWorld]:
-    """The same with ``freehold serve`` beside it, which the commands join: each starts in half the time."""
+    """The same with a server beside it, which the commands join."""
     with world.served():
         yield world
 
@@ -229,7 +233,7 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
     How many that is, the operator's own option says, and the plan goes by it.
     """
     world = TagWorld(tmp_path / "state", {f"g{n}": {"env": "theirs"} for n in range(3)})
-    with world.served("--approve-above", "2", "--ignore-tag-keys", "centre"):
+    with world.served(CAREFUL):
         said = world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes")
         assert said.code == 1 and "3 waits" in said.err, said.out + said.err
         assert world.tags() == {name: {"env": "theirs"} for name in world.ids}
@@ -248,10 +252,9 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
 def test_an_edit_asks_for_the_approval_that_it_gives(tmp_path: Path, manifest: str) -> None:
     """Whoever says yes to it approves what waits, and the audit log has who it was."""
     world = TagWorld(tmp_path / "state", {f"g{n}": {"owner": "x"} for n in range(3)})
-    with world.served("--approve-above", "2", "--ignore-tag-keys", "centre"):
+    with world.served(CAREFUL):
         assert world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes").code == 0
-        for name in world.ids:
-            world.tag(name, env="theirs")
+        world.tag(*world.ids, env="theirs")
         change = editor(tmp_path, "s/^    env: test/    env: other/")
         given = ("tags", "edit", "metadata", "--state", str(world.state.path))
         shown = freehold_on_terminal(*given, EDITOR=change, typed="y\n", after="[y/N]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -359,21 +359,22 @@ def completion(shell: str) -> None:
 def main() -> None:
     """The program. Exit codes: 0 done, 1 not done, 2 wrong usage, 130 interrupted."""
     os.umask(0o077)  # state, logs and audit are their owner's alone, wherever --state, --keep or --audit puts them
-    sys.exit(_run())
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run() -> int:
+def run(arguments: Sequence[str]) -> int:
+    """Run one command, what fails told as a sentence; its exit code. ``plan`` raises SystemExit with its own."""
     try:
-        cli.main(prog_name="freehold", standalone_mode=False)
+        cli.main(arguments, prog_name="freehold", standalone_mode=False)
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.exceptions.NoArgsIsHelpError as asked:
         warn(asked.format_message())
         return MISUSED
     except click.ClickException as misuse:
-        return _detailed(_misused(misuse))
+        return _detailed(_misused(misuse), arguments)
     except CliError as problem:
-        return _detailed(_failed(problem))
+        return _detailed(_failed(problem), arguments)
     except (KeyboardInterrupt, click.Abort):
         warn("interrupted; nothing is lost: run the same command again to go on")
         return INTERRUPTED
@@ -385,9 +386,9 @@ def _run() -> int:
     return 0
 
 
-def _detailed(code: int) -> int:
+def _detailed(code: int, arguments: Sequence[str]) -> int:
     """With ``plan --detailed-exitcode`` 2 means changes, and nothing else."""
-    return FAILED if code == MISUSED and "--detailed-exitcode" in sys.argv[1:] else code
+    return FAILED if code == MISUSED and "--detailed-exitcode" in arguments else code
 
 
 def _misused(misuse: click.ClickException) -> int:

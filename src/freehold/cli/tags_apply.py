@@ -71,16 +71,9 @@ def run(
 
 async def apply_tags(target: Access, asked: Asked) -> None:
     """Raises CliError, also where a resource is not as it was asked for."""
+    wanted, plans, digests = await _agreed(planning_only(target), asked)
     async with opened(target) as session:
         tell(session.describe())
-        wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
-        _refuse_others(wanted)
-        objects = await as_stored(session, wanted, create_namespace=asked.create_namespace)
-        plans = await plans_of(session, target, objects)
-        for each in plans:
-            print_plan(each)
-        _refuse_impossible(plans)
-        digests = await _approved(plans, asked)
         applied = await apply(
             session.client, wanted, create_namespaces=asked.create_namespace, force=asked.force_conflicts
         )
@@ -88,6 +81,24 @@ async def apply_tags(target: Access, asked: Asked) -> None:
             say(f"{done.target}: {done.verb.value}")
         _audit(target, session, applied, digests)
         await see_done(session, target, plans, digests, asked.patience)
+
+
+def planning_only(target: Access) -> Access:
+    """The same without an operator of this process: it would act before the person has agreed to the plan."""
+    return replace(target, options=replace(target.options, operator=False))
+
+
+async def _agreed(target: Access, asked: Asked) -> tuple[Sequence[Target], Sequence[TagPlan], Mapping[str, str]]:
+    """What is applied, the plan that the person saw and agreed to, and the digests to store. Raises CliError."""
+    async with opened(target) as session:
+        wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
+        _refuse_others(wanted)
+        objects = await as_stored(session, wanted, create_namespace=asked.create_namespace)
+        plans = await plans_of(session, target, objects)
+        for each in plans:
+            print_plan(each)
+        _refuse_impossible(plans)
+        return wanted, plans, await _approved(plans, asked)
 
 
 def _refuse_others(wanted: Sequence[Target]) -> None:

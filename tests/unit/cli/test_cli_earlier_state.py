@@ -6,9 +6,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from freehold.cli.main import cli
+from harness.commands import freehold_in
 from harness.earlier_versions import FIXTURES, KEYED
 
 ROOT = Path(__file__).parents[3]
@@ -27,14 +25,14 @@ def unpacked(folder: Path) -> Path:
 def test_a_stored_cluster_is_ready_without_a_write_and_is_deleted_completely(tmp_path: Path) -> None:
     """Store, simulated cloud and key ring, as `freehold up` of that version left them."""
     state = unpacked(tmp_path)
-    how = ["--simulate", "--speed", "1000", "--state", str(state)]
-    up = CliRunner().invoke(cli, ["up", "-f", str(ROOT / "examples" / "powervs-create-infra.yaml"), *how])
-    assert up.exit_code == 0, up.output
+    how = ["--simulate", "--speed", "1000"]
+    up = freehold_in(state, "up", "-f", str(ROOT / "examples" / "powervs-create-infra.yaml"), *how)
+    assert up.returncode == 0, up.stderr
     assert "default/freehold-demo is Ready: 8 resources" in up.stdout
     audit = state / "audit.jsonl"
     assert [json.loads(line)["call"] for line in audit.read_text().splitlines()] == []
-    down = CliRunner().invoke(cli, ["down", "freehold-demo", "--yes", *how])
-    assert down.exit_code == 0, down.output
+    down = freehold_in(state, "down", "freehold-demo", "--yes", *how)
+    assert down.returncode == 0, down.stderr
     done = [each for each in map(json.loads, audit.read_text().splitlines()) if each["outcome"] == "done"]
     deleted = [each["resource"] for each in done if ".delete_" in each["call"]]
     assert len(deleted) == 8, deleted

@@ -20,7 +20,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.planning import concluded
 from freehold.cli.state_directory import Lock
 from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
-from harness.commands import PROGRAM, freehold_in
+from harness.commands import PROGRAM, freehold_in, freehold_process
 
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
 
@@ -111,7 +111,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 )
 def test_reading_what_is_served_imports_little(command: tuple[str, ...], served: Path) -> None:
     """Of these, aiohttp alone would cost more than all the rest of the command."""
-    done = freehold_in(served, *command, **IMPORTS)
+    done = freehold_process(*command, "--state", str(served), **IMPORTS)
     assert not imported(done) & {*NEVER, "yaml"}, done.stderr[-2000:]
     assert not of_others(done)
     assert "freehold.cli.quick" in modules(done)
@@ -188,7 +188,7 @@ def test_a_served_plan_is_made_by_the_server_and_reads_as_one_made_here(tmp_path
     manifest.write_text(MANIFEST)
     command = ("plan", "-f", str(manifest), "--detailed-exitcode")
     with serving(state):
-        served = freehold_in(state, *command, **IMPORTS)
+        served = freehold_process(*command, "--state", str(state), **IMPORTS)
         assert "default/wanted" in served.stdout and " create " in served.stdout, served.stderr[-2000:]
         assert not imported(served) & {*NEVER, "ibm_vpc", "ibm_platform_services", "ibm_cloud_sdk_core"}
         refused = freehold_in(state, "plan", "--down", "nothing")
@@ -245,7 +245,7 @@ def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, t
     manifest = tmp_path / "map.yaml"
     manifest.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
     for verb in ("created", "unchanged"):
-        done = freehold_in(served, "up", "-f", str(manifest), **IMPORTS)
+        done = freehold_process("up", "-f", str(manifest), "--state", str(served), **IMPORTS)
         assert f"ConfigMap {verb}" in done.stdout, done.stderr[-2000:]
     assert not imported(done) & {"pydantic", "cel", "requests", "sqlite3", "jsonschema_rs", "rich"}
     assert not {
@@ -277,7 +277,7 @@ READS = (
 @pytest.mark.parametrize("command", READS, ids=" ".join)
 def test_reading_what_is_not_served_starts_no_server(command: tuple[str, ...], left: Path) -> None:
     """aiohttp alone costs twenty times `python -c pass`; CEL drags in prompt_toolkit, and only a write needs it."""
-    done = freehold_in(left, *command, **IMPORTS)
+    done = freehold_process(*command, "--state", str(left), **IMPORTS)
     never = {*NEVER, "yaml", "http", "ssl", "email"} - {"sqlite3"}
     assert not imported(done) & never, done.stderr[-2000:]
     assert not {each for each in of_others(done) if not each.startswith("freehold.apiserver.")}

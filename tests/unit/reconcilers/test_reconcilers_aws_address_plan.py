@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.reconcilers.aws_cluster.address_plan import Layout, NoRoom, Slot, derive
@@ -116,7 +116,6 @@ layouts = st.builds(
 zone_lists = st.lists(st.sampled_from(ZONES), min_size=1, max_size=6, unique=True).map(tuple)
 
 
-@settings(deadline=None)
 @given(layout=layouts, edits=st.lists(st.tuples(layouts, zone_lists), min_size=1, max_size=4), zones=zone_lists)
 def test_no_edit_moves_a_subnet_and_none_overlaps(
     layout: Layout, edits: list[tuple[Layout, tuple[str, ...]]], zones: tuple[str, ...]

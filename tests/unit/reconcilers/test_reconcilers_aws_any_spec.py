@@ -64,7 +64,7 @@ RECORDS = (
 )
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(spec=values(SPEC), seed=st.integers(0, 2**32), recorded=st.sampled_from(RECORDS))
 def test_no_spec_breaks_the_decision(spec: dict[str, Any], seed: int, recorded: Recorded) -> None:
     choose = random.Random(seed)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.api.aws_kinds import AWS_CLUSTERS
@@ -173,19 +173,16 @@ specs = st.fixed_dictionaries(
 seeds = st.integers(0, 2**32).map(random.Random)
 
 
-@settings(deadline=None)
 @given(spec=specs, choose=seeds)
 def test_defaults_written_are_the_same_wish(spec: Spec, choose: random.Random) -> None:
     assert wish(with_defaults(spec, choose), _around(spec)) == wish(spec, _around(spec))
 
 
-@settings(deadline=None)
 @given(spec=specs, choose=seeds)
 def test_defaults_taken_out_are_the_same_wish(spec: Spec, choose: random.Random) -> None:
     assert wish(without_defaults(spec, choose), _around(spec)) == wish(spec, _around(spec))
 
 
-@settings(deadline=None)
 @given(spec=specs, choose=seeds)
 def test_another_order_of_lists_and_fields_is_the_same_wish(spec: Spec, choose: random.Random) -> None:
     assert wish(reordered(spec, choose), _around(spec)) == wish(spec, _around(spec))
@@ -194,7 +191,6 @@ def test_another_order_of_lists_and_fields_is_the_same_wish(spec: Spec, choose: 
 STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
 
 
-@settings(deadline=None)
 @given(spec=specs)
 def test_the_defaults_of_the_api_server_are_the_same_wish(spec: Spec) -> None:
     stored = cluster(copy.deepcopy(spec))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.api.conditions import MESSAGE_LIMIT
@@ -518,7 +518,6 @@ specs = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
 @given(specs, st.integers(0, 2**16))
 def test_a_wish_in_other_words_is_the_same_graph(spec: Spec, seed: int) -> None:
     choose = random.Random(seed)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.tagging.alike import Plans
@@ -75,7 +75,6 @@ def _after(record: object) -> Record:
     return record
 
 
-@settings(max_examples=200)
 @given(resources(), claims(), RECORDS)
 def test_converges_in_one_apply_and_then_keeps_still(resource: Resource, objects: list[Claim], record: Record) -> None:
     first = planned(resource, objects, record)
@@ -85,7 +84,6 @@ def test_converges_in_one_apply_and_then_keeps_still(resource: Resource, objects
     assert {(note.key, note.reason) for note in second.notes} <= {(note.key, note.reason) for note in first.notes}
 
 
-@settings(max_examples=200)
 @given(resources(), claims(), RECORDS, st.data())
 def test_a_crash_between_any_two_calls_ends_the_same(
     resource: Resource, objects: list[Claim], record: Record, data: st.DataObject
@@ -100,7 +98,6 @@ def test_a_crash_between_any_two_calls_ends_the_same(
     assert resumed.record_after == whole.record_after
 
 
-@settings(max_examples=200)
 @given(st.lists(st.tuples(resources(), RECORDS), min_size=1, max_size=4), claims(), st.data())
 def test_a_plan_that_was_worked_out_for_a_resource_that_is_alike_is_the_resources_own(
     fleet: list[tuple[Resource, Record]], objects: list[Claim], data: st.DataObject
@@ -124,7 +121,6 @@ def test_order_means_nothing(resource: Resource, objects: list[Claim], record: R
     assert planned(resource, turned, record) == planned(resource, objects, record)
 
 
-@settings(max_examples=200)
 @given(resources(), claims(), RECORDS)
 def test_never_touches_what_it_may_not(resource: Resource, objects: list[Claim], record: Record) -> None:
     """A key goes or changes only if the record or an operation names it; an untouchable one never."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
@@ -142,7 +142,6 @@ AWS_TEXT = tags(0, 1, 127, 128, 129, 255, 256, 257)
 IBM_TEXT = tags(0, 1, 2, 63, 64, 65, 125, 126, 127, 128, 129)
 
 
-@settings(max_examples=200, deadline=None)
 @given(AWS_TEXT, AWS_TEXT)
 @example("k", "€")
 @example("€", "v")
@@ -152,7 +151,6 @@ def test_schema_controller_and_aws_give_one_verdict(key: str, value: str) -> Non
     agree(Cloud.AWS, key, value)
 
 
-@settings(max_examples=200, deadline=None)
 @given(IBM_TEXT, IBM_TEXT)
 @example("k" * 128, "")
 @example("k" * 127, "v")

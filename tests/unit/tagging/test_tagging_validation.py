@@ -5,7 +5,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.validate import ParamValidator
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.tagging.batches import KEYS_TO_REMOVE, TARGETS, Verb
@@ -175,7 +175,6 @@ def _refusals(shape: Any, tags: dict[str, str]) -> list[str]:
     return found if len(tags) <= shape.members["Tags"].metadata["max"] else [*found, "too many"]
 
 
-@settings(max_examples=100)
 @given(
     st.dictionaries(
         st.builds(lambda letter, length: letter * length, st.sampled_from("abc"), LENGTHS),

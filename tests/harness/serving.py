@@ -1,0 +1,85 @@
+"""Servers in a thread of this process: ``freehold serve`` on a state directory, and its simulated clouds alone.
+
+A process for each would spend two CPU-seconds on imports. Commands find them as they find one of another process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from freehold.cli.access import ServeOptions
+from freehold.cli.live import live_server
+from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
+from freehold_sim.server import Options, Server
+
+T = TypeVar("T")
+
+
+@contextmanager
+def served(state: StateDirectory, options: ServeOptions) -> Iterator[LiveServer]:
+    """The API server, the operator and the clouds of ``state``, as ``freehold serve`` has them."""
+
+    @asynccontextmanager
+    async def whole() -> AsyncIterator[LiveServer]:
+        lock = Lock(state.lock)
+        assert lock.take()
+        async with live_server(state, lock, options) as running:
+            yield running.server
+
+    with _in_a_thread(whole()) as server:
+        yield server
+
+
+@contextmanager
+def simulator(world: Path, speed: float = 1.0) -> Iterator[str]:
+    """The simulated clouds of a state directory on their file; gives their URL."""
+
+    @asynccontextmanager
+    async def whole() -> AsyncIterator[str]:
+        stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
+        server = Server(Options(clouds=("ibm",), later=("aws",), speed=speed, state=world))
+        serving = asyncio.ensure_future(server.serve(port.set_result, stop))
+        await asyncio.wait((serving, port), return_when=asyncio.FIRST_COMPLETED)
+        try:
+            yield f"http://127.0.0.1:{await port}"
+        finally:
+            stop.set()
+            await serving
+
+    with _in_a_thread(whole()) as url:
+        yield url
+
+
+@contextmanager
+def _in_a_thread(whole: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """Hold ``whole`` open on an event loop of its own for the length of the block."""
+    opened: Future[T] = Future()
+    loop, left = asyncio.new_event_loop(), asyncio.Event()
+
+    async def hold() -> None:
+        async with whole as given:
+            opened.set_result(given)
+            await left.wait()
+
+    def run() -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                runner.run(hold())
+        except BaseException as problem:
+            if opened.done():
+                raise
+            opened.set_exception(problem)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield opened.result()
+    finally:
+        loop.call_soon_threadsafe(left.set)
+        thread.join()
