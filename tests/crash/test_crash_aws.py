@@ -1,7 +1,7 @@
 """A whole AWSCluster, created and deleted on the simulated AWS: the same families, the same oracles.
 
-Real drivers, botocore, the real reconciler; a run takes a CPU-second or half of it, so CI takes a few cases of some
-families, one of each other, and ``make crash-pairs`` everything.
+Real drivers, botocore, the real reconciler; a run takes a CPU-second or half of it, so `make test` takes two cases
+of some families, one of each that is not led in memory too, and ``make crash-pairs`` everything.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from lab import families
 from lab.branches import branching
 from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_aws import CI_FAMILIES, FAMILIES, NAMED
+from lab.families_memory import FAMILIES as IN_MEMORY
 
 CI_CASES = 2
 MOST_CALLS = 642
@@ -37,9 +38,9 @@ def test_family(family: str) -> None:
     _hold(family, families.shuffled(FAMILIES[family](), CI_CASES), most)
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in CI_FAMILIES])
+@pytest.mark.parametrize("family", [each for each in FAMILIES if each not in CI_FAMILIES and each not in IN_MEMORY])
 def test_one_case(family: str) -> None:
-    """Of all other families, so that none is broken when somebody runs it whole."""
+    """So that none is broken when somebody runs it whole. ``test_crash_memory.py`` has the families of both worlds."""
     (case,) = families.shuffled(FAMILIES[family](), 1)
     assert not families.run(case).faults
 

@@ -15,7 +15,7 @@ from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_machines import FAMILIES, NAMED
 from lab.mutations import MACHINE_MUTATIONS, Mutation, in_order, mutated
 
-CI_CASES = 5
+CI_CASES = 2
 MOST_TRIES = 1500
 MOST_CALLS = 222
 """Three times the calls of an undisturbed life."""
@@ -39,6 +39,7 @@ def test_whole_family(family: str) -> None:
     _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MACHINE_MUTATIONS, ids=str)
 def test_each_safety_line_is_needed(mutation: Mutation) -> None:
     """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""

@@ -57,6 +57,7 @@ def test_naive_controllers_work_without_crashes(naive: type[Naive], ground: Grou
     assert not families.run(Case("alive", ground.world, baseline=naive)).faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_each_safety_line_is_needed(mutation: Mutation) -> None:
     """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""

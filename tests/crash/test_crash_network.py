@@ -12,7 +12,7 @@ from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_network import FAMILIES, NAMED
 from lab.mutations import NETWORK_MUTATIONS, Mutation, in_order, mutated
 
-CI_CASES = 4
+CI_CASES = 2
 MOST_TRIES = 250
 MOST_CALLS = 303
 """Three times the calls of an undisturbed life."""
@@ -36,6 +36,7 @@ def test_whole_family(family: str) -> None:
     _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", NETWORK_MUTATIONS, ids=str)
 def test_each_safety_line_is_needed(mutation: Mutation) -> None:
     """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""

@@ -1,7 +1,7 @@
 """A whole PowerVS cluster, created and deleted on the simulated IBM Cloud: the same families, the same oracles.
 
-Real drivers, the vendor's SDKs, the real reconciler; a run takes a sixth of a second, so CI takes a few cases
-of some families, one of each other, and ``make crash-pairs`` everything.
+Real drivers, the vendor's SDKs, the real reconciler; a run takes a sixth of a second, so `make test` takes two cases
+of some families, one of each that is not led in memory too, and ``make crash-pairs`` everything.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 from lab import families
 from lab.branches import branching
 from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
+from lab.families_memory import FAMILIES as IN_MEMORY
 from lab.families_powervs import CI_FAMILIES, FAMILIES, NAMED
 
 CI_CASES = 2
@@ -37,9 +38,9 @@ def test_family(family: str) -> None:
     _hold(family, families.sample(FAMILIES[family](), CI_CASES), most)
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in CI_FAMILIES])
+@pytest.mark.parametrize("family", [each for each in FAMILIES if each not in CI_FAMILIES and each not in IN_MEMORY])
 def test_one_case(family: str) -> None:
-    """Of all other families, so that none is broken when somebody runs it whole."""
+    """So that none is broken when somebody runs it whole. ``test_crash_memory.py`` has the families of both worlds."""
     (case,) = families.shuffled(FAMILIES[family](), 1)
     assert not families.run(case).faults
 

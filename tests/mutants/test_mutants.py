@@ -178,7 +178,7 @@ def test_the_sample_covers_every_folder() -> None:
     }
 
 
-@pytest.mark.parametrize("mutant", SAMPLE, ids=str)
+@pytest.mark.parametrize("mutant", SAMPLE[:3], ids=str)
 def test_a_mutant_of_the_sample_is_killed_by_its_test(copy: Copy, mutant: Mutant) -> None:
     """`make mutants` tries all of them."""
     tried = copy.attempt(mutant, edit(mutant, PACKAGE), {mutant.killed_by: 1.0})
