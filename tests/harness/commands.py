@@ -18,9 +18,10 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from freehold.cli import asking
+from freehold.cli import asking, live, local_plans
 from freehold.cli.credentials import AWS_VARIABLES
 from freehold.cli.main import run
+from harness.serving import simulated_cloud
 
 PROGRAM = (sys.executable, "-m", "freehold.cli.main")
 PATIENCE = 240.0
@@ -62,14 +63,21 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def _left_as_it_was() -> Iterator[None]:
-    """Undo what a command changes of its process: where the log goes, what SIGTERM does, the umask."""
+    """Undo what a command changes of its process: where the log goes, what SIGTERM does, the umask.
+
+    It finds no terminal, and its simulated clouds on its own loop.
+    """
     root, ours = logging.getLogger(), logging.getLogger("freehold")
     handlers, levels = root.handlers[:], (root.level, ours.level)
     terminate = signal.getsignal(signal.SIGTERM)
     umask = os.umask(0o077)  # as the program sets it
     root.handlers.clear()  # else the command would close them
     try:
-        with mock.patch.object(asking, "_TERMINAL", "/nowhere"):
+        with (
+            mock.patch.object(asking, "_TERMINAL", "/nowhere"),
+            mock.patch.object(live, "simulated_cloud", simulated_cloud),
+            mock.patch.object(local_plans, "simulated_cloud", simulated_cloud),
+        ):
             yield
     finally:
         os.umask(umask)

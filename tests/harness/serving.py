@@ -13,8 +13,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from pathlib import Path
 from typing import TypeVar
 
-from freehold.cli.access import ServeOptions
+from freehold.cli.access import SPEED, ServeOptions
 from freehold.cli.live import live_server
+from freehold.cli.simulator import simulated_cloud as by_process
 from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold_sim.server import Options, Server
 
@@ -37,23 +38,41 @@ def served(state: StateDirectory, options: ServeOptions) -> Iterator[LiveServer]
 
 
 @contextmanager
-def simulator(world: Path, speed: float = 1.0) -> Iterator[str]:
-    """The simulated clouds of a state directory on their file; gives their URL."""
-
-    @asynccontextmanager
-    async def whole() -> AsyncIterator[str]:
-        stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
-        server = Server(Options(clouds=("ibm",), later=("aws",), speed=speed, state=world))
-        serving = asyncio.ensure_future(server.serve(port.set_result, stop))
-        await asyncio.wait((serving, port), return_when=asyncio.FIRST_COMPLETED)
-        try:
-            yield f"http://127.0.0.1:{await port}"
-        finally:
-            stop.set()
-            await serving
-
-    with _in_a_thread(whole()) as url:
+def simulator(world: Path) -> Iterator[str]:
+    """The simulated clouds of a state directory on their file, at the speed of this world; gives their URL."""
+    with _in_a_thread(_simulator(world, 1.0)) as url:
         yield url
+
+
+@asynccontextmanager
+async def _simulator(world: Path, speed: float) -> AsyncIterator[str]:
+    stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
+    server = Server(Options(clouds=("ibm",), later=("aws",), speed=speed, state=world))
+    serving = asyncio.ensure_future(server.serve(port.set_result, stop))
+    await asyncio.wait((serving, port), return_when=asyncio.FIRST_COMPLETED)
+    try:
+        yield f"http://127.0.0.1:{await port}"
+    finally:
+        stop.set()
+        await serving
+
+
+@asynccontextmanager
+async def simulated_cloud(
+    state: StateDirectory, speed: float = SPEED, settings: Path | None = None, *, keep: bool = True
+) -> AsyncIterator[str]:
+    """What a command has instead of the process that its own function of this name starts: the same on its own loop."""
+    if settings is not None or state.simulator_settings.exists():
+        async with by_process(state, speed, settings, keep=keep) as url:
+            yield url
+        return
+    lock = Lock(state.world_lock)
+    assert lock.take()
+    try:
+        async with _simulator(state.world, speed) as url:
+            yield url
+    finally:
+        lock.release()
 
 
 @contextmanager
