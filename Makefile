@@ -6,6 +6,9 @@ STAMP  := $(VENV)/.installed
 WORKERS ?= auto
 CRASH  ?= tests/crash
 
+# Where this is set, every process of a test compiles its modules, and pytest rewrites all asserts again in each run.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup quick check test demo format bench crash-pairs edits mutants crds requirements clean
 
@@ -32,9 +35,7 @@ check: $(STAMP) ## before a commit: format, lint, types, import contracts, gener
 	@$(BIN)/python -m freehold.clouds.aws.policy_files --check
 
 # A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
-# Many tests start a process of ours: without bytecode, where PYTHONDONTWRITEBYTECODE is set, each compiles the modules.
 test: $(STAMP) ## before a push: the suite; of crashes, edits and examples a sample (whole: crash-pairs, edits, mutants)
-	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked

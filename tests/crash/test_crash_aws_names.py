@@ -52,7 +52,7 @@ def _key(life: AwsLife, kind: str) -> NodeKey:
 
 
 @pytest.mark.parametrize("crash", [None, faults.BEFORE, faults.AFTER], ids=["no crash", "crash before", "crash after"])
-@pytest.mark.parametrize("later", [0, 2])
+@pytest.mark.parametrize("later", [0, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", DELETES)
 def test_a_strangers_of_our_name_is_neither_marked_nor_deleted(
     kind: str, later: int, crash: faults.Fault | None
@@ -224,7 +224,7 @@ def _approve(life: AwsLife, key: NodeKey) -> None:
 
 @pytest.mark.parametrize("end", [Unknown("the reply was lost"), faults.Crash("at the delete")], ids=["lost", "crash"])
 @pytest.mark.parametrize("wanted", [False, True], ids=["pruned", "wanted again"])
-@pytest.mark.parametrize("pause", [60.0, 4.0])
+@pytest.mark.parametrize("pause", [4.0, pytest.param(60.0, marks=pytest.mark.slow)])
 def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(
     end: BaseException, pause: float, *, wanted: bool
 ) -> None:
