@@ -19,6 +19,12 @@ settings.register_profile("whole", derandomize=True, deadline=None, max_examples
 settings.load_profile("suite")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some tests wait for a server, a terminal or a time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
+
+
 def pytest_configure() -> None:
     """A process of the suite holds 800 MB of modules and tests, which stay to the end: looking through them again and
     again for garbage took a sixth of its time. A shell that starts the suite in the background has it ignore Ctrl-C,
