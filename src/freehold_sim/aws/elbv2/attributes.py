@@ -31,7 +31,11 @@ def _switch(default: bool) -> Attribute:
 
 
 def _logs(name: str) -> dict[str, Attribute]:
-    return {f"{name}.s3.enabled": _switch(False), f"{name}.s3.bucket": Attribute(""), f"{name}.s3.prefix": Attribute("")}
+    return {
+        f"{name}.s3.enabled": _switch(False),
+        f"{name}.s3.bucket": Attribute(""),
+        f"{name}.s3.prefix": Attribute(""),
+    }
 
 
 _DAY, _WEEK = "86400", 604_800

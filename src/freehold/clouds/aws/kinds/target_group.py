@@ -30,9 +30,7 @@ CUTS_UNHEALTHY = "target_health_state.unhealthy.connection_termination.enabled"
 DRAINS_UNHEALTHY = "target_health_state.unhealthy.draining_interval_seconds"
 ATTRIBUTES = (PRESERVES_CLIENT_IP, CUTS_UNHEALTHY, DRAINS_UNHEALTHY)
 """Those that a wish has; of the others nothing is read."""
-_AT_BIRTH = {
-    "instance": {"attributes": {PRESERVES_CLIENT_IP: "true", CUTS_UNHEALTHY: "true", DRAINS_UNHEALTHY: "0"}}
-}
+_AT_BIRTH = {"instance": {"attributes": {PRESERVES_CLIENT_IP: "true", CUTS_UNHEALTHY: "true", DRAINS_UNHEALTHY: "0"}}}
 """Of a new one, by its type of targets; that of the others depends on more.
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
