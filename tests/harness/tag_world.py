@@ -89,7 +89,7 @@ class TagWorld:
         if self._serving is not None:
             yield self._serving
             return
-        with self._process(sys.executable, "-m", "freehold_sim", "--cloud", "ibm", "--later", "aws", "--speed", "1",
+        with self._process(sys.executable, "-m", "freehold_sim", "--cloud", "ibm", "--speed", "1",
                            "--state", str(self.state.world), "--until-stdin-closes") as said:  # fmt: skip
             yield _admin_of(re.search(r"http://[0-9.:]+", said)[0])  # type: ignore[index]  # it prints one
 

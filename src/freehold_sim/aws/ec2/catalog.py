@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 _CAPA, _CAPA_UNTIL_2024 = "819546954734", "258751437250"
 """CAPA's images are in an account of the CNCF; those of before were in one of VMware's."""
 _CANONICAL, _EKS = "099720109477", "602401143452"
-"""https://documentation.ubuntu.com/aws/aws-how-to/instances/find-ubuntu-images/, .../eks/latest/userguide/retrieve-ami-id.html"""
+"""https://documentation.ubuntu.com/aws/aws-how-to/instances/find-ubuntu-images/"""
 _ALIASES = {_EKS: "amazon"}
 
 
