@@ -42,13 +42,11 @@ class NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class BaseUrl(click.ParamType):
+class BaseUrl(click.types.StringParamType):
     """A URL below which others are: a slash at its end is none of theirs."""
 
-    name = "url"
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return str(value).rstrip("/")
+        return super().convert(value, param, ctx).rstrip("/")
 
 
 def filename(what: str, *, required: bool = False) -> Callable[[F], F]:

@@ -7,7 +7,6 @@ from freehold_sim.ibm.call import Call, Reply, iso, reads
 from freehold_sim.ibm.resource_controller import POWER
 from freehold_sim.ibm.world import Record
 
-
 _SYSTEMS = ("e1080", "e980", "s1022", "s922")
 """Types of machines that every datacenter has here."""
 

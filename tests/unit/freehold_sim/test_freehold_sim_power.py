@@ -160,7 +160,8 @@ def test_a_network_keeps_every_field(account: Any) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value", "status"),
-    [("gateway", "10.9.0.1", 400), ("jumbo", False, 400), ("mtu", 100, 400), ("accessConfig", "any", 400), ("dnsServers", ["x"], 400),
+    [("gateway", "10.9.0.1", 400), ("mtu", 100, 400), ("accessConfig", "any", 400), ("dnsServers", ["x"], 400),
+     ("jumbo", False, 400),
      ("ipAddressRanges", [{"startingIPAddress": "10.0.0.9", "endingIPAddress": "10.0.0.2"}], 400),
      ("peer", {"id": "p"}, 501), ("nmae", "x", 400)],
 )  # fmt: skip
