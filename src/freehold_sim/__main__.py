@@ -15,7 +15,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="freehold_sim", description="Simulated clouds on 127.0.0.1")
     parser.add_argument(
         "--cloud", action="append", choices=sorted(CLOUDS),
-        help="cloud to serve at / too, beside /NAME, where each is (default: ibm); repeated, more that are loaded at once",
+        help="cloud to serve at / too, not only at /NAME (default: ibm); repeated: others to load at once",
     )  # fmt: skip
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 picks a free port")
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per real second")
