@@ -14,11 +14,8 @@ from freehold_sim.simulated import CLOUDS
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="freehold_sim", description="Simulated clouds on 127.0.0.1")
     parser.add_argument(
-        "--cloud", action="append", choices=sorted(CLOUDS), help="cloud to serve; may be repeated (default: ibm)"
-    )
-    parser.add_argument(
-        "--later", action="append", default=[], choices=sorted(CLOUDS),
-        help="cloud to serve too, loaded when it is first asked for; may be repeated",
+        "--cloud", action="append", choices=sorted(CLOUDS),
+        help="cloud to serve at / too, not only at /NAME (default: ibm); repeated: others to load at once",
     )  # fmt: skip
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 picks a free port")
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per real second")
@@ -56,7 +53,7 @@ def main() -> int:
         clouds = tuple(dict.fromkeys(given.cloud or ["ibm"]))
         options = Options(
             clouds, settings_of(given.settings, clouds[0]), given.port, given.speed, given.seed, given.state,
-            given.ready_file, given.until_stdin_closes, tuple(given.later),
+            given.ready_file, given.until_stdin_closes,
         )  # fmt: skip
         asyncio.run(run(options))
     except (OSError, TypeError, ValueError) as bad:

@@ -30,8 +30,8 @@ _START = 1_790_000_000.0
 class Options:
     """Server options. `port` 0 picks a free port; `state` None persists nothing; `speed` is domain over wall time.
 
-    The first of `clouds` is served at `/`, the others at `/NAME`; `settings` overrides the settings of each. Those in
-    `later` are served too, and loaded when they are first asked for.
+    Every cloud is served at `/NAME`, and the first of `clouds` at `/` too. Those that `clouds` does not name are loaded
+    when they are first asked for. `settings` overrides the settings of each.
     With `until_stdin_closes` the simulator stops when its standard input is closed, so it ends with its parent process.
     """
 
@@ -43,7 +43,6 @@ class Options:
     state: Path | None = None
     ready_file: Path | None = None
     until_stdin_closes: bool = False
-    later: tuple[str, ...] = ()
 
 
 class Server:
@@ -53,17 +52,14 @@ class Server:
     """
 
     def __init__(self, options: Options, makers: Mapping[str, Maker] = CLOUDS) -> None:
-        names = tuple(dict.fromkeys((*options.clouds, *options.later)))
-        if unknown := sorted({*names, *options.settings} - makers.keys()):
+        if unknown := sorted({*options.clouds, *options.settings} - makers.keys()):
             raise ValueError(f"unknown cloud {', '.join(unknown)}; supported: {', '.join(makers)}")
         saved = store.load(options.state) if options.state else None
         origin = saved.time + _HEARTBEAT * options.speed if saved else _START
         self._clock = ScaledClock(options.speed, origin)
         held = saved.clouds if saved else {}
-        if lost := sorted(held.keys() - set(names)):
-            raise ValueError(
-                f"{options.state} also contains {', '.join(lost)}: serve it too (--cloud), or use another state file"
-            )
+        if lost := sorted(held.keys() - makers.keys()):
+            raise ValueError(f"{options.state} contains {', '.join(lost)}, which this version does not serve")
 
         def load(name: str) -> SimulatedCloud:
             cloud = makers[name](self._clock, options.settings.get(name, {}), options.seed)
@@ -71,7 +67,8 @@ class Server:
                 cloud.resume(held[name].state, held[name].calls)
             return cloud
 
-        later = frozenset(options.later) - set(options.clouds) - held.keys() - options.settings.keys()
+        names = tuple(dict.fromkeys((*options.clouds, *makers)))
+        later = frozenset(names) - set(options.clouds) - held.keys() - options.settings.keys()
         self.clouds = Clouds(names, later, load)
         self._admin = Admin(self.clouds, self._clock)
         self._options = options
@@ -138,11 +135,10 @@ class Server:
 
     def _addressed(self, asked: Request) -> tuple[SimulatedCloud, Request]:
         """Return the cloud that the path addresses, and the request with that cloud's prefix removed."""
-        first, *others = self.clouds
         name, _, rest = asked.path.removeprefix("/").partition("/")
-        if name in others:
+        if name in self.clouds:
             return self.clouds[name], replace(asked, path=f"/{rest}")
-        return self.clouds[first], asked
+        return self.clouds[next(iter(self.clouds))], asked
 
     def _save(self) -> None:
         for cloud in self.clouds.loaded.values():

@@ -34,7 +34,7 @@ from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, 
 from freehold.lifecycle.tag_text import text
 from freehold_sim.aws.settings import Lags, Settings
 from harness.account import NONCE, Recognised
-from harness.aws_account import KEYS, REGION, AwsAccount
+from harness.aws_account import KEYS, REGION, TARGET_ATTRIBUTES, AwsAccount
 
 KINDS: tuple[Callable[[ApiClient], Kind], ...] = (
     vpc.kind,
@@ -239,8 +239,7 @@ class AwsBench(AwsAccount):
                          "UnhealthyThresholdCount": 3}  # fmt: skip
                 return {
                     "vpc_id": ids["vpc"], "protocol": "TCP", "port": 6443, "target_type": "instance",
-                    "health_check": check,
-                    "attributes": {"preserve_client_ip.enabled": "false"},
+                    "health_check": check, "attributes": TARGET_ATTRIBUTES,
                 }  # fmt: skip
             case "listener":
                 self._count += 1  # a load balancer has one listener on a port

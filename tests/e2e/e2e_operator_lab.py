@@ -98,7 +98,7 @@ class Cloud:
 def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
     """A fresh account, its process ended afterwards."""
     log = folder / "simulator.log"
-    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--later", "aws", "--until-stdin-closes"]
+    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--until-stdin-closes"]
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     with ended(process):

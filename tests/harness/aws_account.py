@@ -14,6 +14,12 @@ from harness.simulated_aws import KEY, Sim
 
 REGION = "us-east-1"
 KEYS = StaticKeys(KEY, "secret of the test")
+TARGET_ATTRIBUTES = {
+    "preserve_client_ip.enabled": "false",
+    "target_health_state.unhealthy.connection_termination.enabled": "false",
+    "target_health_state.unhealthy.draining_interval_seconds": "300",
+}
+"""Those of a target group that a cluster of ours has by default."""
 
 
 class AwsAccount(Sim):

@@ -47,7 +47,7 @@ def simulator(world: Path) -> Iterator[str]:
 @asynccontextmanager
 async def _simulator(world: Path, speed: float) -> AsyncIterator[str]:
     stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
-    server = Server(Options(clouds=("ibm",), later=("aws",), speed=speed, state=world))
+    server = Server(Options(speed=speed, state=world))
     serving = asyncio.ensure_future(server.serve(port.set_result, stop))
     await asyncio.wait((serving, port), return_when=asyncio.FIRST_COMPLETED)
     try:

@@ -10,6 +10,7 @@ from freehold.api import names
 from freehold.kube.resources import key_of
 from freehold.operator.looks import Seen
 from freehold_sim.aws.strangers import Strangers
+from harness.aws_account import TARGET_ATTRIBUTES
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own
 
@@ -75,6 +76,22 @@ def test_attributes_of_the_second_generation_are_back_after_the_look() -> None:
     )
     assert asked_look(harness) is Seen.LOOKED
     assert (_attributes(call, arn, "LoadBalancer"), _attributes(call, group_arn, "TargetGroup")) == before
+
+
+def test_connections_to_an_api_server_that_turns_unhealthy_are_drained_and_not_cut() -> None:
+    """Also in a group that was made with AWS's default, which cuts them."""
+    harness = at_rest(**BALANCERS["nlb"])
+    call = Strangers(harness.cloud).call
+    (group,) = call("elbv2", "DescribeTargetGroups", {})["TargetGroups"]
+    arn = group["TargetGroupArn"]
+    assert TARGET_ATTRIBUTES.items() <= _attributes(call, arn, "TargetGroup").items()
+    cutting = [
+        {"Key": "target_health_state.unhealthy.draining_interval_seconds", "Value": "0"},
+        {"Key": "target_health_state.unhealthy.connection_termination.enabled", "Value": "true"},
+    ]
+    call("elbv2", "ModifyTargetGroupAttributes", {"TargetGroupArn": arn, "Attributes": cutting})
+    assert asked_look(harness) is Seen.LOOKED
+    assert TARGET_ATTRIBUTES.items() <= _attributes(call, arn, "TargetGroup").items()
 
 
 def _attributes(call: Any, arn: str, of: str) -> dict[str, str]:

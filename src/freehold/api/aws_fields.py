@@ -29,7 +29,11 @@ def _refused(path: str, sentence: str) -> ServedField:
 def _balancer(path: str, types: str) -> Iterator[ServedField]:
     yield _served(f"{path}.loadBalancerType", types)
     yield _served(f"{path}.name")
-    yield _served(f"{path}.scheme")
+    yield _served(
+        f"{path}.scheme",
+        "beside ingressRules an internal one, also the second, lets the VPC's range into the group apiserver-lb: nodes "
+        "reach it from there. Upstream looks at the first one alone",
+    )
     yield _served(f"{path}.subnets", "ids, or the ids that spec.network.subnets gives")
     yield _served(f"{path}.additionalSecurityGroups")
     yield _served(f"{path}.ingressRules", "one security group is in front of both load balancers")
@@ -92,21 +96,34 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     _ignored("spec.network.subnets[*].natGatewayId", _FILLED_IN),
     _ignored("spec.network.subnets[*].resourceID", _FILLED_IN),
     _ignored("spec.network.subnets[*].routeTableId", _FILLED_IN),
-    _served("spec.network.cni"),
+    _served(
+        "spec.network.cni",
+        "Calico's rules when omitted, as upstream; in a VPC with IPv6 VXLAN (UDP 4789) too, which upstream leaves out: "
+        "IP-in-IP carries no IPv6",
+    ),
     _served("spec.network.additionalControlPlaneIngressRules"),
     _served("spec.network.additionalNodeIngressRules"),
     _served("spec.network.nodePortIngressRuleCidrBlocks"),
     _served(
         "spec.network.securityGroupOverrides", "with an existing VPC; groups of that VPC, into which nothing is put"
     ),
-    *_balancer("spec.controlPlaneLoadBalancer", "classic, nlb or disabled"),
+    *_balancer(
+        "spec.controlPlaneLoadBalancer",
+        "classic, nlb or disabled. What an nlb sends to machines is let in by the group controlplane, and not, as "
+        "upstream's, by lb: what is in that one is for the cloud controller to say, and control-plane machines are in "
+        "both",
+    ),
     *_balancer("spec.secondaryControlPlaneLoadBalancer", "nlb, as upstream"),
     _served(
         "spec.bastion",
         "with an existing VPC too: in a public one of the subnets that the spec lists. Upstream makes none there, and "
         "says so in its log alone; who enables one wants it, and it needs nothing of the VPC but that subnet",
     ),
-    _served("spec.s3Bucket", "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours"),
+    _served(
+        "spec.s3Bucket",
+        "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours. Its policy lets nodes read "
+        "node/, and not, as upstream's, machine-pool/: machine pools are not served",
+    ),
     _ignored("spec.s3Bucket.additionalIAMRoles", "the policy of the bucket names instance profiles alone"),
     _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
     _ignored("spec.imageLookupBaseOS", _MACHINES),

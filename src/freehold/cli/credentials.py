@@ -56,7 +56,10 @@ def has_aws(env: Mapping[str, str]) -> bool:
 
 
 def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAccess:
-    """How to reach the clouds that ``simulator`` (a URL) simulates, and the real ones where it is empty."""
+    """How to reach the clouds that ``simulator`` (a URL) simulates, and the real ones where it is empty.
+
+    Each is addressed by its name, since any of them may be at the root.
+    """
     from freehold.clouds.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
     from freehold.operator.cloud_access import CloudAccess
 
@@ -70,5 +73,9 @@ def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAcces
         return CloudAccess(ibm_key=api_key_of(env), ibm_profile=profile, aws_own=mine, aws_regions=regions)
     own = StaticKeys(ACCESS_KEY, SECRET_KEY, origin="the simulated account")
     return CloudAccess(
-        ibm_key=API_KEY, ibm_url=simulator, aws_url=f"{simulator}/aws", aws_own=own, aws_regions=(SIMULATED_REGION,)
+        ibm_key=API_KEY,
+        ibm_url=f"{simulator}/ibm",
+        aws_url=f"{simulator}/aws",
+        aws_own=own,
+        aws_regions=(SIMULATED_REGION,),
     )

@@ -106,7 +106,7 @@ def keys_export(words: tuple[str, ...], **where: Any) -> None:
     help="Do it, for the list that has this digest.",
 )
 @click.option(
-    "--simulator", default="", metavar="URL", callback=options.where,
+    "--simulator", default="", type=options.BaseUrl(), metavar="URL", callback=options.where,
     help="With --kubeconfig: the simulated cloud that the operator there uses.",
 )  # fmt: skip
 @_ring

@@ -250,7 +250,9 @@ def audit(**given: Any) -> None:
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
 @options.simulate_settings
-@click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")
+@click.option(
+    "--simulator", default="", type=options.BaseUrl(), metavar="URL", help="Use a simulated cloud that runs already."
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port of the API on 127.0.0.1 [default: a free one]."
 )
@@ -298,7 +300,9 @@ cli.add_command(tags)
     callback=options.filled,
     help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
 )
-@click.option("--simulator", default="", metavar="URL", help="Simulated clouds instead of the real ones.")
+@click.option(
+    "--simulator", default="", type=options.BaseUrl(), metavar="URL", help="Simulated clouds instead of the real ones."
+)
 @options.feature_gates
 @metadata_options.metadata
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")

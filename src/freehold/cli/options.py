@@ -42,6 +42,13 @@ class NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class BaseUrl(click.types.StringParamType):
+    """A URL below which others are: a slash at its end is none of theirs."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(value, param, ctx).rstrip("/")
+
+
 def filename(what: str, *, required: bool = False) -> Callable[[F], F]:
     return click.option(
         "-f",
@@ -93,7 +100,7 @@ def of_cluster(function: F) -> F:
         help="With --kubeconfig: where the operator's key ring is [default: freehold-system].",
     )(function)  # fmt: skip
     return click.option(
-        "--simulator", default="", metavar="URL", callback=where,
+        "--simulator", default="", type=BaseUrl(), metavar="URL", callback=where,
         help="With --kubeconfig: the simulated cloud that the operator there uses.",
     )(kubeconfig(function))  # fmt: skip
 

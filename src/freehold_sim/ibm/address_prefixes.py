@@ -84,9 +84,12 @@ def _refuse_second_default(vpc: Record, zone: str, own_id: str = "") -> None:
 
 def create_prefix(call: Call) -> Reply:
     vpc, body = vpcs.find(call), call.json()
+    call.require(body, "cidr zone")
     zone = common.zone_in(body)
-    if zone is None or zone not in call.settings.vpc_zones(vpc["region"]):
-        raise errors.vpc(400, "validation_zone", f"Zone not found: {zone}", "zone.name", str(zone))
+    if zone is None:
+        raise errors.vpc(400, "missing_field", "The field zone.name is required", "zone.name")
+    if zone not in call.settings.vpc_zones(vpc["region"]):
+        raise errors.vpc(400, "validation_zone", f"Zone not found: {zone}", "zone.name", zone)
     name, cidr, default = common.name_of(call, body), _block(vpc, body.get("cidr")), body.get("is_default") is True
     common.refuse_twin(vpc["prefixes"], name)
     if default:

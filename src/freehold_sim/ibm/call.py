@@ -79,6 +79,12 @@ class Call:
             raise self.not_served(f"the field {unserved.path}")
         return body
 
+    def require(self, body: Mapping[str, Any], names: str) -> None:
+        """Refuse a body without one of these fields; null counts as absent."""
+        for name in names.split():
+            if body.get(name) is None:
+                raise self.refuse(400, "missing_field", f"The field {name} is required", name)
+
     def check_match(self, shown: Callable[[], Mapping[str, Any]]) -> None:
         """Refuse with 412 if the request has an If-Match header with another ETag than that of `shown()`."""
         wanted = self.request.headers.get("if-match")
@@ -91,8 +97,8 @@ class Call:
         message = f"The simulator does not serve {what} of {self.operation} (docs/reference/simulator.md)"
         return self.refuse(501, "not_implemented", message)
 
-    def refuse(self, status: int, code: str, message: str) -> errors.Refused:
-        return errors.of_service(self.service, status, code, message)
+    def refuse(self, status: int, code: str, message: str, field: str = "") -> errors.Refused:
+        return errors.of_service(self.service, status, code, message, field)
 
     # -- provisioning ---------------------------------------------------------------------------------------
 

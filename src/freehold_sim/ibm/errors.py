@@ -74,7 +74,7 @@ def service_at(path: str) -> str:
     return _BY_PREFIX.get(first, first)
 
 
-def of_service(service: str, status: int, code: str, message: str) -> Refused:
+def of_service(service: str, status: int, code: str, message: str, field: str = "") -> Refused:
     """Return an error in the format of `service` (the part of an operation name before the dot)."""
     if service in {"rc", "rm"}:
         return controller(status, message)
@@ -84,4 +84,4 @@ def of_service(service: str, status: int, code: str, message: str) -> Refused:
         return iam(status, code, message)
     if service == "cos":
         return cos(status, "NotImplemented" if status == 501 else code, message)
-    return vpc(status, code, message)
+    return vpc(status, code, message, field)

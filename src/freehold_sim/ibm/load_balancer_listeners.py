@@ -63,6 +63,7 @@ def _checked(record: Record, body: Part, own_id: str = "") -> Part:
 
 def add(call: Call, record: Record, body: Part) -> Part:
     """Check a listener prototype, store it, and return the stored listener."""
+    call.require(body, "protocol" if body.get("port_min") is not None else "protocol port")
     fields = _checked(record, body)
     listener = {"id": common.new_id(call, record["region"]), "created_at": call.now, **fields}
     record["listeners"].append(listener)

@@ -57,6 +57,7 @@ def _persistence(body: Any) -> Part | None:
 
 def add(call: Call, record: Record, body: Part) -> Part:
     """Check a pool prototype, store it with its members, and return the stored pool."""
+    call.require(body, "algorithm protocol health_monitor")
     name = common.name_of(call, body)
     common.refuse_twin(record["pools"], name)
     pool: Part = {

@@ -7,6 +7,8 @@ from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, reads
 
 NAME = "dynamic"
+_NOT_SERVED = {"network-fixed", "network-private-path"}
+"""The others of https://cloud.ibm.com/docs/vpc?topic=vpc-load-balancers-about."""
 FAMILY = "application"
 
 SUPPORTED = {
@@ -24,6 +26,14 @@ SUPPORTED = {
 
 def reference(region: str) -> dict[str, Any]:
     return {"family": FAMILY, "href": f"{common.base(region)}/load_balancer/profiles/{NAME}", "name": NAME}
+
+
+def check(call: Call, name: Any) -> None:
+    """Refuse a profile that is not served, and one that nobody has."""
+    if name in _NOT_SERVED:
+        raise call.not_served(f"the load balancer profile {name}")
+    if name != NAME:
+        raise errors.vpc(404, "not_found", f"The load balancer profile cannot be found: {name}", "profile", str(name))
 
 
 def _fixed(value: Any) -> dict[str, Any]:
@@ -51,8 +61,7 @@ def list_profiles(call: Call) -> Reply:
 
 def get_profile(call: Call) -> Reply:
     region = common.region_of(call)
-    if call.params["name"] != NAME:
-        raise errors.vpc(404, "not_found", f"The load balancer profile cannot be found: {call.params['name']}")
+    check(call, call.params["name"])
     return Reply(200, _render(region))
 
 

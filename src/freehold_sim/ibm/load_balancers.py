@@ -125,6 +125,9 @@ def create_load_balancer(call: Call) -> Reply:
     region, body = common.region_of(call), call.json()
     if not isinstance(body.get("is_public"), bool):
         raise errors.vpc(400, "missing_field", "is_public is required", "is_public")
+    if (profile := body.get("profile")) is not None:
+        call.require(profile, "name")
+        profiles.check(call, profile["name"])
     places = _subnets(call, region, body)
     vpc = places[0]["vpc"]
     name, group = common.name_of(call, body), common.group_of(call, body)
@@ -183,7 +186,7 @@ def put_target(call: Call) -> Reply:
     if group["id"] not in record["groups"]:
         record["groups"].append(group["id"])
         changes.start_update(call, record)
-    return Reply(200, common.reference(record, "load_balancers", "load_balancer"))
+    return Reply(201, common.reference(record, "load_balancers", "load_balancer"))
 
 
 def delete_target(call: Call) -> Reply:
@@ -213,7 +216,7 @@ _CREATE: dict[str, Field] = {
     "pools": {key: field for key, field in pools.FIELDS.items() if key != "failsafe_policy"},
     "listeners": listeners.WITH_BALANCER,
     "logging": _LOGGING,
-    "profile": {"name": Only((profiles.NAME,)), "href": NOT_SERVED},
+    "profile": {"name": SERVED, "href": NOT_SERVED},
     "route_mode": Only((False,)),
     "is_private_path": Only((False,)),
     "dns": NOT_SERVED,

@@ -117,9 +117,10 @@ def get_default(call: Call) -> Reply:
 
 
 def _new_rule(call: Call, acl: Record, body: dict[str, Any]) -> dict[str, Any]:
-    protocol, direction, action = body.get("protocol"), body.get("direction"), body.get("action")
+    call.require(body, "action destination direction protocol source")
+    protocol, direction, action = body["protocol"], body["direction"], body["action"]
     if protocol not in _PROTOCOLS or direction not in {"inbound", "outbound"} or action not in {"allow", "deny"}:
-        raise errors.vpc(400, "invalid_value", "action, direction and protocol are required", "rules")
+        raise errors.vpc(400, "invalid_value", "action, direction or protocol is not known", "rules")
     ends = {key: common.cidr_of(body.get(key), key) for key in ("source", "destination")}
     rule = {
         "id": common.new_id(call, acl["region"]), "name": common.name_of(call, body), "direction": direction,

@@ -149,11 +149,21 @@ def _options(body: dict[str, Any], cidr: str) -> dict[str, Any]:
         found["gateway"] = body["gateway"]
     if body.get("ipAddressRanges"):
         found["ranges"] = [_checked_range(one, block) for one in body["ipAddressRanges"]]
-    if (mtu := body.get("mtu", _JUMBO if body.get("jumbo") else None)) is not None:
-        if not isinstance(mtu, int) or not _MTU <= mtu <= _JUMBO:
-            raise errors.power(400, f"invalid mtu: {mtu} ({_MTU} to {_JUMBO})")
+    if (mtu := _mtu_in(body)) is not None:
         found["mtu"] = mtu
     return found
+
+
+def _mtu_in(body: dict[str, Any]) -> int | None:
+    """Return the unit that a body gives as `mtu`, or as the deprecated `jumbo`; refuse two that contradict."""
+    mtu, jumbo = body.get("mtu"), body.get("jumbo")
+    if mtu is None:
+        return _JUMBO if jumbo else None
+    if not isinstance(mtu, int) or not _MTU <= mtu <= _JUMBO:
+        raise errors.power(400, f"invalid mtu: {mtu} ({_MTU} to {_JUMBO})")
+    if jumbo is not None and bool(jumbo) != (mtu > _MTU):
+        raise errors.power(400, f"jumbo is {str(jumbo).lower()} and mtu is {mtu}: give mtu alone")
+    return mtu
 
 
 def _checked_range(one: dict[str, Any], block: ipaddress.IPv4Network) -> dict[str, str]:
@@ -171,6 +181,7 @@ def _refuse_twin(call: Call, workspace: str, name: str, own_id: str = "") -> Non
 
 def create_network(call: Call) -> Reply:
     workspace, body = workspace_of(call), call.json()
+    call.require(body, "type")
     name, kind = body.get("name") or f"network-{call.world.new_hex()[:8]}", body.get("type")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise errors.power(400, f"invalid network name: {name}")

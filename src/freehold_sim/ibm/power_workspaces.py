@@ -7,6 +7,9 @@ from freehold_sim.ibm.call import Call, Reply, iso, reads
 from freehold_sim.ibm.resource_controller import POWER
 from freehold_sim.ibm.world import Record
 
+_SYSTEMS = ("e1080", "e980", "s1022", "s922")
+"""Types of machines that every datacenter has here."""
+
 
 def check_region(call: Call) -> str:
     """Return the region of the address, "" at the root, where all regions are served; refuses an unknown region."""
@@ -58,6 +61,12 @@ def _datacenter(call: Call, name: str) -> dict[str, Any]:
     capabilities = {"cloud-connections": True, "disaster-recovery-site": False, "vpn-connections": False}
     return {
         "capabilities": {**capabilities, "power-edge-router": zone.edge_router},
+        "capabilitiesDetails": {
+            "disasterRecovery": {
+                "replicationServices": {"asynchronousReplication": {"enabled": False, "targetLocations": []}}
+            },
+            "supportedSystems": {"dedicated": [*_SYSTEMS], "general": [*_SYSTEMS]},
+        },
         "location": location,
         "status": "active",
         "type": "off-premises",

@@ -149,6 +149,7 @@ def _name_of(body: dict[str, Any]) -> str:
 
 def create_instance(call: Call) -> Reply:
     body = call.json()
+    call.require(body, "name target resource_group resource_plan_id")
     name, target, plan = _name_of(body), body.get("target"), body.get("resource_plan_id")
     offering = _BY_PLAN.get(str(plan))
     if offering is None:
@@ -317,11 +318,13 @@ def lock(call: Call) -> Reply:
 
 
 def cancel_last_operation(call: Call) -> Reply:
-    """Cancel a create in progress: the instance is removed. No other operation can be cancelled."""
+    """Cancel a create in progress: the instance is removed. No other operation can be cancelled.
+
+    The refusal: https://github.com/IBM/platform-services-go-sdk (resourcecontrollerv2, its integration test 53).
+    """
     record = find(call, call.params["id"])
-    _refuse_removed(record)
-    if not _is_being_created(record):
-        raise errors.controller(400, "The last operation of the resource instance cannot be cancelled.")
+    if record["state"] == "removed" or not _is_being_created(record):
+        raise errors.controller(422, "The instance is not cancelable.")
     call.world.redirect(record, state="removed", progress="failed", sub_operation="cancel", updated_at=call.now)
     call.world.unindex(record, call.now)
     return Reply(200, render(call, record))

@@ -51,7 +51,8 @@ def _add_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]
 
 
 def _parse_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
-    direction, protocol = body.get("direction"), body.get("protocol")
+    call.require(body, "direction protocol")
+    direction, protocol = body["direction"], body["protocol"]
     if direction not in {"inbound", "outbound"}:
         raise errors.vpc(400, "invalid_value", "direction must be inbound or outbound", "direction", str(direction))
     if protocol not in _PROTOCOLS and not re.fullmatch(r"number_\d{1,3}", str(protocol)):

@@ -20,7 +20,7 @@ _SHAPES: Mapping[str, tuple[type, ...]] = {
     ),
     **dict.fromkeys(
         ("vpc", "zone", "session_persistence", "network_acl", "before", "dns", "remote", "local", "default_pool",
-         "health_monitor", "parameters"),
+         "health_monitor", "parameters", "profile"),
         _OBJECT,
     ),
     **dict.fromkeys(

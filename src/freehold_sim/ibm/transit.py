@@ -87,6 +87,7 @@ def _check_quota(call: Call, location: str) -> None:
 def create_gateway(call: Call) -> Reply:
     check_version(call)
     body, assumed = call.json(), call.settings.assumptions
+    call.require(body, "name location")
     name, location = check_name(body.get("name"), assumed.gateway_name_limit), str(body.get("location"))
     if location not in call.settings.vpc_regions:
         raise errors.vpc(404, "not_found", "The location was not found.", "location", location)

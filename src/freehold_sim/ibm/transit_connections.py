@@ -9,6 +9,7 @@ from freehold_sim.ibm.world import Record
 
 _NAME_LIMIT = 63
 _NETWORK_TYPES = {"vpc", "power_virtual_server"}
+_NOT_SERVED_TYPES = {"classic", "directlink", "gre_tunnel", "redundant_gre", "unbound_gre_tunnel", "vpn_gateway"}
 
 
 def render(call: Call, record: Record) -> dict[str, Any]:
@@ -109,9 +110,13 @@ def _refuse_twin(call: Call, gateway: Record, name: str, own_id: str = "") -> No
 
 def create_connection(call: Call) -> Reply:
     gateway, body = transit.find(call), call.json()
-    kind, crn = body.get("network_type"), body.get("network_id")
+    call.require(body, "network_type")
+    kind, crn = body["network_type"], body.get("network_id")
+    if kind in _NOT_SERVED_TYPES:
+        raise call.not_served(f"connections of the type {kind}")
     if kind not in _NETWORK_TYPES:
-        raise errors.vpc(400, "invalid_value", f"network_type is not known here: {kind}", "network_type", str(kind))
+        raise errors.vpc(400, "invalid_value", f"network_type is not known: {kind}", "network_type", str(kind))
+    call.require(body, "network_id")
     if kind == "power_virtual_server" and not body.get("name"):
         raise errors.vpc(400, "missing_field", "name is required for a power_virtual_server connection", "name")
     if gateway["state"] != "available":

@@ -8,14 +8,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import boto3
 import pytest
 import requests
 
 from freehold.cli.clocks import stopped_clock
+from freehold.cli.credentials import ACCESS_KEY, SECRET_KEY, access_of
 from freehold.cli.errors import CliError
+from freehold.cli.options import BaseUrl
 from freehold.cli.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.clouds.ibm.session import Endpoints
 from freehold.lifecycle.clock import SystemClock
+from freehold_sim.http import Request, Response
+from freehold_sim.mount import WorldAdapter, mount_client
+from freehold_sim.server import Options, Server
 from harness.commands import PROGRAM, freehold
 
 MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
@@ -108,6 +115,39 @@ async def test_bad_settings_are_one_sentence(tmp_path: Path, text: str | None, s
             raise AssertionError("it must not start")
     assert sentence in refused.value.sentence
     assert not state.simulator_settings.exists(), "what is refused is not kept"
+
+
+class Served:
+    """A simulator as clients see it, without a socket."""
+
+    def __init__(self, *clouds: str) -> None:
+        self._server = Server(Options(clouds=clouds, speed=0.0))
+
+    def handle(self, request: Request) -> Response:
+        return self._server.answer(request)
+
+
+@pytest.mark.parametrize("clouds", [("ibm",), ("aws",), ("ibm", "aws"), ("aws", "ibm")], ids="+".join)
+def test_a_simulator_that_was_started_in_any_way_serves_both_clouds_to_the_operator(clouds: tuple[str, ...]) -> None:
+    access, served = access_of("http://cloud.sim"), Served(*clouds)
+    storage = boto3.Session(ACCESS_KEY, SECRET_KEY).client("s3", region_name="us-east-1", endpoint_url=access.aws_url)
+    mount_client(storage, served)
+    storage.create_bucket(Bucket="ours")
+    storage.put_object(Bucket="ours", Key="a/b", Body=b"one")
+    assert [row["Name"] for row in storage.list_buckets()["Buckets"]] == ["ours"]
+    storage.close()
+    assert access.ibm_url is not None
+    with requests.Session() as session:
+        session.mount("http://cloud.sim", WorldAdapter(served))
+        form = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": access.ibm_key}
+        token = session.post(f"{Endpoints.at(access.ibm_url).iam}/identity/token", data=form).json()["access_token"]
+        power = Endpoints.at(access.ibm_url).power.format(region="us-south")
+        answer = session.get(f"{power}/v1/datacenters", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 200, answer.text
+
+
+def test_a_slash_at_the_end_of_the_address_of_a_simulator_is_none_of_a_path() -> None:
+    assert BaseUrl().convert("http://127.0.0.1:1/", None, None) == "http://127.0.0.1:1"
 
 
 def test_settings_without_a_simulated_cloud_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from freehold.lifecycle.drivers import PartsDriver, User
 from freehold.lifecycle.resources import NodeKey, Part, Place, Ref, State
 from freehold_sim.faults import Effect
 from harness.account import NONCE
-from harness.aws_account import AwsAccount
+from harness.aws_account import TARGET_ATTRIBUTES, AwsAccount
 from harness.aws_drivers import MARKS, Drivers, birth
 
 API = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
@@ -59,7 +59,7 @@ class Front:
         return {
             "name": "apiserver-target-0123456789abcde", "vpc_id": self.vpc, "protocol": "TCP", "port": 6443,
             "target_type": "instance", "ip_address_type": "ipv4", "health_check": TARGET_CHECK,
-            "attributes": {"preserve_client_ip.enabled": "false"}, **more,
+            "attributes": TARGET_ATTRIBUTES, **more,
         }  # fmt: skip
 
     async def listener_request(self, **more: Any) -> dict[str, Any]:

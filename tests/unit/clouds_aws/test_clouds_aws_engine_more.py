@@ -17,7 +17,7 @@ from freehold.lifecycle.resources import NodeKey, Part
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault
-from harness.aws_account import AwsAccount
+from harness.aws_account import TARGET_ATTRIBUTES, AwsAccount
 from harness.aws_passes import HOUR, Life
 from unit.clouds_aws.test_clouds_aws_engine import GATEWAY, OUT, PUBLIC, VPC, _network, _node
 
@@ -69,7 +69,7 @@ def _balancers() -> list[Node]:
     classic = _named(CLASSIC, "demo-api", lambda known: {**common(known), **attributes}, *needs)
     cross_zone = {"attributes": {"load_balancing.cross_zone.enabled": "false"}}
     group = {"protocol": "TCP", "port": 6443, "target_type": "instance", "health_check": TARGET_CHECK}
-    keep = {"attributes": {"preserve_client_ip.enabled": "false"}}
+    keep = {"attributes": TARGET_ATTRIBUTES}
     return [
         _with(
             classic,

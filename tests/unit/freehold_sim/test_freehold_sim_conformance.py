@@ -151,7 +151,7 @@ def test_load_balancer_as_target_of_a_security_group(account: Any) -> None:
     vpc = account.a_vpc()
     lb = account.a_balancer(account.a_subnet(vpc))
     group = account.vpc.create_security_group(vpc={"id": vpc["id"]}, name="sg").get_result()
-    account.vpc.create_security_group_target_binding(group["id"], lb["id"])
+    assert account.vpc.create_security_group_target_binding(group["id"], lb["id"]).get_status_code() == 201
     account.clock.advance(10)
     seen = account.vpc.get_security_group(group["id"]).get_result()["targets"]
     assert [target["id"] for target in seen] == [lb["id"]]

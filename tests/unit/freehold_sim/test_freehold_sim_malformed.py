@@ -1,5 +1,6 @@
 """The service refuses a malformed request: the simulation never crashes, and never leaves a partial resource."""
 
+import itertools
 import json
 import random
 import re
@@ -73,6 +74,23 @@ def _damaged(fields: Fields, good: dict[str, Any], chance: random.Random) -> dic
         value = _damaged(inner, good, chance)
         value = [value] if chance.random() < 0.5 else value
     return {**body, name: value}
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.fields], ids=lambda r: r.operation)
+def test_a_refusal_for_a_missing_field_names_the_field_and_no_value(populated: Any, route: Any) -> None:
+    cloud, variables, good, crn = populated
+    headers = {"authorization": f"Bearer {iam.issue(cloud.settings, 1, time.time())}", "crn": crn}
+    whole = {key: value for key, value in good.items() if key in route.fields}
+    names = re.findall(r"{([^}]+)}", route.pattern)
+    taken = cloud.snapshot()
+    for left in ("", *whole):
+        body = {key: value for key, value in whole.items() if key != left} if left else {}
+        for values in itertools.product(*(variables.get(name, ["x"]) for name in names)):
+            path = re.sub(r"{[^}]+}", "{}", route.pattern).format(*values)
+            query = {key: value for key, value in {"version": "1", "generation": "2"}.items() if key in route.query}
+            response = cloud.handle(Request(route.method, path, query, headers, json.dumps(body).encode()))
+            assert response.status < 400 or b"None" not in response.body, (left, response.body)
+            cloud.restore(taken)
 
 
 @pytest.mark.parametrize("route", [r for r in ROUTES if r.method not in {"GET", "HEAD"}], ids=lambda r: r.operation)

@@ -19,6 +19,9 @@ def test_datacenters_need_no_token_and_show_whether_there_is_an_edge_router(acco
     assert ask("dal10").json()["capabilities"]["power-edge-router"] is True
     assert ask("wdc04").json()["capabilities"]["power-edge-router"] is False
     assert {"capabilities", "location", "status", "type"} <= set(ask("dal10").json())
+    details = ask("dal10").json()["capabilitiesDetails"]
+    assert "s1022" in details["supportedSystems"]["general"], "by which a client judges the type of a machine"
+    assert details["disasterRecovery"]["replicationServices"]["asynchronousReplication"]["enabled"] is False
     assert ask("mars01").status_code == 400
 
 
@@ -149,13 +152,16 @@ def test_a_network_keeps_every_field(account: Any) -> None:
     }  # fmt: skip
     changed = account.power("PUT", f"{path}/{made['networkID']}", change, crn).json()
     assert {key: changed[key] for key in change} == change
-    plain = account.power("POST", path, {"type": "vlan", "name": "plain", "jumbo": True}, crn).json()
+    both = account.power("POST", path, {"type": "vlan", "name": "both", "jumbo": True, "mtu": 8000}, crn).json()
+    assert (both["mtu"], both["jumbo"]) == (8000, True)
+    plain = account.power("POST", path, {"type": "vlan", "name": "plain", "jumbo": True, "mtu": None}, crn).json()
     assert (plain["mtu"], plain["dnsServers"], plain["accessConfig"]) == (9000, ["127.0.0.1"], "internal-only")
 
 
 @pytest.mark.parametrize(
     ("field", "value", "status"),
     [("gateway", "10.9.0.1", 400), ("mtu", 100, 400), ("accessConfig", "any", 400), ("dnsServers", ["x"], 400),
+     ("jumbo", False, 400),
      ("ipAddressRanges", [{"startingIPAddress": "10.0.0.9", "endingIPAddress": "10.0.0.2"}], 400),
      ("peer", {"id": "p"}, 501), ("nmae", "x", 400)],
 )  # fmt: skip

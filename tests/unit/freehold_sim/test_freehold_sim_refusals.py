@@ -272,6 +272,17 @@ def test_connections_need_a_network_a_name_and_an_edge_router(account: Any) -> N
     assert refusal(lambda: connect(gateway["id"], network_id=plain["crn"], name="p", **power))[0] == 400
 
 
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [(kind, 501) for kind in ("classic", "directlink", "gre_tunnel", "redundant_gre", "unbound_gre_tunnel",
+                              "vpn_gateway")] + [("carrier_pigeon", 400)],
+)  # fmt: skip
+def test_a_type_of_connection_that_is_not_served_is_named(account: Any, kind: str, status: int) -> None:
+    gateway = account.a_gateway()["id"]
+    refused, message = refusal(lambda: account.transit.create_transit_gateway_connection(gateway, network_type=kind))
+    assert (refused, kind in message) == (status, True)
+
+
 def test_connections_need_networks_that_are_ready(account: Any) -> None:
     gateway = account.a_gateway()
     connect = account.transit.create_transit_gateway_connection

@@ -221,7 +221,14 @@ def test_profiles_and_statistics(account: Any, balancer: Any) -> None:
     profiles = account.vpc.list_load_balancer_profiles().get_result()["profiles"]
     assert [one["name"] for one in profiles] == [balancer["profile"]["name"]]
     assert account.vpc.get_load_balancer_profile("dynamic").get_result() == profiles[0]
-    assert status_of(lambda: account.vpc.get_load_balancer_profile("none")) == 404
+    subnets = [{"id": balancer["subnets"][0]["id"]}]
+    for name, status in (("network-fixed", 501), ("network-private-path", 501), ("none", 404)):
+        for ask in (
+            lambda name=name: account.vpc.get_load_balancer_profile(name),
+            lambda name=name: account.vpc.create_load_balancer(True, subnets, profile={"name": name}),
+        ):
+            refused, message = refusal(ask)
+            assert (refused, name in message) == (status, True)
     assert account.vpc.get_load_balancer_statistics(balancer["id"]).get_result()["active_connections"] == 0
 
 

@@ -31,10 +31,11 @@ def test_regions_and_zones(sim: Any) -> None:
 def test_images_types_and_keys(sim: Any) -> None:
     named = [{"Name": "name", "Values": ["capa-ami-ubuntu-24.04-v1.32.0-*"]},
              {"Name": "architecture", "Values": ["x86_64"]}]  # fmt: skip
-    images = sim.ec2.describe_images(Owners=["258751437250"], Filters=named)["Images"]
+    images = sim.ec2.describe_images(Owners=["819546954734"], Filters=named)["Images"]
     assert len(images) == 1
     assert images[0]["RootDeviceName"] == "/dev/sda1"
     assert sim.ec2.describe_images(Owners=["123456789012"])["Images"] == []
+    assert {row["OwnerId"] for row in sim.ec2.describe_images(Owners=["amazon"])["Images"]} == {"602401143452"}
     with refused("InvalidAMIID.Malformed"):
         sim.ec2.describe_images(ImageIds=["nonsense"])
     shown = sim.ec2.describe_instance_types(InstanceTypes=["m6g.large"])["InstanceTypes"][0]
@@ -51,6 +52,26 @@ def test_images_types_and_keys(sim: Any) -> None:
     sim.ec2.delete_key_pair(KeyName="k")
     sim.ec2.delete_key_pair(KeyName="k")
     assert sim.ec2.describe_key_pairs()["KeyPairs"] == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "filters"),
+    [
+        ("819546954734", {"name": "capa-ami-ubuntu-24.04-?1.35.0-*"}),
+        ("258751437250", {"name": "capa-ami-ubuntu-20.04-?1.28.3-*"}),
+        ("099720109477", {"description": "Canonical??Ubuntu??24.04??amd64?noble?image*"}),
+        ("099720109477", {"description": "Canonical??Ubuntu??20.04?LTS??amd64?focal?image*"}),
+    ],
+    ids=["a machine", "one of an older release", "a bastion", "a bastion of an older release"],
+)
+def test_the_image_that_the_upstream_provider_looks_up_is_there(sim: Any, owner: str, filters: dict[str, str]) -> None:
+    """https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/ec2/ami.go"""
+    every = {
+        "owner-id": owner, "architecture": "x86_64", "state": "available", "virtualization-type": "hvm", **filters,
+    }  # fmt: skip
+    asked = [{"Name": name, "Values": [value]} for name, value in every.items()]
+    (found,) = sim.ec2.describe_images(Filters=asked)["Images"]
+    assert found["OwnerId"] == owner
 
 
 def test_interfaces_are_changed_attached_and_detached(sim: Any) -> None:
@@ -309,8 +330,8 @@ def test_target_groups_of_addresses_and_of_http(sim: Any) -> None:
     sim.elbv2.modify_target_group_attributes(TargetGroupArn=web, Attributes=attribute)
     shown = sim.elbv2.describe_target_group_attributes(TargetGroupArn=web)["Attributes"]
     assert attribute[0] in shown
-    for key, value in (("nonsense", "1"), ("stickiness.enabled", "perhaps"), ("slow_start.duration_seconds", "soon")):
-        with refused("InvalidConfigurationRequest"):
+    for key, value in (("nonsense", "1"), ("slow_start.duration_seconds", "soon")):
+        with refused("ValidationError"):
             sim.elbv2.modify_target_group_attributes(TargetGroupArn=web, Attributes=[{"Key": key, "Value": value}])
 
 

@@ -21,7 +21,7 @@ from freehold.lifecycle.keyed_codec import UUID
 from freehold.lifecycle.resources import State
 
 T = TypeVar("T")
-BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id"
+BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"
 """The newest Ubuntu of the release that upstream's bastion has
 (https://documentation.ubuntu.com/aws/aws-how-to/instances/find-ubuntu-images/)."""
 _SLOW, _NETWORK = 3 * 3600.0, 300.0

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads
+from freehold_sim.aws.ec2.filters import knows_tags, refusal
 from freehold_sim.aws.ec2.kinds import Kind, find, show
 from freehold_sim.aws.paging import BadToken, page
 from freehold_sim.aws.world import Record
@@ -65,11 +66,14 @@ def selected(call: Call, kind: Kind, ids: str, filters: str, shown: Shown) -> li
 def matching(
     call: Call, rows: list[tuple[Record, dict[str, Any]]], known: Mapping[str, str], filters: str = "Filters"
 ) -> list[tuple[Record, dict[str, Any]]]:
-    """Return the rows that match every filter of the call; refuses a filter that the operation does not have."""
+    """Return the rows that match every filter of the call; refuses a filter that is not served."""
     for each in call.params.get(filters, []):
         name, values = each.get("Name", ""), each.get("Values", [])
         if not values:
             raise Refused("InvalidParameterValue", f"The filter '{name}' must have at least one value")
+        is_of_tags = knows_tags(call.operation) and (name == "tag-key" or name.startswith("tag:"))
+        if not is_of_tags and name not in known:
+            raise refusal(call.operation, name)
         test = _test(name, values, known)
         rows = [row for row in rows if test(*row)]
     return sorted(rows, key=lambda row: int(row[0]["serial"]))
@@ -93,8 +97,6 @@ def _test(name: str, values: list[str], known: Mapping[str, str]) -> Callable[[R
         return lambda record, _: key in record["tags"] and any_matches([record["tags"][key]])
     if name == "tag-key":
         return lambda record, _: any_matches(record["tags"])
-    if name not in known:
-        raise Refused("InvalidParameterValue", f"The filter '{name}' is invalid")
     parts = known[name].split(".")
     return lambda _, view: any_matches(_values(view, parts))
 

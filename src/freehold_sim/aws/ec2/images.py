@@ -4,20 +4,33 @@ import hashlib
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.ec2.catalog import IMAGES, OWNER, TYPES, image_view, type_view
+from freehold_sim.aws.ec2.catalog import IMAGES, TYPES, image_view, type_view
 from freehold_sim.aws.ec2.describing import matching, paged_rows
 from freehold_sim.aws.ec2.kinds import create, find, show, tags_for
 from freehold_sim.aws.ec2.resources import KEY_PAIR
 from freehold_sim.aws.world import Record
 
-_IMAGE_FILTERS = {
+IMAGE_FILTERS = {
     "image-id": "ImageId", "name": "Name", "architecture": "Architecture", "state": "State", "owner-id": "OwnerId",
     "virtualization-type": "VirtualizationType", "image-type": "ImageType", "root-device-type": "RootDeviceType",
-    "is-public": "Public", "ena-support": "EnaSupport",
+    "is-public": "Public", "ena-support": "EnaSupport", "description": "Description", "hypervisor": "Hypervisor",
+    "creation-date": "CreationDate", "root-device-name": "RootDeviceName", "manifest-location": "ImageLocation",
+    "owner-alias": "ImageOwnerAlias", "block-device-mapping.device-name": "BlockDeviceMappings.DeviceName",
+    "block-device-mapping.delete-on-termination": "BlockDeviceMappings.Ebs.DeleteOnTermination",
+    "block-device-mapping.snapshot-id": "BlockDeviceMappings.Ebs.SnapshotId",
+    "block-device-mapping.volume-size": "BlockDeviceMappings.Ebs.VolumeSize",
+    "block-device-mapping.volume-type": "BlockDeviceMappings.Ebs.VolumeType",
+    "block-device-mapping.encrypted": "BlockDeviceMappings.Ebs.Encrypted",
 }  # fmt: skip
-_TYPE_FILTERS = {
+TYPE_FILTERS = {
     "instance-type": "InstanceType", "current-generation": "CurrentGeneration", "bare-metal": "BareMetal",
-    "processor-info.supported-architecture": "ProcessorInfo.SupportedArchitectures",
+    "processor-info.supported-architecture": "ProcessorInfo.SupportedArchitectures", "hypervisor": "Hypervisor",
+    "instance-storage-supported": "InstanceStorageSupported", "memory-info.size-in-mib": "MemoryInfo.SizeInMiB",
+    "network-info.ipv4-addresses-per-interface": "NetworkInfo.Ipv4AddressesPerInterface",
+    "network-info.ipv6-supported": "NetworkInfo.Ipv6Supported",
+    "network-info.maximum-network-interfaces": "NetworkInfo.MaximumNetworkInterfaces",
+    "supported-usage-class": "SupportedUsageClasses", "supported-virtualization-type": "SupportedVirtualizationTypes",
+    "vcpu-info.default-vcpus": "VCpuInfo.DefaultVCpus",
 }  # fmt: skip
 
 
@@ -30,8 +43,8 @@ def image(call: Call, ident: str) -> dict[str, Any]:
     if not ident.startswith("ami-"):
         raise Refused("InvalidAMIID.Malformed", f'Invalid id: "{ident}" (expecting "ami-...")')
     for row in IMAGES:
-        if row[0] == ident:
-            return image_view(row, call.region)
+        if row.ident == ident:
+            return image_view(row)
     raise Refused("InvalidAMIID.NotFound", f"The image id '[{ident}]' does not exist")
 
 
@@ -39,11 +52,12 @@ def describe_images(call: Call) -> dict[str, Any]:
     if "ImageIds" in call.params:
         views = [image(call, ident) for ident in call.params["ImageIds"]]
     else:
-        views = [image_view(row, call.region) for row in IMAGES]
+        views = [image_view(row) for row in IMAGES]
     owners = call.params.get("Owners")
     if owners is not None:
-        views = [view for view in views if OWNER in owners]
-    rows = matching(call, [(_row(n), view) for n, view in enumerate(views, 1)], _IMAGE_FILTERS)
+        wanted = {call.account if owner == "self" else owner for owner in owners}
+        views = [view for view in views if wanted & {view["OwnerId"], view.get("ImageOwnerAlias")}]
+    rows = matching(call, [(_row(n), view) for n, view in enumerate(views, 1)], IMAGE_FILTERS)
     page, more = paged_rows(call, rows)
     return {"Images": [view for _, view in page], **({"NextToken": more} if more else {})}
 
@@ -55,7 +69,7 @@ def describe_types(call: Call) -> dict[str, Any]:
             raise Refused("InvalidInstanceType", f"The following supplied instance types do not exist: [{name}]")
     wanted = call.params.get("InstanceTypes", list(views))
     rows = [(_row(n), view) for n, (name, view) in enumerate(views.items(), 1) if name in wanted]
-    page, more = paged_rows(call, matching(call, rows, _TYPE_FILTERS))
+    page, more = paged_rows(call, matching(call, rows, TYPE_FILTERS))
     return {"InstanceTypes": [view for _, view in page], **({"NextToken": more} if more else {})}
 
 

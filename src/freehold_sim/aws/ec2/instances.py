@@ -8,11 +8,16 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
 from freehold_sim.aws.ec2 import interfaces, volumes
-from freehold_sim.aws.ec2.describing import described, paged_rows, selected
+from freehold_sim.aws.ec2.describing import described, matching, paged_rows
 from freehold_sim.aws.ec2.kinds import find, one_of, show
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
 from freehold_sim.aws.world import Record, World, scope_of
 
+STATUS_FILTERS = {
+    "availability-zone": "AvailabilityZone", "availability-zone-id": "AvailabilityZoneId",
+    "instance-state-name": "InstanceState.Name", "instance-state-code": "InstanceState.Code",
+    "instance-status.status": "InstanceStatus.Status", "system-status.status": "SystemStatus.Status",
+}  # fmt: skip
 _CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 
 
@@ -64,18 +69,24 @@ def describe(call: Call) -> dict[str, Any]:
 
 
 def describe_status(call: Call) -> dict[str, Any]:
-    rows = selected(call, INSTANCE, "InstanceIds", "Filters", shown)
+    if "InstanceIds" in call.params:
+        records = [find(call, INSTANCE, ident) for ident in dict.fromkeys(call.params["InstanceIds"])]
+    else:
+        records = [record for record in call.all("instance") if call.sees(record)]
+    rows = [(record, _status(record["view"])) for record in records]
     if not call.params.get("IncludeAllInstances"):
-        rows = [row for row in rows if row[1]["State"]["Name"] == "running"]
-    page, more = paged_rows(call, rows)
-    found = []
-    for _, view in page:
-        status = "ok" if view["State"]["Name"] == "running" else "not-applicable"
-        found.append({
-            "InstanceId": view["InstanceId"], "InstanceState": view["State"], "SystemStatus": {"Status": status},
-            "InstanceStatus": {"Status": status}, "AvailabilityZone": view["Placement"]["AvailabilityZone"],
-        })  # fmt: skip
-    return {"InstanceStatuses": found, **({"NextToken": more} if more else {})}
+        rows = [row for row in rows if row[1]["InstanceState"]["Name"] == "running"]
+    page, more = paged_rows(call, matching(call, rows, STATUS_FILTERS))
+    return {"InstanceStatuses": [view for _, view in page], **({"NextToken": more} if more else {})}
+
+
+def _status(view: dict[str, Any]) -> dict[str, Any]:
+    status = "ok" if view["State"]["Name"] == "running" else "not-applicable"
+    return {
+        "InstanceId": view["InstanceId"], "InstanceState": view["State"], "SystemStatus": {"Status": status},
+        "InstanceStatus": {"Status": status}, "AvailabilityZone": view["Placement"]["AvailabilityZone"],
+        "AvailabilityZoneId": view["Placement"]["AvailabilityZoneId"],
+    }  # fmt: skip
 
 
 def terminate(call: Call) -> dict[str, Any]:
@@ -188,10 +199,10 @@ def modify_attribute(call: Call) -> dict[str, Any]:
     return {}
 
 
-_STATUS_FILTERS = "InstanceIds Filters MaxResults NextToken IncludeAllInstances"
+_STATUS_TAKES = "InstanceIds Filters MaxResults NextToken IncludeAllInstances"
 OPERATIONS: tuple[Operation, ...] = (
     reads("DescribeInstances", describe, "InstanceIds Filters MaxResults NextToken"),
-    reads("DescribeInstanceStatus", describe_status, _STATUS_FILTERS),
+    reads("DescribeInstanceStatus", describe_status, _STATUS_TAKES),
     writes("TerminateInstances", terminate, "InstanceIds"),
     writes("StopInstances", stop, "InstanceIds"),
     writes("StartInstances", start, "InstanceIds"),

@@ -8,6 +8,9 @@ VPC = Kind(
         "vpc-id": "VpcId", "state": "State", "cidr": "CidrBlock", "is-default": "IsDefault", "owner-id": "OwnerId",
         "dhcp-options-id": "DhcpOptionsId", "cidr-block-association.cidr-block": "CidrBlockAssociationSet.CidrBlock",
         "cidr-block-association.association-id": "CidrBlockAssociationSet.AssociationId",
+        "cidr-block-association.state": "CidrBlockAssociationSet.CidrBlockState.State",
+        "ipv6-cidr-block-association.association-id": "Ipv6CidrBlockAssociationSet.AssociationId",
+        "ipv6-cidr-block-association.state": "Ipv6CidrBlockAssociationSet.Ipv6CidrBlockState.State",
         "ipv6-cidr-block-association.ipv6-cidr-block": "Ipv6CidrBlockAssociationSet.Ipv6CidrBlock",
     },
 )  # fmt: skip
@@ -17,7 +20,16 @@ SUBNET = Kind(
         "subnet-id": "SubnetId", "vpc-id": "VpcId", "state": "State", "cidr-block": "CidrBlock", "cidr": "CidrBlock",
         "availability-zone": "AvailabilityZone", "availabilityZone": "AvailabilityZone", "owner-id": "OwnerId",
         "availability-zone-id": "AvailabilityZoneId", "map-public-ip-on-launch": "MapPublicIpOnLaunch",
-        "default-for-az": "DefaultForAz", "subnet-arn": "SubnetArn",
+        "default-for-az": "DefaultForAz", "subnet-arn": "SubnetArn", "enable-dns64": "EnableDns64",
+        "ipv6-native": "Ipv6Native", "available-ip-address-count": "AvailableIpAddressCount",
+        "cidrBlock": "CidrBlock", "map-customer-owned-ip-on-launch": "MapCustomerOwnedIpOnLaunch",
+        "private-dns-name-options-on-launch.hostname-type": "PrivateDnsNameOptionsOnLaunch.HostnameType",
+        "private-dns-name-options-on-launch.enable-resource-name-dns-a-record":
+            "PrivateDnsNameOptionsOnLaunch.EnableResourceNameDnsARecord",
+        "private-dns-name-options-on-launch.enable-resource-name-dns-aaaa-record":
+            "PrivateDnsNameOptionsOnLaunch.EnableResourceNameDnsAAAARecord",
+        "ipv6-cidr-block-association.association-id": "Ipv6CidrBlockAssociationSet.AssociationId",
+        "ipv6-cidr-block-association.state": "Ipv6CidrBlockAssociationSet.Ipv6CidrBlockState.State",
         "ipv6-cidr-block-association.ipv6-cidr-block": "Ipv6CidrBlockAssociationSet.Ipv6CidrBlock",
     },
 )  # fmt: skip
@@ -59,16 +71,27 @@ ROUTE_TABLE = Kind(
         "route.gateway-id": "Routes.GatewayId", "route.nat-gateway-id": "Routes.NatGatewayId",
         "route.destination-ipv6-cidr-block": "Routes.DestinationIpv6CidrBlock",
         "route.egress-only-internet-gateway-id": "Routes.EgressOnlyInternetGatewayId",
+        "route.destination-prefix-list-id": "Routes.DestinationPrefixListId", "route.instance-id": "Routes.InstanceId",
     },
 )  # fmt: skip
+
+
+def _permissions(name: str, member: str) -> dict[str, str]:
+    """Return the filters of the rules of a direction; a rule does not show the names of groups."""
+    paths = {
+        "group-id": "UserIdGroupPairs.GroupId", "user-id": "UserIdGroupPairs.UserId", "cidr": "IpRanges.CidrIp",
+        "ipv6-cidr": "Ipv6Ranges.CidrIpv6", "prefix-list-id": "PrefixListIds.PrefixListId", "protocol": "IpProtocol",
+        "from-port": "FromPort", "to-port": "ToPort",
+    }  # fmt: skip
+    return {f"{name}.{each}": f"{member}.{path}" for each, path in paths.items()}
+
+
 SECURITY_GROUP = Kind(
     "security-group", "sg", "GroupId", "InvalidGroup.NotFound", "security group", "InvalidGroupId.Malformed",
     {
         "group-id": "GroupId", "group-name": "GroupName", "vpc-id": "VpcId", "description": "Description",
-        "owner-id": "OwnerId", "ip-permission.group-id": "IpPermissions.UserIdGroupPairs.GroupId",
-        "ip-permission.cidr": "IpPermissions.IpRanges.CidrIp", "ip-permission.protocol": "IpPermissions.IpProtocol",
-        "ip-permission.from-port": "IpPermissions.FromPort", "ip-permission.to-port": "IpPermissions.ToPort",
-        "egress.ip-permission.group-id": "IpPermissionsEgress.UserIdGroupPairs.GroupId",
+        "owner-id": "OwnerId", **_permissions("ip-permission", "IpPermissions"),
+        **_permissions("egress.ip-permission", "IpPermissionsEgress"),
     },
 )  # fmt: skip
 SECURITY_GROUP_RULE = Kind(
@@ -82,12 +105,16 @@ INTERFACE = Kind(
     {
         "network-interface-id": "NetworkInterfaceId", "vpc-id": "VpcId", "subnet-id": "SubnetId", "status": "Status",
         "group-id": "Groups.GroupId", "group-name": "Groups.GroupName", "description": "Description",
+        "private-dns-name": "PrivateDnsName",
         "requester-id": "RequesterId", "requester-managed": "RequesterManaged", "owner-id": "OwnerId",
         "private-ip-address": "PrivateIpAddress", "availability-zone": "AvailabilityZone",
         "interface-type": "InterfaceType", "attachment.instance-id": "Attachment.InstanceId",
         "attachment.attachment-id": "Attachment.AttachmentId", "attachment.status": "Attachment.Status",
         "attachment.device-index": "Attachment.DeviceIndex", "mac-address": "MacAddress",
         "association.public-ip": "Association.PublicIp", "association.allocation-id": "Association.AllocationId",
+        "association.association-id": "Association.AssociationId", "association.ip-owner-id": "Association.IpOwnerId",
+        "attachment.delete-on-termination": "Attachment.DeleteOnTermination", "source-dest-check": "SourceDestCheck",
+        "attachment.instance-owner-id": "Attachment.InstanceOwnerId", "addresses.primary": "PrivateIpAddresses.Primary",
         "addresses.private-ip-address": "PrivateIpAddresses.PrivateIpAddress",
     },
     "TagSet",
@@ -100,6 +127,18 @@ ENDPOINT = Kind(
         "vpc-endpoint-state": "State", "vpc-endpoint-type": "VpcEndpointType",
     },
 )  # fmt: skip
+_CARD = {
+    "group-id": "Groups.GroupId", "group-name": "Groups.GroupName", "description": "Description",
+    "mac-address": "MacAddress", "owner-id": "OwnerId", "private-dns-name": "PrivateDnsName", "status": "Status",
+    "private-ip-address": "PrivateIpAddress", "source-dest-check": "SourceDestCheck", "subnet-id": "SubnetId",
+    "vpc-id": "VpcId", "addresses.primary": "PrivateIpAddresses.Primary",
+    "addresses.private-ip-address": "PrivateIpAddresses.PrivateIpAddress",
+    "addresses.private-dns-name": "PrivateIpAddresses.PrivateDnsName", "association.public-ip": "Association.PublicIp",
+    "association.ip-owner-id": "Association.IpOwnerId", "attachment.attachment-id": "Attachment.AttachmentId",
+    "attachment.device-index": "Attachment.DeviceIndex", "attachment.status": "Attachment.Status",
+    "attachment.delete-on-termination": "Attachment.DeleteOnTermination",
+}  # fmt: skip
+"""Filters of the interfaces of an instance."""
 INSTANCE = Kind(
     "instance", "i", "InstanceId", "InvalidInstanceID.NotFound", "instance ID", "InvalidInstanceID.Malformed",
     {
@@ -110,7 +149,21 @@ INSTANCE = Kind(
         "instance.group-id": "SecurityGroups.GroupId", "instance.group-name": "SecurityGroups.GroupName",
         "network-interface.network-interface-id": "NetworkInterfaces.NetworkInterfaceId",
         "iam-instance-profile.arn": "IamInstanceProfile.Arn", "architecture": "Architecture",
-        "block-device-mapping.volume-id": "BlockDeviceMappings.Ebs.VolumeId",
+        "iam-instance-profile.id": "IamInstanceProfile.Id", "dns-name": "PublicDnsName",
+        "ebs-optimized": "EbsOptimized", "tenancy": "Placement.Tenancy",
+        "availability-zone-id": "Placement.AvailabilityZoneId",
+        "block-device-mapping.volume-id": "BlockDeviceMappings.Ebs.VolumeId", "ena-support": "EnaSupport",
+        "block-device-mapping.status": "BlockDeviceMappings.Ebs.Status", "hypervisor": "Hypervisor",
+        "block-device-mapping.delete-on-termination": "BlockDeviceMappings.Ebs.DeleteOnTermination",
+        "block-device-mapping.device-name": "BlockDeviceMappings.DeviceName", "launch-index": "AmiLaunchIndex",
+        "metadata-options.http-endpoint": "MetadataOptions.HttpEndpoint",
+        "metadata-options.http-put-response-hop-limit": "MetadataOptions.HttpPutResponseHopLimit",
+        "metadata-options.http-tokens": "MetadataOptions.HttpTokens", "metadata-options.state": "MetadataOptions.State",
+        "monitoring-state": "Monitoring.State", "reason": "StateTransitionReason", "root-device-name": "RootDeviceName",
+        "root-device-type": "RootDeviceType", "source-dest-check": "SourceDestCheck",
+        "state-reason-code": "StateReason.Code", "state-reason-message": "StateReason.Message",
+        "virtualization-type": "VirtualizationType",
+        **{f"network-interface.{name}": f"NetworkInterfaces.{path}" for name, path in _CARD.items()},
     },
 )  # fmt: skip
 VOLUME = Kind(
@@ -120,7 +173,7 @@ VOLUME = Kind(
         "availability-zone": "AvailabilityZone", "attachment.instance-id": "Attachments.InstanceId",
         "attachment.status": "Attachments.State", "encrypted": "Encrypted", "snapshot-id": "SnapshotId",
         "attachment.delete-on-termination": "Attachments.DeleteOnTermination",
-        "attachment.device": "Attachments.Device",
+        "attachment.device": "Attachments.Device", "multi-attach-enabled": "MultiAttachEnabled",
     },
 )  # fmt: skip
 KEY_PAIR = Kind(

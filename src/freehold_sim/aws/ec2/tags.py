@@ -60,7 +60,7 @@ def _goes(key: str, value: str, given: list[dict[str, Any]]) -> bool:
     return not given or any(tag.get("Key") == key and tag.get("Value", value) == value for tag in given)
 
 
-_FILTERS = {"key": "Key", "value": "Value", "resource-id": "ResourceId", "resource-type": "ResourceType"}
+FILTERS = {"key": "Key", "value": "Value", "resource-id": "ResourceId", "resource-type": "ResourceType"}
 
 
 def describe_tags(call: Call) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def describe_tags(call: Call) -> dict[str, Any]:
         for key, value in record["tags"].items():
             view = {"ResourceId": record["id"], "ResourceType": kind.name, "Key": key, "Value": value}
             rows.append((record, view))
-    rows = matching(call, rows, _FILTERS)
+    rows = matching(call, rows, FILTERS)
     rows = [({"serial": number, "tags": {}}, view) for number, (_, view) in enumerate(rows, 1)]
     page, more = paged_rows(call, rows)
     return {"Tags": [view for _, view in page], **({"NextToken": more} if more else {})}

@@ -31,10 +31,12 @@ def of_request(call: Call) -> str:
     return str(wanted)
 
 
-_ZONE_FILTERS = {
+ZONE_FILTERS = {
     "zone-name": "ZoneName", "zone-id": "ZoneId", "state": "State", "region-name": "RegionName",
     "zone-type": "ZoneType", "opt-in-status": "OptInStatus", "group-name": "GroupName",
+    "parent-zone-id": "ParentZoneId", "parent-zone-name": "ParentZoneName",
 }  # fmt: skip
+REGION_FILTERS = {"region-name": "RegionName", "endpoint": "Endpoint", "opt-in-status": "OptInStatus"}
 
 
 def _state(call: Call, zone: str) -> str:
@@ -73,7 +75,7 @@ def describe_zones(call: Call) -> dict[str, Any]:
                 raise Refused("InvalidParameterValue", f"Invalid availability zone: [{wanted}]")
         if parameter in call.params:
             rows = [row for row in rows if row[1][key] in call.params[parameter]]
-    return {"AvailabilityZones": [view for _, view in matching(call, rows, _ZONE_FILTERS)]}
+    return {"AvailabilityZones": [view for _, view in matching(call, rows, ZONE_FILTERS)]}
 
 
 def describe_regions(call: Call) -> dict[str, Any]:
@@ -89,8 +91,7 @@ def describe_regions(call: Call) -> dict[str, Any]:
             raise Refused("InvalidParameterValue", f"Invalid region names: [{wanted}]")
     wanted = call.params.get("RegionNames", known)
     rows = [row for row in rows if row[1]["RegionName"] in wanted]
-    filters = {"region-name": "RegionName", "endpoint": "Endpoint", "opt-in-status": "OptInStatus"}
-    return {"Regions": [view for _, view in matching(call, rows, filters)]}
+    return {"Regions": [view for _, view in matching(call, rows, REGION_FILTERS)]}
 
 
 def _row(number: int) -> Record:

@@ -128,7 +128,9 @@ def _add(call: Call, kind: str, vpc: str, public: bool, groups: list[str], tags:
     }  # fmt: skip
     if groups or kind == "application":
         view["SecurityGroups"] = groups
-    return call.add(BALANCER, ident, view, ident, tags=tags, attributes=balancer_defaults(kind), interfaces={})
+    return call.add(
+        BALANCER, ident, view, ident, tags=tags, attributes=balancer_defaults(kind, public=public), interfaces={}
+    )
 
 
 def _place(call: Call, balancer: Record, subnet: Record, groups: list[dict[str, str]], address: Record | None) -> None:

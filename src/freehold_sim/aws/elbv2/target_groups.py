@@ -8,7 +8,7 @@ from typing import Any
 from freehold_sim.aws import balancing
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
 from freehold_sim.aws.ec2.kinds import full
-from freehold_sim.aws.elbv2.attributes import group_defaults
+from freehold_sim.aws.elbv2.attributes import defaults, group_attributes
 from freehold_sim.aws.elbv2.common import BALANCER, LISTENER, TARGET_GROUP, arn, check_name, find, paged, selected
 from freehold_sim.aws.world import Record
 
@@ -50,7 +50,7 @@ def create_group(call: Call) -> dict[str, Any]:
     full(call, len(call.all(TARGET_GROUP)), call.settings.quotas.target_groups, "target groups")
     ident = arn(call, f"targetgroup/{name}/{call.world.new_hex(16)}")
     view = {"TargetGroupArn": ident, "TargetGroupName": name, **settings}
-    attributes = group_defaults(params["Protocol"])
+    attributes = defaults(group_attributes(params["Protocol"], kind))
     group = call.add(TARGET_GROUP, ident, view, ident, tags=tags, attributes=attributes, targets={})
     return {"TargetGroups": [_shown(call, group)]}
 

@@ -25,9 +25,12 @@ from freehold.lifecycle.kinds import Kind
 from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State
 
 TARGET = "target"
-ATTRIBUTES = ("preserve_client_ip.enabled",)
-"""Those that a wish may have; of the others nothing is read."""
-_AT_BIRTH = {"instance": {"attributes": {"preserve_client_ip.enabled": "true"}}}
+PRESERVES_CLIENT_IP = "preserve_client_ip.enabled"
+CUTS_UNHEALTHY = "target_health_state.unhealthy.connection_termination.enabled"
+DRAINS_UNHEALTHY = "target_health_state.unhealthy.draining_interval_seconds"
+ATTRIBUTES = (PRESERVES_CLIENT_IP, CUTS_UNHEALTHY, DRAINS_UNHEALTHY)
+"""Those that a wish has; of the others nothing is read."""
+_AT_BIRTH = {"instance": {"attributes": {PRESERVES_CLIENT_IP: "true", CUTS_UNHEALTHY: "true", DRAINS_UNHEALTHY: "0"}}}
 """Of a new one, by its type of targets; that of the others depends on more.
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html

@@ -10,6 +10,7 @@ from typing import Any
 
 from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.kinds.classic_load_balancer import LISTENER, SUBNET
+from freehold.clouds.aws.kinds.target_group import CUTS_UNHEALTHY, DRAINS_UNHEALTHY, PRESERVES_CLIENT_IP
 from freehold.lifecycle.graph import Node, ReadyNodes
 from freehold.lifecycle.resources import NodeKey, Part, Request
 from freehold.reconcilers.aws_cluster import keys
@@ -28,6 +29,11 @@ from freehold.reconcilers.aws_cluster.wish import (
 
 IDLE_SECONDS = 600
 """Upstream's, so that ``kubectl logs -f`` and watches survive a quiet time."""
+DRAINING_SECONDS = 300
+"""Upstream's. An API server that shuts down is not ready first, and ends its connections itself when they are idle.
+
+https://github.com/kubernetes-sigs/cluster-api-provider-aws/pull/5589
+"""
 
 
 def balancer_key(balancer: LoadBalancer) -> NodeKey:
@@ -169,7 +175,11 @@ class _Front:
             "target_type": "instance",
             "ip_address_type": listener.ip_type,
             "health_check": _target_check(listener.health),
-            "attributes": {"preserve_client_ip.enabled": _switch(self.balancer.preserve_client_ip)},
+            "attributes": {
+                PRESERVES_CLIENT_IP: _switch(self.balancer.preserve_client_ip),
+                CUTS_UNHEALTHY: _switch(False),
+                DRAINS_UNHEALTHY: str(DRAINING_SECONDS),
+            },
         }
 
     def listener(self, listener: Listener) -> Node:
