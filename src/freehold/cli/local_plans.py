@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from freehold.operator.accounts import CloudAccount
     from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings
+    from freehold.operator.keyring import RingStore
     from freehold.operator.listed_once import ListedOnce
     from freehold.operator.plan import Plan
 
@@ -90,13 +91,12 @@ def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Sett
     return found
 
 
-async def ring_at(keys: Path) -> KeyRing:
-    """The key ring of a state directory; one for this plan alone where there is none yet. Raises CliError."""
+async def ring_in(store: RingStore) -> KeyRing:
+    """The key ring that is kept there; one for this plan alone where there is none yet. Raises CliError."""
     from freehold.operator.keyring import RingDocument, RingError
-    from freehold.operator.keyring_file import FileRing
 
     try:
-        found = await FileRing(keys).read()
+        found = await store.read()
     except RingError as problem:
         raise CliError(problem.message) from problem
     return (found.document or RingDocument.fresh(time.time())).ring()
@@ -110,7 +110,7 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
     if session.simulator:
         return session.simulator
     if target.kubeconfig:
-        require_some(os.environ)
+        require_some(os.environ, "--simulator URL, if the operator there does")
         return ""
     state = target.state
     assert state is not None
