@@ -69,7 +69,7 @@ def _cells(rows: Sequence[PlanRow]) -> Iterator[Cells]:
             parts.setdefault(key, []).append(row.attribute)
         else:
             groups.setdefault(_group(row), []).append(row)
-    for alike in groups.values():
+    for alike in sorted(groups.values(), key=lambda group: _section(group[0])):
         first = alike[0]
         if first.action in TAG_ACTIONS:
             yield first.action, _counted(alike), _tag(first), "", _why_tag(alike)
@@ -77,6 +77,11 @@ def _cells(rows: Sequence[PlanRow]) -> Iterator[Cells]:
             yield first.action, _counted(alike), "", "", f"{first.reason} ({_by_kind(alike)})"
         else:
             yield _cells_of(first, parts.get((first.kind, first.logical), ()))
+
+
+def _section(row: PlanRow) -> int:
+    """Resources first, then tags; deletions are last, as in the plan."""
+    return 2 if row.action is Action.DELETE else int(row.action in TAG_ACTIONS)
 
 
 def _group(row: PlanRow) -> object:

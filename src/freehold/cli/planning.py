@@ -19,7 +19,6 @@ from freehold.cli.credentials import require_some
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
-from freehold.cli.lookup import ring_store
 from freehold.cli.naming import Naming, find_objects
 from freehold.cli.plan_service import Wished, plans_of_server
 from freehold.cli.plan_text import print_plan
@@ -130,12 +129,12 @@ def _require_cloud(target: Access) -> None:
 
 async def _plans(session: Session, target: Access, asked: Asked) -> list[Plan]:
     from freehold.cli.local_plans import asked as plans_here
-    from freehold.cli.local_plans import ring_in, simulator_of
+    from freehold.cli.local_plans import ring_of, simulator_of
 
     found = await wished(session, target, asked)
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)
-        ring = await ring_in(ring_store(target, session))
+        ring = await ring_of(session, target)
         return await plans_here(session, target, found.objects, simulator, ring, found.beside)
 
 

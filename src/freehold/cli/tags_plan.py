@@ -13,8 +13,8 @@ from freehold.cli.access import Access, access
 from freehold.cli.applying import Target, missing_namespaces, not_in_manifest, targets, trial
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
-from freehold.cli.local_plans import ring_in, settings_of, simulator_of
-from freehold.cli.lookup import absent, ring_store
+from freehold.cli.local_plans import ring_of, settings_of, simulator_of
+from freehold.cli.lookup import absent
 from freehold.cli.naming import Naming, parse_names
 from freehold.cli.planning import CHANGES, NOTHING
 from freehold.cli.running import run as run_to_end
@@ -147,7 +147,7 @@ async def plans_of(session: Session, target: Access, wanted: Sequence[Json], key
         return []
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)
-        ring = await ring_in(ring_store(target, session))
+        ring = await ring_of(session, target)
         settings = replace(
             await settings_of(session, target, simulator), metadata=await tags_server.configuration(session)
         )

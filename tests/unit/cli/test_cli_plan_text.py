@@ -111,3 +111,10 @@ def test_calls_are_counted_by_api(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, *ROWS, writes={"elb": 3, "ec2": 44})[-1] == "  up to 47 write calls: ec2 44, elb 3"
     assert printed(capsys, *ROWS, writes={"ec2": 1})[-1] == "  up to 1 write call: ec2 1"
     assert printed(capsys)[0] == "AWSCluster team/prod: nothing to do"
+
+
+def test_tags_come_after_resources_and_deletions_last() -> None:
+    kept, other = (PlanRow("subnet", name, name, Action.KEEP, name) for name in "ab")
+    gone = PlanRow("vpc", "c", "c", Action.DELETE, "with its object")
+    rows = words(kept, *tagged(Action.ADD_TAG, "env=new", "subnet"), other, gone)
+    assert [row.split()[0] for row in rows] == ["keep", "keep", "add", "delete"]
