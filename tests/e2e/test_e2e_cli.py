@@ -36,6 +36,8 @@ def test_prune_shows_and_deletes_surplus(stage: Stage, cli: Cli) -> None:
     with cli.operator():
         for balancers in (("one", "two"), ("one",)):
             cli.run("up", "-f", "-", stdin=json.dumps(manifest(stage, *balancers)), place=cli.place[:2])
+        planned = cli.run("plan", "-f", "-", stdin=json.dumps(manifest(stage, "one")))
+        assert f"IBMPowerVSCluster {stage.namespace}/{stage.name}: " in planned and ", 1 surplus" in planned
         shown = cli.run("prune", stage.name)
         assert "1 to delete" in shown and f"{stage.name}-two" in shown
         hint = next(line for line in shown.splitlines() if line.startswith("nothing was done"))

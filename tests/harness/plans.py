@@ -106,8 +106,8 @@ def changed(before: Snapshot, after: Snapshot) -> Counter[Change]:
                 found[Change(kind, ident, "update", word, str(old[attribute]), str(record[attribute]))] += 1
         found.update(_parts(kind, ident, _inside(old, before), _inside(record, after)))
         had, has = before.user_tags(old), after.user_tags(record)
-        found.update(Change(kind, ident, "attach", tag) for tag in has - had)
-        found.update(Change(kind, ident, "detach", tag) for tag in had - has)
+        found.update(Change(kind, ident, "add tag", tag) for tag in has - had)
+        found.update(Change(kind, ident, "remove tag", tag) for tag in had - has)
     found.update(
         Change(kind_of(record), ident, "delete") for ident, record in before.ours.items() if ident not in after.ours
     )

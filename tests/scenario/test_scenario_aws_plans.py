@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import yaml
@@ -45,12 +46,46 @@ def test_a_plan_shows_the_tags_that_go_from_a_given_subnet() -> None:
     harness.for_a_while(1200)
     harness.object.patch({"spec": {"network": given.network("public-a", "public-b", "private-a")}})
     rows = [row for row in changes(planned(harness)) if row.action.changes]
-    assert {row.action for row in rows} == {Action.DETACH}
+    assert {row.action for row in rows} == {Action.REMOVE_TAG}
     left = harness.cloud.resources()
     harness.for_a_while(1200)
     before = next(each["tags"] for each in left if each["id"] == given.subnets["private-b"])
     after = next(each["tags"] for each in harness.resources() if each["id"] == given.subnets["private-b"])
     assert len(before) - len(after) == len(rows)
+
+
+def test_a_tag_whose_value_changes_is_shown_with_both_values() -> None:
+    """AWS overwrites it: nothing is taken off, and whoever reads "add" looks for a second tag."""
+    harness = AwsHarness(aws_cluster(additionalTags={"team": "x"}))
+    harness.up()
+    harness.object.patch({"spec": {"additionalTags": {"team": "y"}}})
+    rows = [row for row in planned(harness).rows if row.action.changes]
+    assert {(row.action, row.before, row.after) for row in rows} == {(Action.CHANGE_TAG, "team=x", "team=y")}
+    assert len(rows) == len(own(harness))
+
+
+def test_deletions_are_listed_in_the_order_in_which_they_are_requested() -> None:
+    harness = AwsHarness()
+    harness.up()
+    rows = planned(harness, deleting=True).rows
+    deleted = [row.kind for row in rows if row.action is Action.DELETE]
+    turns = {kind: [turn for turn, each in enumerate(deleted) if each == kind] for kind in deleted}
+    assert len(deleted) == 25
+    for first, then in (("nat-gateway", "elastic-ip"), ("route-table", "subnet"), ("subnet", "vpc")):
+        assert max(turns[first]) < min(turns[then])
+    assert max(turns["nat-gateway"]) < max(turns["internet-gateway"]) < max(turns["vpc"])
+    first_change = next(turn for turn, row in enumerate(rows) if row.action is Action.DELETE)
+    assert {row.action for row in rows[first_change:]} == {Action.DELETE, Action.REMOVE_PART}
+
+
+def test_a_create_is_shown_with_its_values_and_names_of_what_does_not_exist_yet() -> None:
+    spec = aws_cluster(bastion={"enabled": True, "allowedCIDRBlocks": ["192.0.2.0/24"]}, sshKeyName="")
+    values = {row.name: dict(row.values) for row in planned(AwsHarness(spec)).rows if row.action is Action.CREATE}
+    assert values["demo-vpc"]["cidr"] == "10.0.0.0/16"
+    assert values["demo-subnet-public-us-east-1a"].items() >= {"zone": "us-east-1a", "cidr": "10.0.0.0/20"}.items()
+    assert values["demo-bastion"]["instance_type"] == "t2.micro"
+    assert values["demo-apiserver"]["listeners"][0]["LoadBalancerPort"] == 6443
+    assert "planned-" not in json.dumps(values)
 
 
 def test_a_given_subnet_that_the_spec_dropped_is_not_shown_as_used() -> None:

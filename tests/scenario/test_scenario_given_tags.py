@@ -322,11 +322,11 @@ def test_a_given_resource_that_is_gone_does_not_hold_the_delete() -> None:
 def test_the_plan_lists_them() -> None:
     harness, _ = given()
     plan = planned(harness)
-    attached = {(row.kind, row.attribute) for row in plan.rows if row.action == "attach"}
+    attached = {(row.kind, row.attribute) for row in plan.rows if row.action == "add tag"}
     assert ("vpc", "team:payments") in attached
     harness.up()
     harness.for_a_while(120.0)
-    detached = {(row.kind, row.attribute) for row in planned(harness, deleting=True).rows if row.action == "detach"}
+    detached = {(row.kind, row.attribute) for row in planned(harness, deleting=True).rows if row.action == "remove tag"}
     assert ("vpc", "team:payments") in detached
     assert not [row for row in planned(harness).rows if row.action.changes]
 

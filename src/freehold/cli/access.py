@@ -72,7 +72,8 @@ def access(
 ) -> Access:
     """Where a command goes. Raises CliError when the state directory cannot be used, or both ways were given.
 
-    From now on the log goes to the state directory, unless ``log`` is False.
+    From now on the log goes to the state directory, unless ``log`` is False. ``operator``: one is to act, by ``gates``
+    where this command starts it; a plan is made here, and is told by which gates the operator of a cluster acts.
     """
     if kubeconfig:
         if simulate or settings:
@@ -80,12 +81,12 @@ def access(
                 "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
                 code=MISUSED,
             )
-        if gates:
+        if gates and operator:
             raise CliError(
                 "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
                 code=MISUSED,
             )
-        options = ServeOptions(operator=operator, simulator=simulator)
+        options = ServeOptions(operator=operator, simulator=simulator, gates=gates)
         return Access(None, options, kubeconfig, keys_namespace=keys_namespace)
     if simulator or keys_namespace:
         raise CliError(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from uuid import uuid4
 
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.cli.errors import CliError
@@ -21,6 +22,8 @@ from freehold.kube.object_client import ObjectClient, PatchKind, Request
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 
 _TRIAL = {"dryRun": "All", "fieldValidation": "Strict"}
+_TRIAL_NAME = f"trial-{uuid4().hex[:12]}"
+"""Of an object whose namespace is missing: it is tried in another one, where its own name may be somebody's."""
 _REAL = {"fieldValidation": "Strict"}
 _FIRST = ("Namespace", "CustomResourceDefinition")
 _ATTEMPTS = 5
@@ -155,7 +158,15 @@ async def _no_namespace(client: ObjectClient, missing: Sequence[str]) -> str:
 
 async def trial(client: ObjectClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
     """What the server would make of every target; writes nothing. Raises CliError with all that is wrong."""
-    return [each.applied.obj for each in await _tried(client, wanted, missing, _nobody, brief=False, force=False)]
+    tried = await _tried(client, wanted, missing, _nobody, brief=False, force=False)
+    return [_at_home(each.applied) for each in tried]
+
+
+def _at_home(applied: Applied) -> Json:
+    """The object under its own name and in its own namespace, wherever it was tried."""
+    key, obj = applied.target.key, applied.obj
+    place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+    return {**obj, "metadata": {**obj["metadata"], **place}}
 
 
 async def _tried(
@@ -169,7 +180,7 @@ async def _tried(
             await _create_namespace(client, name, _TRIAL)
         except KubeError as refusal:
             problems += [f"Namespace {name}: {sentence}" for sentence in sentences(refusal)]
-    keys = [Key("default", each.key.name) if each.key.namespace in missing else each.key for each in wanted]
+    keys = [Key("default", _TRIAL_NAME) if each.key.namespace in missing else each.key for each in wanted]
     found = await _current(client, list(zip(wanted, keys, strict=True)))
     puts = [
         _put(each, key, old, _TRIAL, force=force or _takes_over(old))
@@ -404,7 +415,7 @@ def _outcome(put: _Put, answer: Json | KubeError | None) -> Applied | KubeError:
 
 
 def _placed(target: Target, key: Key) -> Json:
-    metadata = {**target.document.obj["metadata"]}
+    metadata = {**target.document.obj["metadata"], "name": key.name}
     if key.namespace:
         metadata["namespace"] = key.namespace
     return {**target.document.obj, "metadata": metadata}

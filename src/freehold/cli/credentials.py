@@ -33,12 +33,12 @@ AWS_FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE
 """Where the SDK looks (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)."""
 
 
-def require_some(env: Mapping[str, str]) -> None:
-    """Raises CliError where there are credentials for no cloud at all: somebody forgot ``--simulate``."""
+def require_some(env: Mapping[str, str], simulated: str = "--simulate") -> None:
+    """Raises CliError where there are credentials for no cloud at all: somebody forgot the option ``simulated``."""
     if not api_key_of(env) and not has_aws(env):
         raise CliError(
             f"no credentials: set {API_KEY_VARIABLE} to your API key of IBM Cloud, or AWS_PROFILE to your profile of "
-            "AWS; or use the simulated clouds: --simulate"
+            f"AWS; or use the simulated clouds: {simulated}"
         )
 
 

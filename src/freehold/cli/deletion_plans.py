@@ -11,7 +11,8 @@ from freehold.cli.errors import CliError
 from freehold.cli.following import Followed
 from freehold.cli.local_plans import asked, simulator_of
 from freehold.cli.lookup import key_ring
-from freehold.cli.planning import as_deleted, print_plan
+from freehold.cli.plan_text import print_plan
+from freehold.cli.planning import as_deleted
 from freehold.cli.session import Session
 from freehold.cli.terminal import columns, say, warn
 from freehold.cli.view import view

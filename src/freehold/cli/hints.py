@@ -8,6 +8,7 @@ are added where text is put on a terminal.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from shlex import quote
 
 import click
@@ -27,6 +28,11 @@ def command(words: str, *names: str, namespace: str = "", usual: str = "default"
     if namespace and namespace != usual:
         parts += ["-n", quote(namespace)]
     return " ".join(parts)
+
+
+def of_files(words: str, files: Sequence[str], *options: str) -> str:
+    """``freehold <words> -f FILE … <options>``."""
+    return " ".join(["freehold", words, *(f"-f {quote(each)}" for each in files), *filter(None, options)])
 
 
 def remember(context: click.Context, option: str, value: str) -> None:

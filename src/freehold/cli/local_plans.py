@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from freehold.cli.access import Access, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
+from freehold.cli.lookup import ring_store
 from freehold.cli.session import Session
 from freehold.cli.simulator import clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
+from freehold.cli.terminal import warn
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from freehold.operator.accounts import CloudAccount
     from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings
+    from freehold.operator.keyring import RingStore
     from freehold.operator.listed_once import ListedOnce
     from freehold.operator.plan import Plan
 
@@ -90,15 +93,26 @@ def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Sett
     return found
 
 
-async def ring_at(keys: Path) -> KeyRing:
-    """The key ring of a state directory; one for this plan alone where there is none yet. Raises CliError."""
+async def ring_of(session: Session, target: Access) -> KeyRing:
+    """Return the operator's key ring, as :func:`ring_in` does; on a cluster say where there is none."""
+    store = ring_store(target, session)
+    told = f"there is no key ring in {store.where}; this plan is made with a new one. If the operator has one elsewhere"
+    return await ring_in(store, "" if target.state else f"{told}, add --keys-namespace")
+
+
+async def ring_in(store: RingStore, if_none: str = "") -> KeyRing:
+    """The key ring that is kept there; one for this plan alone, and ``if_none`` said, where there is none yet.
+
+    Raises CliError.
+    """
     from freehold.operator.keyring import RingDocument, RingError
-    from freehold.operator.keyring_file import FileRing
 
     try:
-        found = await FileRing(keys).read()
+        found = await store.read()
     except RingError as problem:
         raise CliError(problem.message) from problem
+    if found.document is None and if_none:
+        warn(if_none)
     return (found.document or RingDocument.fresh(time.time())).ring()
 
 
@@ -110,7 +124,7 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
     if session.simulator:
         return session.simulator
     if target.kubeconfig:
-        require_some(os.environ)
+        require_some(os.environ, "--simulator URL, if the operator there does")
         return ""
     state = target.state
     assert state is not None

@@ -13,6 +13,7 @@ from freehold.kube.resources import Json, Key, Resource
 
 if TYPE_CHECKING:
     from freehold.lifecycle.keys import KeyRing
+    from freehold.operator.keyring import RingStore
 
 
 async def of_name(session: ReadSession, resources: Sequence[Resource], key: Key) -> list[Json]:
@@ -51,19 +52,23 @@ def short(name: str) -> str:
     return name if len(name) <= 80 else f"{name[:79]}…"
 
 
+def ring_store(target: Access, session: ReadSession) -> RingStore:
+    """Where the operator keeps its key ring."""
+    if target.state:
+        from freehold.operator.keyring_file import FileRing
+
+        return FileRing(target.state.keys)
+    from freehold.operator.keyring_secret import NAMESPACE, SecretRing
+
+    return SecretRing(session.client, target.keys_namespace or NAMESPACE)
+
+
 async def key_ring(target: Access, session: ReadSession) -> KeyRing | None:
     """The operator's key ring; None where there is none that this user may read."""
-    from freehold.operator.keyring import RingError, RingStore
-    from freehold.operator.keyring_file import FileRing
+    from freehold.operator.keyring import RingError
 
-    if target.state:
-        store: RingStore = FileRing(target.state.keys)
-    else:
-        from freehold.operator.keyring_secret import NAMESPACE, SecretRing
-
-        store = SecretRing(session.client, target.keys_namespace or NAMESPACE)
     try:
-        found = (await store.read()).document
+        found = (await ring_store(target, session).read()).document
     except RingError:
         return None
     return found.ring() if found else None

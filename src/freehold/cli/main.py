@@ -145,8 +145,13 @@ def tree(**given: Any) -> None:
 @options.output
 @options.namespace
 @options.state
+@options.of_cluster
 def plan(**given: Any) -> None:
-    """Say what a manifest would create, change, reuse, delete or refuse, and why. Writes nothing."""
+    """Say what a manifest would create, change, reuse, delete or refuse, and why. Writes nothing.
+
+    With --kubeconfig the objects and the key ring are read there, and the clouds with the credentials of this
+    environment. Of a manifest that is about tags alone it says what freehold tags plan says.
+    """
     from freehold.cli import planning
 
     sys.exit(planning.run(**given))

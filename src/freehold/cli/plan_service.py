@@ -44,15 +44,16 @@ class PlanService:
 
     async def answer(self, body: Json) -> Json:
         """Of :class:`Wished`, and ``gates`` by name; ``plans``, or the ``problem`` that there are none."""
-        from freehold.cli.local_plans import plans_with, ring_at
+        from freehold.cli.local_plans import plans_with, ring_in
         from freehold.kube.client import KubeClient
         from freehold.lifecycle.interface import Intervals
+        from freehold.operator.keyring_file import FileRing
 
         gates = frozenset(map(FeatureGate, body["gates"]))
         settings = replace(self._settings, audit=None, intervals=Intervals(), gates=gates)
         try:
             async with KubeClient(settings.kube) as client:
-                ring = await ring_at(self._keys)
+                ring = await ring_in(FileRing(self._keys))
                 plans = await plans_with(client, body["objects"], settings, ring, body.get("beside", ()))
         except CliError as problem:
             return {"problem": problem.sentence}

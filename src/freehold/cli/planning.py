@@ -6,26 +6,27 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from freehold.api.vendor_ids import vendor_id
-from freehold.cli import manifests, quick
+from freehold.api.served import SERVED
+from freehold.cli import hints, manifests, quick
 from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
 from freehold.cli.credentials import require_some
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
+from freehold.cli.kinds import OURS
 from freehold.cli.naming import Naming, find_objects
 from freehold.cli.plan_service import Wished, plans_of_server
+from freehold.cli.plan_text import print_plan
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
-from freehold.cli.tables import with_ids
-from freehold.cli.terminal import say, tell, warn, width
-from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
-from freehold.operator.kinds import READ_RESOURCES
+from freehold.cli.terminal import warn
+from freehold.kube.resources import NAMESPACES, SECRETS, Json
+from freehold.operator.kinds import METADATA_RESOURCES, READ_RESOURCES
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates
@@ -38,13 +39,27 @@ NOTHING, CHANGES = 0, 2
 _READ_BESIDE = frozenset({*READ_RESOURCES, SECRETS, NAMESPACES})
 """What the operator reads for an object that names it: the identities of AWS, and what those depend on."""
 
+_SERVED = frozenset((each.api_version, each.kind) for each in OURS)
+_ABOUT_TAGS = frozenset((each.api_version, each.kind) for each in METADATA_RESOURCES)
+
 _PLAN_SECONDS = 600.0
 """The longest that a server may take for plans: it asks the cloud about each resource."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be planned: the documents of ``files``, or the deletion of ``doomed``."""
+
+    files: Sequence[str]
+    documents: Sequence[manifests.ManifestDocument]
+    doomed: Sequence[str]
+    namespace: str
 
 
 def run(
     filename: Sequence[str], down: str, more: Sequence[str], simulate: bool, speed: float, output: str, namespace: str,
     state: Path | None, detailed_exitcode: bool, feature_gates: FeatureGates, simulate_settings: Path | None,
+    kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError, also when the manifest would be refused."""
     doomed = [down, *more] if down else []
@@ -52,42 +67,44 @@ def run(
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
-        state,
-        operator=False,
-        simulate=simulate,
-        speed=speed,
-        gates=feature_gates,
-        settings=simulate_settings,
-        log=False,
-    )
-    plans = _plans_of_server(target, documents, doomed, namespace)
+        state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, gates=feature_gates,
+        settings=simulate_settings, simulator=simulator, keys_namespace=keys_namespace, log=False,
+    )  # fmt: skip
+    about_tags = [each for each in documents if (each.api_version, each.kind) in _ABOUT_TAGS]
+    if about_tags and not any((each.api_version, each.kind) in _SERVED for each in documents):
+        from freehold.cli import tags_plan
+
+        return tags_plan.show(target, documents, (), namespace, output, detailed_exitcode=detailed_exitcode)
+    asked = Asked(filename, documents, doomed, namespace)
+    plans = _plans_of_server(target, asked)
     if plans is None:
-        plans = quick.the_long_way(target, lambda session: _plans(session, target, documents, doomed, namespace))
+        plans = quick.the_long_way(target, lambda session: _plans(session, target, asked))
     if output != "table":
         emit(output, [_document(each) for each in plans])
     else:
         for each in plans:
             print_plan(each)
+    if about_tags:
+        more = hints.of_files("tags plan", filename, "--simulate" if simulate else "")
+        warn(f"not planned here: {_counted(about_tags)}; what becomes of tags: {more}")
     return concluded(plans, output, detailed_exitcode=detailed_exitcode)
 
 
 def concluded(plans: Sequence[Plan], output: str, *, detailed_exitcode: bool) -> int:
     """The exit code. Raises CliError where a manifest would not become Ready, or where that is not known."""
-    problems = [f"{each.object}: {problem}" for each in plans for problem in (*each.problems, *each.lacking)]
-    refused = [f"{each.object}: {row.kind} {row.name}: {row.reason}" for each in plans for row in _refused(each)]
+    problems = [f"{each.title}: {problem}" for each in plans for problem in (*each.problems, *each.lacking)]
+    refused = [f"{each.title}: {row.kind} {row.name}: {row.reason}" for each in plans for row in _refused(each)]
     if output == "table" and refused:
         raise CliError(f"the manifest would not become Ready as it is: {len(refused)} refused, see above", problems)
     if refused or problems:
         raise CliError("the manifest would not become Ready as it is", [*problems, *refused])
-    unanswered = [f"{each.object}: {question}" for each in plans for question in each.unanswered]
+    unanswered = [f"{each.title}: {question}" for each in plans for question in each.unanswered]
     if unanswered:
         raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
     return CHANGES if detailed_exitcode and any(each.changes for each in plans) else NOTHING
 
 
-def _plans_of_server(
-    target: Access, documents: Sequence[manifests.ManifestDocument], doomed: Sequence[str], namespace: str
-) -> list[Plan] | None:
+def _plans_of_server(target: Access, asked: Asked) -> list[Plan] | None:
     """The plans of the process that serves the state, for its account; None where there is none that makes plans."""
     if target.options.settings is not None:
         return None  # the server has settings of its own
@@ -97,8 +114,8 @@ def _plans_of_server(
         _require_cloud(target)
 
         async def ask() -> list[Plan] | None:
-            wished = await _wished(session, documents, doomed, namespace)
-            return await plans_of_server(session.client, wished, target.options.gates) if wished.objects else []
+            found = await wished(session, target, asked)
+            return await plans_of_server(session.client, found, target.options.gates)
 
         return quick.finished(ask())
 
@@ -110,55 +127,48 @@ def _require_cloud(target: Access) -> None:
         require_some(os.environ)
 
 
-async def _plans(
-    session: Session,
-    target: Access,
-    documents: Sequence[manifests.ManifestDocument],
-    doomed: Sequence[str],
-    namespace: str,
-) -> list[Plan]:
-    from freehold.cli.local_plans import asked, ring_at, simulator_of
+async def _plans(session: Session, target: Access, asked: Asked) -> list[Plan]:
+    from freehold.cli.local_plans import asked as plans_here
+    from freehold.cli.local_plans import ring_of, simulator_of
 
-    wished = await _wished(session, documents, doomed, namespace)
-    if not wished.objects:
-        return []
-    assert target.state is not None
+    found = await wished(session, target, asked)
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)
-        ring = await ring_at(target.state.keys)
-        return await asked(session, target, wished.objects, simulator, ring, wished.beside)
+        ring = await ring_of(session, target)
+        return await plans_here(session, target, found.objects, simulator, ring, found.beside)
 
 
-async def _wished(
-    session: ReadSession, documents: Sequence[manifests.ManifestDocument], doomed: Sequence[str], namespace: str
-) -> Wished:
-    """What is to be planned."""
-    if doomed:
-        found = await find_objects(session, Naming("plan --down"), doomed, namespace)
+async def wished(session: ReadSession, target: Access, asked: Asked) -> Wished:
+    """Return what is to be planned. Raises CliError where that is nothing."""
+    if asked.doomed:
+        found = await find_objects(session, Naming("plan --down"), asked.doomed, asked.namespace)
         return Wished([as_deleted(await session.client.get(resource, key)) for resource, key in found])
-    wished = await _applied(session, documents, namespace or session.namespace)
-    if not wished.objects:
-        warn("nothing in this manifest is served by Freehold")
-    return wished
+    applied = await _applied(session, target, asked)
+    if not applied.objects:
+        kinds = ", ".join(each.kind for each in SERVED)
+        raise CliError(f"nothing is planned: this has {_counted(asked.documents)}; plans are made of {kinds}, and tags")
+    return applied
 
 
-async def _applied(session: ReadSession, documents: Sequence[manifests.ManifestDocument], where: str) -> Wished:
-    """The objects as the server would store them."""
-    wanted = await targets(session.client, documents, where)
+async def _applied(session: ReadSession, target: Access, asked: Asked) -> Wished:
+    """Return the objects as the server would store them."""
+    wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
     missing = await missing_namespaces(session.client, wanted)
     if unmade := not_in_manifest(missing, wanted):
-        warn(f"there is no namespace {', '.join(unmade)}: freehold up makes it with --create-namespace only")
+        options = "--simulate" if target.options.simulate else "", "--create-namespace"
+        up = hints.of_files("up", asked.files, *options)
+        warn(f"there is no namespace {', '.join(unmade)}; this is planned as if there were. To make it: {up}")
     would_be = await trial(session.client, wanted, missing)
-    placed = [(each, _placed(each.key, obj)) for each, obj in zip(wanted, would_be, strict=True)]
+    placed = list(zip(wanted, would_be, strict=True))
     return Wished(
         [obj for each, obj in placed if each.ours],
         [obj for each, obj in placed if each.resource in _READ_BESIDE],
     )
 
 
-def _placed(key: Key, obj: Json) -> Json:
-    """In the namespace where it goes: on trial, one of a namespace that is missing is in another one."""
-    return {**obj, "metadata": {**obj["metadata"], "namespace": key.namespace}} if key.namespace else obj
+def _counted(documents: Sequence[manifests.ManifestDocument]) -> str:
+    counts = Counter(each.kind for each in documents)
+    return ", ".join(f"{kind}{f' ×{number}' if number > 1 else ''}" for kind, number in counts.items()) or "no object"
 
 
 def as_deleted(obj: Json) -> Json:
@@ -173,6 +183,7 @@ def _refused(plan: Plan) -> list[PlanRow]:
 
 def _document(plan: Plan) -> Mapping[str, Any]:
     return {
+        "kind": plan.kind,
         "object": plan.object,
         "resources": [_row(row) for row in plan.rows],
         "problems": [*plan.problems, *plan.lacking],
@@ -187,31 +198,6 @@ def _row(row: PlanRow) -> Mapping[str, Any]:
     found = {"action": str(row.action), **{name: fields[name] for name in ("kind", "logical", "name", "id", "reason")}}
     if row.attribute:
         found |= {"attribute": row.attribute, "from": row.before, "to": row.after}
+    if row.values:
+        found["values"] = row.values
     return found
-
-
-def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
-    """Rows with their reasons beside them, or below them where ``room`` (characters) is less."""
-    cells = [(row.action, row.kind, row.name, vendor_id(row.id), _why(row)) for row in rows]
-    return with_ids(("ACTION", "KIND", "NAME", "ID", "WHY"), cells, room)
-
-
-def _why(row: PlanRow) -> str:
-    if not row.attribute:
-        return row.reason
-    return f"{row.attribute}: {row.reason}"
-
-
-def print_plan(plan: Plan) -> None:
-    """For people."""
-    counts = Counter(row.action for row in plan.rows)
-    nothing = "nothing can be done yet" if plan.problems or plan.unanswered else "nothing to do"
-    say(f"{plan.object}: " + (", ".join(f"{counts[action]} to {action}" for action in counts) or nothing))
-    if plan.rows:
-        for line in _table(plan.rows, width() - 2):
-            say(f"  {line}")
-    if plan.writes:
-        calls = ", ".join(f"{number} to {api}" for api, number in sorted(plan.writes.items()))
-        tell(f"  at most so many writes to the cloud, by API: {calls}")
-    for note in plan.notes:
-        tell(f"  note: {note}")

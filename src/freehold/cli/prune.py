@@ -66,7 +66,7 @@ async def _prune(target: Access, words: Sequence[str], namespace: str, *, yes: b
 def _refuse_unknown(plan: Plan) -> None:
     told = [*plan.problems, *plan.unanswered]
     if told:
-        raise CliError(f"what {plan.object} does not need cannot be told", told)
+        raise CliError(f"what {plan.title} does not need cannot be told", told)
 
 
 def _decisions(session: Session, raw: Json, rows: list[PlanRow]) -> list[Decision]:
@@ -81,9 +81,10 @@ def _decisions(session: Session, raw: Json, rows: list[PlanRow]) -> list[Decisio
 def _print(plan: Plan, surplus: list[PlanRow]) -> list[PlanRow]:
     """The plan of a deletion; returns what may go."""
     deleted = {(row.kind, row.logical): row for row in plan.rows if row.action == "delete"}
-    allowed = [row for row in surplus if (row.kind, row.logical) in deleted]
+    by_node = {(row.kind, row.logical): row for row in surplus}
+    allowed = [by_node[node] for node in deleted if node in by_node]
     rows = [(row.kind, row.name, vendor_id(row.id), deleted[row.kind, row.logical].reason) for row in allowed]
-    tell(f"{plan.object}: {len(allowed)} to delete")
+    tell(f"{plan.title}: {len(allowed)} to delete")
     if rows:
         for line in with_ids(("KIND", "NAME", "ID", "WHY"), rows, width()):
             say(line)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from freehold.cli import manifests, tags_server
 from freehold.cli.access import Access, access
 from freehold.cli.applying import Target, missing_namespaces, not_in_manifest, targets, trial
-from freehold.cli.deciding import required_ring
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
-from freehold.cli.local_plans import ring_at, settings_of, simulator_of
+from freehold.cli.local_plans import ring_of, settings_of, simulator_of
 from freehold.cli.lookup import absent
 from freehold.cli.naming import Naming, parse_names
 from freehold.cli.planning import CHANGES, NOTHING
@@ -41,6 +40,14 @@ def run(
         state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, settings=simulate_settings,
         simulator=simulator, keys_namespace=keys_namespace, log=False,
     )  # fmt: skip
+    return show(target, documents, words, namespace, output, detailed_exitcode=detailed_exitcode)
+
+
+def show(
+    target: Access, documents: Sequence[manifests.ManifestDocument] | None, words: Sequence[str], namespace: str,
+    output: str, *, detailed_exitcode: bool,
+) -> int:  # fmt: skip
+    """Print the plans; the exit code. Raises CliError."""
     plans = run_to_end(_plans(target, documents, words, namespace))
     if output == "table":
         for each in plans:
@@ -89,13 +96,10 @@ async def as_stored(session: Session, wanted: Sequence[Target], *, create_namesp
 
     missing = await missing_namespaces(session.client, wanted)
     if not create_namespace and (unmade := not_in_manifest(missing, wanted)):
-        warn(f"there is no namespace {', '.join(unmade)}: freehold tags apply makes it with --create-namespace only")
+        apply = "freehold tags apply -f FILE --create-namespace"
+        warn(f"there is no namespace {', '.join(unmade)}; this is planned as if there were. To make it: {apply}")
     tried = await trial(session.client, wanted, missing)
-    found = [
-        {**obj, "metadata": {**obj["metadata"], **({"namespace": each.key.namespace} if each.key.namespace else {})}}
-        for each, obj in zip(wanted, tried, strict=True)
-        if each.resource in METADATA_KINDS
-    ]
+    found = [obj for each, obj in zip(wanted, tried, strict=True) if each.resource in METADATA_KINDS]
     if not found:
         raise CliError("nothing in this manifest is about tags: it has no CloudMetadata, AWSMetadata or IBMMetadata")
     return found
@@ -143,7 +147,7 @@ async def plans_of(session: Session, target: Access, wanted: Sequence[Json], key
         return []
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)
-        ring = await ring_at(target.state.keys) if target.state else await required_ring(target, session)
+        ring = await ring_of(session, target)
         settings = replace(
             await settings_of(session, target, simulator), metadata=await tags_server.configuration(session)
         )
@@ -157,6 +161,7 @@ async def plans_of(session: Session, target: Access, wanted: Sequence[Json], key
 def document(plan: TagPlan) -> Mapping[str, Any]:
     """For JSON and YAML."""
     return {
+        "kind": "CloudMetadata",
         "object": plan.object,
         "selected": plan.selected,
         "resources": [

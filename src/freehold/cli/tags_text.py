@@ -50,7 +50,7 @@ def why(row: TagRow) -> str:
 
 def print_plan(plan: TagPlan) -> None:
     """Nothing of what is as wanted is listed but by its number; resources with equal changes are listed together."""
-    tell(f"{plan.object}: {summary(plan)}")
+    tell(f"CloudMetadata {plan.object}: {summary(plan)}")
     room = width() - 2
     several = len({(each.account, each.region) for each in plan.resources}) > 1
     for rows, alike in _alike(plan.resources):

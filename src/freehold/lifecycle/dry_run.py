@@ -281,10 +281,11 @@ class DryRunTagger:
                 failed[change.target] = error
                 continue
             self._overlay.calls[self.api] += 1
-            folded = self._codec.fold(have)
+            folded, by_key = self._codec.fold(have), {self._codec.key(tag): tag for tag in have}
             for tag in sorted(change.tags):
                 if (self._codec.fold([tag]) <= folded) is (action is Action.DETACH):
-                    before, after = (None, tag) if action is Action.ATTACH else (tag, None)
+                    overwritten = by_key.get(self._codec.key(tag))
+                    before, after = (overwritten, tag) if action is Action.ATTACH else (tag, None)
                     self._overlay.writes.append(Write(action, "", change.target, tag, before, after))
             named = {self._codec.key(tag) for tag in change.tags}
             left = frozenset(tag for tag in have if self._codec.key(tag) not in named)

@@ -16,8 +16,9 @@ class Action(StrEnum):
     UPDATE = "update"
     ADD_PART = "add part"
     REMOVE_PART = "remove part"
-    ATTACH = "attach"
-    DETACH = "detach"
+    ADD_TAG = "add tag"
+    CHANGE_TAG = "change tag"
+    REMOVE_TAG = "remove tag"
     DELETE = "delete"
     LEAVE = "leave"  # it stays as it is: what differs from the spec is not changed in place
     SURPLUS = "surplus"
@@ -39,18 +40,21 @@ _CHANGES = frozenset(
         Action.UPDATE,
         Action.ADD_PART,
         Action.REMOVE_PART,
-        Action.ATTACH,
-        Action.DETACH,
+        Action.ADD_TAG,
+        Action.CHANGE_TAG,
+        Action.REMOVE_TAG,
         Action.DELETE,
     }
 )
+TAG_ACTIONS = frozenset({Action.ADD_TAG, Action.CHANGE_TAG, Action.REMOVE_TAG})
 
 
 @dataclass(frozen=True)
 class PlanRow:
     """One resource, or one change of it. ``reason`` says why, and what proves it, for a person.
 
-    ``attribute`` is what changes inside (an attribute, a part, a tag), ``before`` and ``after`` its values.
+    ``attribute`` is what changes inside (an attribute, a part, a tag), ``before`` and ``after`` its values. ``mark``:
+    the tag is a mark of ours. ``values`` are those of a create, without the resources that ``reason`` names.
     """
 
     kind: str
@@ -62,12 +66,15 @@ class PlanRow:
     attribute: str = ""
     before: Any = None
     after: Any = None
+    mark: bool = False
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything.
+    """What becomes of one object (``namespace/name``). The last of ``rows`` are the deletions, in their order.
 
+    ``problems`` are sentences with a field path that stop everything.
     ``lacking`` are those that stop no create, and without which the object does not become Ready.
     ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
     ``writes``: at most how many writes each API gets. ``gone``: the object would be deleted.
@@ -83,6 +90,12 @@ class Plan:
     gone: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
+    kind: str = ""
+
+    @property
+    def title(self) -> str:
+        """``AWSCluster default/prod``."""
+        return f"{self.kind} {self.object}".lstrip()
 
     @property
     def changes(self) -> bool:

@@ -1,10 +1,11 @@
-"""The rows of a plan: what a dry run's passes wrote, and what became of each resource, by node."""
+"""Rows of a plan: what a dry run's passes wrote, and what became of each resource, by node."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from freehold.lifecycle import overlay
 from freehold.lifecycle.interface import EngineDeps
@@ -12,10 +13,12 @@ from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.overlay import PLANNED, Write, is_planned
 from freehold.lifecycle.resources import NodeKey
+from freehold.lifecycle.texts import texts_in
 from freehold.operator.plan import Action as Action
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.reconcilers.adapter import PassReport, Wanted
 
+_TAGGED = (overlay.Action.ATTACH, overlay.Action.DETACH)
 _PLANNED_ID = re.compile(rf"{PLANNED}\d+")
 
 
@@ -34,8 +37,11 @@ class _Rows:
         self._after: Mapping[NodeKey, Entry] = report.journal.entries if report.journal else {}
         self._writes = _folded(writes)
         self._deps = deps
-        self._deleted = {(w.kind, w.id) for w in writes if w.action is overlay.Action.DELETE}
+        deletes = dict.fromkeys((w.kind, w.id) for w in writes if w.action is overlay.Action.DELETE)
+        self._deleted = {resource: turn for turn, resource in enumerate(deletes)}
+        self._requests = {w.id: w.after for w in writes if w.action is overlay.Action.CREATE}
         entries = [*self._after.items(), *self._before.items()]
+        self._known = {text for _, e in entries for text in (e.id, e.id.rpartition("/")[2], e.target) if text}
         self._keys = {(key.kind, e.id): key for key, e in reversed(entries) if e.id}
         self._planned_names = {e.id: self._name(key) for key, e in self._after.items() if is_planned(e.id)}
         self._targets = {e.target: key for key, e in reversed(entries) if e.target and not e.carried}
@@ -43,7 +49,7 @@ class _Rows:
     def rows(self) -> Iterator[PlanRow]:
         order = [*(self._graph.order if self._graph else ()), *self._before, *self._after]
         shown = dict.fromkeys(key for key in order if self._is_shown(key))
-        for key in shown:
+        for key in sorted(shown, key=self._turn):
             yield self._row(key)
             yield from self._changes(key)
         strangers = [key for key in self._outcomes if key not in shown and isinstance(self._outcomes[key], Blocked)]
@@ -51,6 +57,11 @@ class _Rows:
             outcome = self._outcomes[key]
             assert isinstance(outcome, Blocked)
             yield PlanRow(key.kind, key.logical, key.logical, Action.REFUSE, outcome.message)
+
+    def _turn(self, key: NodeKey) -> int:
+        """Deletions are the last rows, in the order in which they are requested."""
+        entry = self._entry(key)
+        return self._deleted.get((key.kind, entry.id), -1) if entry else -1
 
     def _is_shown(self, key: NodeKey) -> bool:
         entry = self._entry(key)
@@ -65,7 +76,32 @@ class _Rows:
         entry = self._entry(key)
         action, reason = self._action(key, entry)
         ident = entry.id if entry and not is_planned(entry.id) else ""
-        return PlanRow(key.kind, key.logical, self._name(key), action, reason, ident)
+        values = self._values(key, self._requests.get(entry.id) or {}) if entry else {}
+        return PlanRow(key.kind, key.logical, self._name(key), action, reason, ident, values=values)
+
+    def _values(self, key: NodeKey, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a create sends, without names and what it leaves empty; the reason names the resources that it needs."""
+        told = {*self._known, self._name(key)}
+        return {
+            name: self._plain(value)
+            for name, value in request.items()
+            if value not in (None, "", [], ()) and not _is_told(value, told)
+        }
+
+    def _plain(self, value: Any) -> Any:
+        """``value`` as JSON has it; of a secret its reference."""
+        match value:
+            case str():
+                return self._spoken(value)
+            case Mapping():
+                return {str(name): self._plain(each) for name, each in value.items()}
+            case list() | tuple():
+                return [self._plain(each) for each in value]
+            case set() | frozenset():
+                return sorted(self._plain(each) for each in value)
+            case None | bool() | int() | float():
+                return value
+        return repr(value)
 
     def _name(self, key: NodeKey) -> str:
         if self._graph and key in self._graph.nodes:
@@ -146,18 +182,21 @@ class _Rows:
                 continue
             entry = self._entry(key)
             ident = entry.id if entry and not is_planned(entry.id) else ""
-            action = Action(write.action.value)
+            mark = self._is_mark(write)
             yield PlanRow(
-                key.kind, key.logical, self._name(key), action, self._why(write), ident,
-                self._spoken(write.attribute), write.before, write.after,
+                key.kind, key.logical, self._name(key), _action(write, mark=mark), self._why(write), ident,
+                self._spoken(write.attribute), write.before, write.after, mark,
             )  # fmt: skip
+
+    def _is_mark(self, write: Write) -> bool:
+        return write.action in _TAGGED and self._deps.codec.is_mark(write.attribute)
 
     def _spoken(self, text: str) -> str:
         """``text`` with names for the ids of what does not exist yet, which nobody can look up."""
         return _PLANNED_ID.sub(lambda found: self._planned_names.get(found[0], found[0]), text)
 
     def _key_of(self, write: Write) -> NodeKey | None:
-        tagged = write.action in (overlay.Action.ATTACH, overlay.Action.DETACH)
+        tagged = write.action in _TAGGED
         return self._targets.get(write.id) if tagged else self._keys.get((write.kind, write.id))
 
     def _belongs_to_another(self, write: Write) -> bool:
@@ -177,11 +216,9 @@ class _Rows:
     def _why(self, write: Write) -> str:
         match write.action:
             case overlay.Action.ATTACH:
-                return (
-                    "a mark of ours is missing" if self._deps.codec.is_mark(write.attribute) else "the spec asks for it"
-                )
+                return "a mark of ours is missing" if self._is_mark(write) else "the spec asks for it"
             case overlay.Action.DETACH:
-                mark = self._deps.codec.is_mark(write.attribute)
+                mark = self._is_mark(write)
                 return "the mark is not used any more" if mark else "the spec does not ask for it any more"
             case overlay.Action.REMOVE_PART:
                 deleted = (write.kind, write.id) in self._deleted
@@ -189,6 +226,21 @@ class _Rows:
             case overlay.Action.UPDATE:
                 return f"is {_told(write.before)}, the spec says {_told(write.after)}"
         return "the spec asks for it"
+
+
+def _action(write: Write, *, mark: bool) -> Action:
+    match write.action:
+        case overlay.Action.ATTACH:
+            return Action.CHANGE_TAG if write.before and not mark else Action.ADD_TAG
+        case overlay.Action.DETACH:
+            return Action.REMOVE_TAG
+    return Action(write.action.value)
+
+
+def _is_told(value: object, told: Collection[str]) -> bool:
+    """Return whether it is nothing but the row's name and ids of resources that are on record or planned."""
+    texts = list(texts_in(value))
+    return bool(texts) and all(is_planned(each) or each in told for each in texts)
 
 
 def _told(value: object) -> str:
@@ -215,6 +267,6 @@ def _folded(writes: Sequence[Write]) -> list[Write]:
 
 
 def _what(action: overlay.Action) -> str:
-    if action in (overlay.Action.ATTACH, overlay.Action.DETACH):
+    if action in _TAGGED:
         return "tag"
     return "part" if action in (overlay.Action.ADD_PART, overlay.Action.REMOVE_PART) else action.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -84,11 +84,12 @@ async def plan_with(
     copied = _ObjectCopy(raw, served)
     binding = await accounts.binding(copied.raw)
     if isinstance(binding, NoCredentials):
-        return Plan(str(key_of(copied.raw)), problems=(binding.message,))
+        return Plan(str(key_of(copied.raw)), problems=(binding.message,), kind=served.kind)
     claims = None
     if served.once_in_account and stored is not None:
         claims = NameClaims(served, accounts, stored.objects, stored.read)
-    return await _DryRun(binding, clock, copied, ring, cluster, others, claims).plan()
+    made = await _DryRun(binding, clock, copied, ring, cluster, others, claims).plan()
+    return replace(made, kind=served.kind)
 
 
 class AsIfStored:

@@ -55,7 +55,7 @@ class Wanted:
 class Refused:
     """A person must change the manifest first; nothing is created or changed. ``reason`` is the condition's.
 
-    ``in_condition``: what the condition says of the problems where it has no room for them; a plan says all.
+    ``in_condition``: what conditions and events say of the problems where these are long; a plan says all.
     """
 
     problems: tuple[Problem, ...]

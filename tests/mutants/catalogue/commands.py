@@ -11,6 +11,7 @@ _looks = partial(Mutant, "operator/looks.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
 _app = partial(Mutant, "operator/app.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
+_applying = partial(Mutant, "cli/applying.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 _balancing = partial(Mutant, "clouds/aws/balancing_driver.py")
 _vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
@@ -188,6 +189,12 @@ MUTANTS = (
         "return kind.calls_a_change(later) if later else 0",
         "return 0",
         "a plan promises fewer writes than there are: those after a create are missing",
+    ),
+    _applying(
+        "_tried",
+        'Key("default", _TRIAL_NAME)',
+        'Key("default", each.key.name)',
+        "what goes into a new namespace is refused, or planned, as a change of its namesake in another one",
     ),
     _engine(
         "_plan_deep_look",

@@ -71,6 +71,22 @@ async def test_unknown_kinds_are_all_named_before_anything_is_written(client: Ku
         await client.get(CONFIG_MAPS, Key("default", "a"))
 
 
+async def test_an_object_in_a_new_namespace_is_not_compared_with_its_namesake_in_another_one(
+    client: KubeClient,
+) -> None:
+    """Tried there, it would be a change of that object, whose region is for ever."""
+    api = "infrastructure.cluster.x-k8s.io/v1beta2"
+    here = _document("AWSCluster", "a", api=api, spec={"region": "us-east-1"})
+    await _apply(client, here)
+    lived_in = {"status": {"identity": {"uid": "u", "uuid": "u", "account": "111122223333/us-east-1"}}}
+    await client.patch(AWS, Key("default", "a"), lived_in, subresource="status")
+    there = _document("AWSCluster", "a", api=api, namespace="new", spec={"region": "eu-west-1"})
+    (applied,) = await apply(client, await targets(client, [there], "default"), create_namespaces=True)
+    assert applied.verb is Verb.CREATED
+    assert (await client.get(AWS, Key("new", "a")))["spec"]["region"] == "eu-west-1"
+    assert (await client.get(AWS, Key("default", "a")))["spec"]["region"] == "us-east-1"
+
+
 async def test_a_mistyped_namespace_is_not_created_unasked(client: KubeClient) -> None:
     """`up -n tpyo` would make a second cluster beside the one that was meant."""
     with pytest.raises(

@@ -52,6 +52,8 @@ GATE = "BootstrapFormatIgnition=true"
         (["plan", "--down", "a", "-f", "b", "--detailed-exitcode"], 1, "say what to plan"),
         (["plan", "--detailed-exitcode", "--bogus"], 1, "No such option '--bogus'"),
         (["plan", "--down", ""], 2, "it is empty"),
+        (["plan", "-f", MINIMAL, "--kubeconfig", KUBECONFIG], 1, "http://127.0.0.1:9 cannot be reached"),
+        (["plan", "-f", MINIMAL, "--simulator", "http://127.0.0.1:9"], 2, "go with --kubeconfig"),
         (["tree"], 2, "say what to show: freehold tree NAME, or freehold tree -f FILE"),
         (["tree", "a", "-f", "b"], 2, "say what to show"),
         (["tree", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
@@ -160,8 +162,22 @@ def test_up_in_a_mistyped_namespace_names_the_option_that_creates_it(tmp_path: P
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "there is no namespace tpyo; --create-namespace makes it" in done.stderr
     planned = freehold("plan", *world, stdin=manifest)
-    assert f"freehold up --state {tmp_path} makes it with --create-namespace only" in planned.stderr
+    advice = f"freehold up --state {tmp_path} -f - --simulate --create-namespace"
+    assert planned.stderr == f"there is no namespace tpyo; this is planned as if there were. To make it: {advice}\n"
     assert "to create" in planned.stdout
+
+
+def test_a_plan_of_tags_alone_is_what_tags_plan_says_and_beside_clusters_names_that_command(tmp_path: Path) -> None:
+    tags, world = str(EXAMPLES / "cluster-tags.yaml"), ("--simulate", "--state", str(tmp_path))
+    done = freehold("plan", "-f", tags, *world)
+    assert done.returncode == 0
+    assert done.stdout.startswith("CloudMetadata default/minimal: 0 resources found, none to change")
+    both = freehold("plan", "-f", tags, "-f", MINIMAL, *world)
+    assert both.stdout.startswith("IBMPowerVSCluster default/minimal: ")
+    command = f"freehold tags plan --state {tmp_path} -f {tags} -f {MINIMAL} --simulate"
+    assert both.stderr == f"not planned here: CloudMetadata, AWSMetadata; what becomes of tags: {command}\n"
+    again = freehold(*command.split()[1:])
+    assert (again.returncode, again.stdout) == (0, done.stdout), again.stderr
 
 
 def test_only_the_owner_can_read_the_state_also_in_a_directory_open_to_all(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def said(text: str, *arguments: str) -> str:
             ("keys", "accept-record", "--kubeconfig", "k"), "to go on: freehold keys accept-record --yes",
             "to go on: freehold keys accept-record --kubeconfig k --yes",
         ),
-        (("down", "m1", "--kubeconfig", "k"), "freehold plan -f FILE", "freehold plan -f FILE"),
+        (("down", "m1", "--kubeconfig", "k"), "freehold serve", "freehold serve"),
         (("get", "--state", "s"), "freehold: there is no up; the freehold operator", None),
         (("get", "--state", "s"), "freehold get --state s shows it", None),
     ],
     ids=[
         "nothing given", "a status cannot know it", "kubeconfig", "a command of a group", "the namespace of the ring",
-        "a command whose name begins as another's", "plan has no kubeconfig", "what is no command", "never twice",
+        "a command whose name begins as another's", "serve has no kubeconfig", "what is no command", "never twice",
     ],
 )  # fmt: skip
 def test_a_command_in_a_message_gets_the_options_that_say_where(

@@ -12,7 +12,7 @@ from freehold.operator.plan import Action, PlanRow
 
 NONE_YET = PlanRow("vpc", "main", "a-vpc", Action.CREATE, "does not exist")
 THERE = PlanRow("vpc", "main", "a-vpc", Action.KEEP, "ours by its marks", "us-south/r006-1")
-TAGGED = PlanRow("vpc", "main", "a-vpc", Action.ATTACH, "the spec asks for it", "us-south/r006-1", "tag own=1")
+TAGGED = PlanRow("vpc", "main", "a-vpc", Action.ADD_TAG, "the spec asks for it", "us-south/r006-1", "tag own=1")
 DENIED = {
     "kind": "vpc", "name": "a-vpc", "state": "Blocked", "reason": "Denied", "message": "not allowed: grant it",
     "since": "2026-11-21T10:00:00Z",

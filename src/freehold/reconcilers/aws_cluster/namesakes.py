@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from freehold.api.conditions import MESSAGE_LIMIT
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.capa_tags import Lifecycle, cloud_provider_key
 from freehold.lifecycle.ownership import UUID
@@ -23,6 +22,8 @@ from freehold.reconcilers.aws_cluster.wish import ClusterWish
 from freehold.reconcilers.findings import Problem, SpecWarning, text
 
 _FIELD = "metadata.name"
+_NAMED = 5
+"""So many resources are named in a condition; of more it tells the types, and a plan names all of them."""
 _OF_A_NETWORK = frozenset(
     {
         "carrier-gateway",
@@ -63,13 +64,15 @@ def refusal(
         )
         named = sorted(_short(each.arn) for each in found)
     else:
+        sole = found[0].owner if len({each.owner for each in found}) == 1 else ""
+        marks = f"the marks of {sole}" if sole else "without this object's mark"
         head = (
             f"{cluster!r} is the name of another cluster in {region}; nothing is created. Choose another name, or "
-            f"delete that cluster first{_retag(cluster, found)}. With its name, and without this object's mark, are "
+            f"delete that cluster first{_retag(cluster, found)}. With its name, and {marks}, are "
         )
-        named = sorted(f"{_short(each.arn)} (of {each.owner})" if each.owner else _short(each.arn) for each in found)
+        named = sorted(_short(each.arn) + (f" (of {each.owner})" if each.owner and not sole else "") for each in found)
     whole = Problem(_FIELD, head + ", ".join(named))
-    return Refused((whole,), notes, Reason.NAME_TAKEN.value, _cut(whole, head, named))
+    return Refused((whole,), notes, Reason.NAME_TAKEN.value, _counted(head, named))
 
 
 def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | None) -> bool:
@@ -96,21 +99,13 @@ def _retag(cluster: str, found: Sequence[Namesake]) -> str:
     )
 
 
-def _cut(whole: Problem, head: str, named: Sequence[str]) -> str:
-    """As many as a condition has room for, and how many more of which types; empty where all of them fit."""
-    if len(text([whole])) <= MESSAGE_LIMIT:
+def _counted(head: str, named: Sequence[str]) -> str:
+    """Count the resources by type: conditions and messages repeat it. Empty where there are only a few."""
+    if len(named) <= _NAMED:
         return ""
-    room = MESSAGE_LIMIT - len(text([Problem(_FIELD, head + _more(named))]))
-    fitting = 0
-    while (room := room - len(named[fitting]) - len(", ")) >= 0:
-        fitting += 1
-    return text([Problem(_FIELD, head + ", ".join(named[:fitting]) + _more(named[fitting:]))])
-
-
-def _more(left: Sequence[str]) -> str:
-    counts = Counter(each.partition("/")[0] for each in left)
+    counts = Counter(each.partition("/")[0] for each in named)
     types = ", ".join(f"{number} {type_}" for type_, number in sorted(counts.items()))
-    return f" and {len(left)} more ({types}). To list all: freehold plan -f FILE"
+    return text([Problem(_FIELD, f"{head}{types}. To list all: freehold plan -f FILE")])
 
 
 def _short(target: str) -> str:
