@@ -55,10 +55,29 @@ def test_a9_sorts_by_code_point() -> None:
     assert written(done) == {"B": "1"}
 
 
-def test_a9_what_is_there_goes_before_a_new_key_that_sorts_first() -> None:
+@pytest.mark.parametrize("value", ["1", "2"], ids=["as it was", "with another value"])
+def test_a9_what_is_ours_makes_room_for_a_new_key_that_sorts_first(value: str) -> None:
+    """Else the list on a resource would hang on what was asked for before."""
     full = plain([f"z{number}" for number in range(49)]) | {"m": "1"}
-    done = plan(volume(full), claim(update(a="1", m="2"), limit=LimitPolicy.PARTIAL), record=wrote(m="1"))
-    assert written(done) == {"m": "2"}
+    wanted = claim(update(a="1", m=value), limit=LimitPolicy.PARTIAL)
+    done = plan(volume(full), wanted, record=wrote(m="1"))
+    assert (written(done), removed(done), reasons(done)) == ({"a": "1"}, {"m": {"1"}}, [("m", Reason.TRIMMED)])
+    assert done.record_after == wrote(a="1")
+
+
+def test_a9_what_others_put_on_goes_before_ours_also_where_it_sorts_last() -> None:
+    """The list would take it over, and it is beyond the limit: it stays as somebody else set it."""
+    full = plain([f"t{number}" for number in range(48)]) | {"z": "theirs"}
+    done = plan(volume(full), claim(update(a="1", b="1", z="1"), limit=LimitPolicy.PARTIAL))
+    assert (written(done), removed(done)) == ({"a": "1"}, {})
+
+
+def test_a25_a_strict_list_that_does_not_fit_keeps_what_it_holds() -> None:
+    """Somebody changed one of its tags and took another one off; nothing new is written, and no new value either."""
+    held = wrote(a="1", b="1", c="old")
+    done = plan(volume(FOREIGN_47 | {"a": "theirs", "c": "old"}), claim(FIVE), record=held)
+    assert (written(done), removed(done)) == ({"a": "1", "b": "1"}, {})
+    assert (reasons(done), done.record_after) == ([("", Reason.LIMIT_EXCEEDED)], held)
 
 
 def test_a25_strict_is_all_or_nothing_before_any_write() -> None:
@@ -322,6 +341,12 @@ def test_a18_what_an_older_object_does_not_write_is_not_so_for_the_younger_one(
     assert note.message.startswith(f"AWSMetadata ns/first is older and asks for the same of the tag 'k' on {VOLUME}")
     applied_by_older = plan_resource(volume({**there, "k": "1"}), [older, younger], {}, Rules(), acting="uid-second")
     assert applied_by_older.notes == ()
+
+
+def test_a18_what_two_partial_lists_share_is_left_out_of_both() -> None:
+    older = claim(update(a="1", k="1"), limit=LimitPolicy.PARTIAL)
+    younger = claim(update(k="1"), name="second", created=2.0, limit=LimitPolicy.PARTIAL)
+    assert reasons(plan(volume(FULL), older, younger)) == [("k", Reason.TRIMMED)] * 2
 
 
 def test_a18_what_the_younger_one_would_leave_too_is_said_as_if_it_were_alone() -> None:
