@@ -84,19 +84,20 @@ def of_cloud(raw: Mapping[str, Any], parts: Parts, now: datetime) -> Status:
 
 
 def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> Status:
-    """The status of a provider's object; ``resourcetags`` is the active list (docs/reference/metadata-compat.md A5)."""
+    """The status of a provider's object: the active list, and what of it every resource has (A5, A31)."""
     observed = _observations(outcome)
     applied = next(each for each in observed if each.type == APPLIED)
     flat = Observation(APPLIED, applied.status, applied.reason, _ready_message(applied, _PROVIDER_READY))
     status = _status(raw, observed, flat, now)
     if isinstance(outcome, Outcome):
         status["resourcetags"] = active_list(status.get("resourcetags") or {}, outcome)
+        status["activeTags"] = dict(outcome.active)
     return status
 
 
 def of_unreferred(raw: Mapping[str, Any], now: datetime) -> Status:
     """The status of a provider's object to which no CloudMetadata refers any more."""
-    return {**of_provider(raw, _UNREFERRED, now), "resourcetags": {}}
+    return {**of_provider(raw, _UNREFERRED, now), "resourcetags": {}, "activeTags": {}}
 
 
 def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Observation, now: datetime) -> Status:
