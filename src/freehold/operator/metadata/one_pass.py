@@ -38,6 +38,10 @@ class PassMemory:
     """Passes in a row in which something failed: each begins its calls at another resource."""
     retries: int = 0
     """Passes in a row that ended with something to try again, and wrote nothing."""
+    version: tuple[str, int] | None = None
+    """Uid and generation of the provider's object that a pass has begun with."""
+    indexed_at: float | None = None
+    """When the index shows what was there as a new generation came; None after a look since then."""
 
     def written(self, outcome: Outcome, now: float, period: float) -> None:
         for at in ((each.resource, each.key) for each in outcome.repairs):

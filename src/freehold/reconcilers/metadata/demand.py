@@ -155,7 +155,7 @@ def _demand(
     reference, tags = claimant.name, _tags_of(provider)
     config = spec.controllerconfig
     period = sync_period.parse_sync_period(config.syncevery if config else None, defaults.period)
-    if isinstance(period, sync_period.UnparsableDuration):
+    if not isinstance(period, float):
         raise NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
     classifiers, operations = _classifiers(spec), tuple(_operations(tags, reference))
     if wrong := problems(provider.cloud, operations, classifiers, f"{reference} spec"):
