@@ -36,6 +36,8 @@ NOT_APPLIED: Final = (
 )
 """Why something that an object asks for is not so, in the order in which they are told."""
 
+APPLYING: Final = "Applying"
+"""The reason while a pass brings a new generation about."""
 _APPLYING: Final = "the tags are being brought to what is asked for now; resources may still have those of before"
 _TRIMMED: Final = "Trimmed"
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
@@ -102,7 +104,7 @@ def of_applying(raw: Mapping[str, Any], types: Sequence[str], now: datetime) -> 
 
     ``types``: the conditions that sum up, the first one for people.
     """
-    observed = [Observation(each, "False", "Applying", _APPLYING) for each in types]
+    observed = [Observation(each, "False", APPLYING, _APPLYING) for each in types]
     return _status(raw, observed, observed[0], now)
 
 
