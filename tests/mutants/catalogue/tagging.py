@@ -62,7 +62,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().casefold()",
+        "lowered = _folded(key.strip())",
         "lowered = key.strip()",
         "another spelling of a protected key slips through",
     ),
