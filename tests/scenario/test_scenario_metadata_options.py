@@ -23,7 +23,7 @@ async def _edit_annotation(lab: Lab, message: str) -> str:
 
 @pytest.mark.parametrize(
     ("syncevery", "fraction", "seconds"),
-    [(None, 0.5, 120.0), ("20m", 0.5, 1200.0), ("1s", 0.5, 30.0), (None, 0.0, 108.0), (None, 0.999, 131.976)],
+    [(None, 0.5, 120.0), ("20m", 0.5, 1200.0), ("30s", 0.5, 30.0), (None, 0.0, 108.0), (None, 0.999, 131.976)],
     ids=["A8 the flag", "A8 the object's own goes first", "A8 the floor", "A8 earliest", "A8 latest"],
 )
 async def test_a8_how_often_is_a_flag_and_a_field(syncevery: str | None, fraction: float, seconds: float) -> None:
@@ -32,7 +32,21 @@ async def test_a8_how_often_is_a_flag_and_a_field(syncevery: str | None, fractio
     lab.groups(1)
     await lab.tags("tags", WANTED)
     await lab.cloud("metadata", "tags", controllerconfig={"syncevery": syncevery} if syncevery else {})
+    await lab.work()
+    lab.wait(60)
     assert await lab.work() == RequeueAfter(pytest.approx(seconds), at_rest=True)
+
+
+async def test_a8_a_period_below_the_least_is_refused_with_its_path() -> None:
+    """Of an object that is stored already; the schema refuses a new one, and the command the option."""
+    lab = Lab()
+    await lab.tags("tags", WANTED)
+    await lab.cloud("metadata", "tags", controllerconfig={"syncevery": "10s"})
+    await lab.work()
+    status, reason, message = lab.condition("Approved")
+    assert (status, reason) == ("False", "InvalidSpec")
+    assert message == "spec.controllerconfig.syncevery: it is shorter than 30s: choose at least 30s ('10s')"
+    assert not lab.sent()
 
 
 async def test_an_ignored_key_is_in_no_operation_and_the_object_says_so() -> None:

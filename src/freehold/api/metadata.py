@@ -12,7 +12,7 @@ from pydantic import Field
 from freehold.api import patterns
 from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.metadata_status import MetadataStatus
-from freehold.api.tag_sentences import UNPARSABLE_DURATION
+from freehold.api.tag_sentences import SHORT_PERIOD, UNPARSABLE_DURATION
 
 GROUP: Final = "metadata-controller.cloud.io"
 VERSION: Final = "v1alpha1"
@@ -90,6 +90,12 @@ class ControllerConfig(ApiModel):
         Rule(
             f"!has(self.syncevery) || self.syncevery.matches(r'{patterns.DURATION}')",
             UNPARSABLE_DURATION,
+            field=".syncevery",
+        ),
+        Rule(
+            f"!has(self.syncevery) || !self.syncevery.matches(r'{patterns.DURATION}')"
+            " || duration(self.syncevery) >= duration('30s')",
+            SHORT_PERIOD,
             field=".syncevery",
         ),
     )

@@ -34,6 +34,9 @@ class MetadataStatus(ApiModel):
     message: str | None = None
     """Which resources, and who must do what."""
     resourcetags: Labels | None = None
-    """The tags that are applied now."""
+    """The tags that are applied now: those of the active list that every resource has."""
+    active_tags: Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=1000)] | None = None
+    """The active list, by which tags are written and repaired: the tags of the spec, and under add and delete those
+    that were on it before and are not deleted."""
     observed_generation: Annotated[Int64, Field(ge=0)] | None = None
     """The generation of the spec that was observed."""

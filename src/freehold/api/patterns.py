@@ -17,11 +17,12 @@ AWS_LOAD_BALANCER_NAME: Final = r"^[A-Za-z0-9]([A-Za-z0-9]{0,31}|[-A-Za-z0-9]{0,
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
 PROTECTED_KEY: Final = (
-    r"(?i)^(aws:|eks:|(kubernetescluster|csivolumename|csivolumesnapshotname)$)"
-    r"|(^|\.)(freehold\.dev|x-k8s\.io|k8s\.io|kubernetes\.io|k8s\.aws|k8s\.amazonaws\.com|csi\.aws\.com|karpenter\.sh)"
-    r"([/.:]|$)"
+    r"(?i)^\p{Z}*(aws:|eks:|(kubernetescluster|csivolumename|csivolumesnapshotname)\p{Z}*$)"
+    r"|(^\p{Z}*|\.)"
+    r"(freehold\.dev|x-k8s\.io|k8s\.io|kubernetes\.io|k8s\.aws|k8s\.amazonaws\.com|csi\.aws\.com|karpenter\.sh)"
+    r"([/.:]|\p{Z}*$)"
 )
-"""What is found in a key that no metadata object may touch (:mod:`freehold.tagging.protected`)."""
+"""What is found in a key that no metadata object may touch (:mod:`freehold.tagging.protected`). For CEL."""
 AWS_ILLEGAL: Final = r"[^\p{L}\p{Z}\p{N}_.:/=+\-@]"
 """What is in no tag that all services of AWS take (docs/reference/metadata-compat.md#limits-and-legal-tags).
 

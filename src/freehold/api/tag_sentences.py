@@ -15,6 +15,7 @@ PROTECTED_KEY: Final = (
 UNKNOWN_OPCODE: Final = "an opcode is unknown: use one of add, update, delete"
 NAMED_TWICE: Final = "a key is listed twice for deletion, with different values: any value would go. Name it once"
 UNPARSABLE_DURATION: Final = "it is not a duration: write it like 10m or 1h30m"
+SHORT_PERIOD: Final = "it is shorter than 30s: choose at least 30s"
 
 AWS_CHARACTER: Final = (
     "a key or a value has a character in it that AWS does not allow: use letters, digits, spaces and any of "

@@ -30,13 +30,11 @@ def metadata(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _period(context: click.Context, parameter: click.Parameter, value: str) -> float:
-    from freehold.tagging.sync_period import FLOOR, UnparsableDuration, duration
+    from freehold.tagging.sync_period import parse_sync_period
 
-    seconds = duration(value)
-    if isinstance(seconds, UnparsableDuration):
+    seconds = parse_sync_period(value)
+    if not isinstance(seconds, float):
         raise click.BadParameter(seconds.message)
-    if seconds < FLOOR:
-        raise click.BadParameter(f"{value} is shorter than {FLOOR:g}s; choose at least {FLOOR:g}s")
     return seconds
 
 

@@ -186,9 +186,10 @@ class _Now:
 
     ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
     the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
-    ``left``: resources that are not as asked for and that no pass will change, and why. ``unknown`` says what could not
-    be asked or read: of ``unread`` resources nothing is known. ``found``: those that were looked at; one that is not
-    among them is gone, or with ``blind`` not known.
+    ``left``: resources that are not as asked for and that no pass will change, and why. ``trimmed``: those on which
+    POLICY_APPLY_PARTIAL leaves out what there is no room for. ``unknown`` says what could not be asked or read: of
+    ``unread`` resources nothing is known. ``found``: those that were looked at; one that is not among them is gone, or
+    with ``blind`` not known.
     """
 
     failed: Mapping[str, Json]
@@ -198,6 +199,7 @@ class _Now:
     undone: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     left: Mapping[str, str] = field(default_factory=dict)
+    trimmed: Mapping[str, str] = field(default_factory=dict)
     unknown: str = ""
     unread: frozenset[str] = frozenset()
     blind: bool = False
@@ -240,6 +242,7 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
         undone=frozenset(left - held),
         held=frozenset(held),
         left=prevented,
+        trimmed={where: why for plan in plans for where, why in plan.trimmed.items()},
         unknown="; ".join(f"{plan.object}: {said}" for plan in plans for said in (*plan.unanswered, *plan.problems)),
         unread=frozenset(each for plan in plans for each in plan.unread),
         blind=any(plan.blind for plan in plans),
@@ -266,12 +269,14 @@ async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
     from freehold.operator.metadata.means import CLOUD_METADATAS
+    from freehold.reconcilers.metadata.status import APPLYING
 
     told: dict[str, Any] = {}
     for key in keys:
         raw = await session.client.get(CLOUD_METADATAS, key)
         ready = conditions.find((raw.get("status") or {}).get("conditions") or (), "Ready") or {}
-        if ready.get("status") == "False" and ready.get("observedGeneration") == raw["metadata"].get("generation"):
+        here = ready.get("observedGeneration") == raw["metadata"].get("generation")
+        if here and ready.get("status") == "False" and ready.get("reason") != APPLYING:
             told[f"CloudMetadata {key}"] = {"class": ready["reason"], "code": "", "message": ready["message"]}
     return told, "; ".join(each["message"] for each in told.values())
 
@@ -279,7 +284,7 @@ async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[st
 def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     """Each resource that was to be changed, and what became of it. Raises CliError where one is not as asked for."""
     planned = {each.resource for plan in plans for each in plan.resources if each.changes}
-    names = sorted({*planned, *now.undone, *now.held, *now.failed, *now.left})
+    names = sorted({*planned, *now.undone, *now.held, *now.failed, *now.left, *now.trimmed})
     rows = [(shortened(name), *_outcome(name, now)) for name in names]
     if rows:
         for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(_together(rows))), width()):
@@ -323,6 +328,8 @@ def _outcome(name: str, now: _Now) -> tuple[str, str]:
         return "not yet", now.told or now.waits or "the operator has not come to it"
     if name in now.left:
         return "left", now.left[name]
+    if name in now.trimmed:
+        return "in part", now.trimmed[name]
     if name in now.found:
         return _TAGGED, ""
     if now.blind or name in now.unread:

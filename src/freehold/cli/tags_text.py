@@ -24,6 +24,7 @@ _CAUSES: Final = {
     "Foreign": "somebody else's value is taken over",
     "Deleted": "the spec asks for its removal",
     "Dropped": "ours; no object names it any more",
+    "Trimmed": "ours; beyond the limit, and what sorts before it needs the room",
 }
 _NAMED: Final = 12
 """Resources with equal changes that a plan names."""

@@ -21,12 +21,14 @@ from freehold.operator.controller import Reconcile, Result
 from freehold.operator.metadata.observer import Outcomes
 from freehold.operator.onlookers import Onlookers
 from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.status import NOT_APPLIED, left_of
 from freehold.tagging.batches import Batch
+from freehold.tagging.wanted_keys import Reason
 
 T = TypeVar("T")
 
 _OBJECT = ("namespace", "name")
-_STATES = ("managed", "drifted", "failed")
+_STATES = ("managed", "drifted", "failed", "left")
 _SECONDS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 _SIZES = (1, 5, 10, 20, 50, 100, 200)
 
@@ -44,10 +46,15 @@ class Metrics:
         )
         self._resources = Gauge(
             "freehold_tag_resources",
-            "Resources of a CloudMetadata in its last pass: managed (selected), drifted (repaired), failed.",
+            "Resources of a CloudMetadata in its last pass: managed (selected), drifted (repaired), failed, left "
+            "(something that is asked for is not so, as where there is no room for a tag).",
             (*_OBJECT, "state"),
             registry=self.registry,
         )
+        self._ready = Gauge(
+            "freehold_tag_ready", "Whether the condition Ready of a CloudMetadata is true: 1 or 0.", _OBJECT,
+            registry=self.registry,
+        )  # fmt: skip
         self._changes = Counter(
             "freehold_tag_changes", "Tags that were added, changed or removed.", ("operation",), registry=self.registry
         )
@@ -66,7 +73,7 @@ class Metrics:
 
     def onlookers(self, *others: Any) -> Onlookers:
         """What the operator has to tell; ``others`` are observers that are told too."""
-        return Onlookers((self.passed, *others), (self,), self.timed, self.measured)
+        return Onlookers((self.passed, *others), (self,), self.timed, self.measured, (self.ready,))
 
     # -- the port -----------------------------------------------------------------------------------------------
 
@@ -89,14 +96,21 @@ class Metrics:
         self._age.labels(*key).set_function(lambda: time.monotonic() - ended)
         worked = [each for each in outcomes if isinstance(each, Outcome)]
         drifted = {repair.resource for each in worked for repair in each.repairs}
-        numbers = (sum(each.selected for each in worked), len(drifted), sum(len(each.failed) for each in worked))
+        left = {resource for each in worked for resource in left_of(each, (*NOT_APPLIED, Reason.TRIMMED))}
+        failed = sum(len(each.failed) for each in worked)
+        numbers = (sum(each.selected for each in worked), len(drifted), failed, len(left))
         for state, number in zip(_STATES, numbers, strict=True):
             self._resources.labels(*key, state).set(number)
+
+    def ready(self, key: Key, is_ready: bool) -> None:
+        """A ReadyObserver (metadata.observer)."""
+        self._ready.labels(*key).set(is_ready)
 
     def _forget(self, key: Key) -> None:
         labels = dict(zip(_OBJECT, key, strict=True))
         self._resources.remove_by_labels(labels)
         self._age.remove_by_labels(labels)
+        self._ready.remove_by_labels(labels)
 
     def timed(self, reconcile: Reconcile) -> Reconcile:
         async def measured(key: Key) -> Result:

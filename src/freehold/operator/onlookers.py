@@ -9,17 +9,27 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.port import Port
 from freehold.operator.controller import Reconcile
 from freehold.operator.metadata.changes import ChangeWatch
-from freehold.operator.metadata.observer import Observer, Outcomes
+from freehold.operator.metadata.observer import Observer, Outcomes, ReadyObserver
 
 
 @dataclass(frozen=True)
 class Onlookers:
-    """``passes`` and ``changes`` are of the metadata controller. ``timed`` wraps its reconcile, ``port`` every port."""
+    """``passes``, ``changes`` and ``readiness`` are of the metadata controller.
+
+    ``timed`` wraps its reconcile, ``port`` every port.
+    """
 
     passes: tuple[Observer, ...] = ()
     changes: tuple[ChangeWatch, ...] = ()
     timed: Callable[[Reconcile], Reconcile] = lambda reconcile: reconcile
     port: Callable[[Port], Port] = lambda port: port
+
+    readiness: tuple[ReadyObserver, ...] = ()
+
+    def ready(self, key: Key, is_ready: bool) -> None:
+        """A ReadyObserver that tells them all."""
+        for each in self.readiness:
+            each(key, is_ready)
 
     def passed(self, key: Key, outcomes: Outcomes | None) -> None:
         """An observer (metadata.observer) that tells them all."""

@@ -26,18 +26,25 @@ class Claimant:
 
 @dataclass(frozen=True)
 class Claim:
-    """What one object wants of a resource that its classifiers select."""
+    """What one object wants of a resource that its classifiers select.
+
+    ``kept``: None where ``wants`` is the whole list, so that what was written under another key goes. Else that stays
+    (docs/reference/metadata-compat.md A31), and these are the tags of the active list that ``wants`` does not name.
+    They are known of the object that acts; whoever names a key goes before who only keeps it.
+    """
 
     claimant: Claimant
     wants: Wants
     limit: LimitPolicy = LimitPolicy.STRICT
     foreign: ForeignValuePolicy = ForeignValuePolicy.TAKE_OVER
+    kept: Mapping[str, str] | None = None
 
     @cached_property
     def minded(self) -> frozenset[str]:
         """Keys under which a value of somebody else would not be taken over."""
         takes_over = self.foreign is ForeignValuePolicy.TAKE_OVER
-        return frozenset(key for key, want in self.wants.items() if not takes_over or want.opcode is Opcode.ADD)
+        named = (key for key, want in self.wants.items() if not takes_over or want.opcode is Opcode.ADD)
+        return frozenset((*named, *(self.kept or ())))
 
 
 @dataclass(frozen=True)

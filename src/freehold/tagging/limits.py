@@ -1,7 +1,7 @@
 """How many tags a resource can have, and what happens when a list does not fit.
 
-What is on the resource comes first, then ours sorted by the code points of their keys, then what is beyond the limit
-is cut (docs/reference/metadata-compat.md A9, A26).
+What others put on the resource comes first, then ours sorted by the code points of their keys, then what is beyond the
+limit is cut, also where it is on the resource already (docs/reference/metadata-compat.md A9, A26).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from freehold.tagging.protected import Access, is_reserved
 from freehold.tagging.resources import Cloud, Resource
@@ -49,11 +49,19 @@ def slots_used(resource: Resource) -> int:
     return sum(map(len, resource.tags.values()))
 
 
+class Slots(NamedTuple):
+    """What one key of a list takes on a resource: ``kept`` where it is applied, ``cut`` where it is left out.
+
+    A new tag takes 1 or 0. One of somebody else that would be replaced stays where it is left out.
+    """
+
+    kept: int
+    cut: int
+
+
 @dataclass(frozen=True)
 class Fits:
-    """Everything, with the slots that are free afterwards."""
-
-    free: int
+    """Everything."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,6 @@ class Trimmed:
     """PARTIAL: ``keys`` are left out."""
 
     keys: tuple[str, ...]
-    free: int
 
 
 @dataclass(frozen=True)
@@ -69,21 +76,23 @@ class TooMany:
     """STRICT: nothing of the list is written."""
 
     missing: int
-    free: int
 
 
-def fit(needs: Mapping[str, int], free: int, policy: LimitPolicy) -> Fits | Trimmed | TooMany:
-    """``needs``: the slots that each key takes; zero or less where it replaces what is there."""
-    total = sum(needs.values())
-    if total <= max(free, 0):  # what replaces or removes fits even where there are too many already
-        return Fits(free - total)
+def fit(keys: Mapping[str, Slots], room: int, policy: LimitPolicy) -> Fits | Trimmed | TooMany:
+    """``room``: the slots that nobody else has. What only replaces or removes fits where there are too many already."""
     if policy is LimitPolicy.STRICT:
-        return TooMany(missing=total - free, free=free)
-    left = free - sum(slots for slots in needs.values() if slots <= 0)
-    trimmed: list[str] = []
-    for key in sorted(key for key, slots in needs.items() if slots > 0):
-        if needs[key] <= left:
-            left -= needs[key]
-        else:
-            trimmed.append(key)
-    return Trimmed(tuple(trimmed), left) if trimmed else Fits(left)
+        total, least = sum(each.kept for each in keys.values()), sum(each.cut for each in keys.values())
+        return Fits() if total <= max(room, least) else TooMany(missing=total - room)
+    cut = beyond(keys, room)
+    return Trimmed(cut) if cut else Fits()
+
+
+def beyond(keys: Mapping[str, Slots], room: int) -> tuple[str, ...]:
+    """The keys after the longest beginning of the sorted list that fits: which ones hangs on the sort alone."""
+    listed, used = sorted(keys), sum(each.cut for each in keys.values())
+    most, fitting = max(room, used), 0
+    for number, key in enumerate(listed, 1):
+        used += keys[key].kept - keys[key].cut
+        if used <= most:
+            fitting = number
+    return tuple(listed[fitting:])

@@ -6,14 +6,14 @@ the plan can read again and see whether it still fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
 from freehold.tagging.conflicts import Claim, Claimant, Granted, grant_by_age
-from freehold.tagging.limits import Fits, TooMany, Trimmed, fit, limit_of, slots_used
+from freehold.tagging.limits import Fits, LimitPolicy, Slots, TooMany, Trimmed, beyond, fit, limit_of, slots_used
 from freehold.tagging.operations import Opcode
 from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, entry_of
 from freehold.tagging.protected import EXEMPT_KEY, Exemption, exemption
@@ -28,6 +28,7 @@ from freehold.tagging.wanted_keys import (
     Removal,
     Upsert,
     decide_dropped,
+    decide_kept,
     decide_wanted,
 )
 
@@ -114,7 +115,8 @@ class Terms:
     @cached_property
     def decisive(self) -> tuple[str, ...]:
         """Keys whose values decide, with any record; the last ones exempt the resource."""
-        return (*self.named, *EXEMPT_KEY.values())
+        kept = (key for each in self.granted for key in each.claim.kept or ())
+        return (*self.named, *kept, *EXEMPT_KEY.values())
 
 
 def terms(claims: Sequence[Claim], rules: Rules) -> Terms:
@@ -132,6 +134,15 @@ def plan_on(resource: Resource, terms: Terms, record: Record | RecordLost, actin
     return _Planner(resource, record, terms, acting).plan()
 
 
+@dataclass(frozen=True)
+class _List:
+    """What one object is to have on the resource: what must be written, and the values of its own that are there."""
+
+    claim: Claim
+    upserts: dict[str, Upsert] = field(default_factory=dict)
+    held: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
 class _Planner:
     """The working state of one resource's plan."""
 
@@ -146,22 +157,27 @@ class _Planner:
         self._upserts: dict[str, Upsert] = {}
         self._left: dict[str, Kept] = {}
         """Keys that the object which they are granted to leaves as they are."""
-        self._unfit: set[str] = set()
+        self._unfit: dict[str, Reason] = {}
+        """Keys for which there is no room, and why."""
+        self._used = slots_used(resource)
         self._before: dict[str, Entry] = dict(self._known)
         self._after: dict[str, Entry] = dict(self._known)
 
     def plan(self) -> ResourcePlan:
         granted = self._terms.granted
-        additions = [(each.claim, upserts) for each in granted if (upserts := self._wanted(each))]
+        lists = [self._wanted(each) for each in granted]
         for each in granted:
             if not self._acts(each.claim.claimant):
                 continue
-            self._dropped(each.claim.claimant)
+            if each.claim.kept is None:
+                self._dropped(each.claim.claimant)
             if isinstance(self._record, RecordLost):
                 message = f"what was written on {self._resource.id} is not known any more: nothing is removed as ours"
                 self._note(each.claim.claimant, "", Reason.RECORD_LOST, message)
-        if additions:
-            self._fit(additions)
+        self._used -= sum(len(each.seen) for each in self._removals.values())
+        for listed in lists:
+            if listed.upserts:
+                self._fit(listed)
         for each in granted:
             if each.shared and self._acts(each.claim.claimant):
                 self._shared(each)
@@ -170,7 +186,7 @@ class _Planner:
     def _acts(self, claimant: Claimant) -> bool:
         return self._acting in (None, claimant.uid)
 
-    def _wanted(self, granted: Granted) -> dict[str, Upsert]:
+    def _wanted(self, granted: Granted) -> _List:
         """Removals and notes are put down; what is to be written must still be fitted into the limit."""
         claimant = granted.claim.claimant
         for key, winner in granted.lost.items():
@@ -178,28 +194,39 @@ class _Planner:
             if key in self._terms.rules.cluster_keys:
                 told = f"{winner} puts the tag {key!r} on {self._resource.id} itself"
             self._note(claimant, key, Reason.CONFLICT, f"{told}: take the key out of one of the two")
-        upserts: dict[str, Upsert] = {}
+        found = _List(granted.claim)
         for key, want in granted.wants.items():
-            decision = decide_wanted(self._situation(key), want, granted.claim.foreign)
-            if isinstance(decision, Upsert):
-                upserts[key] = decision
-                continue
-            if isinstance(decision, Kept):
-                self._left[key] = decision
-            if not self._acts(claimant):
-                continue
-            if isinstance(decision, AsWanted):
-                self._as_wanted(key, claimant, decision, want.opcode)
-            else:
-                self._settle(claimant, key, decision)
-        return upserts
+            self._list(found, key, decide_wanted(self._situation(key), want, granted.claim.foreign), want.opcode)
+        for key, value in sorted((granted.claim.kept or {}).items()):
+            entry = self._known.get(key)
+            if key not in self._terms.named and (entry is None or entry.writer == claimant.uid):
+                self._list(found, key, decide_kept(self._situation(key), value, granted.claim.foreign), Opcode.ADD)
+        return found
+
+    def _list(self, found: _List, key: str, decision: Upsert | Removal | Kept | AsWanted, opcode: Opcode) -> None:
+        claimant = found.claim.claimant
+        if isinstance(decision, Upsert):
+            found.upserts[key] = decision
+            return
+        if isinstance(decision, Kept):
+            self._left[key] = decision
+        is_ours = opcode is not Opcode.DELETE and key in self._known and key not in self._terms.rules.contested
+        if isinstance(decision, AsWanted) and is_ours:
+            found.held[key] = decision.values
+        if not self._acts(claimant):
+            return
+        if isinstance(decision, AsWanted):
+            self._as_wanted(key, claimant, decision, opcode)
+        else:
+            self._settle(claimant, key, decision)
 
     def _shared(self, granted: Granted) -> None:
         """What somebody older wants too is that one's to write: where it is not so, this object must not say it is."""
         claim = granted.claim
         for key, older in granted.shared.items():
             decision = decide_wanted(self._situation(key), claim.wants[key], claim.foreign)
-            if isinstance(decision, AsWanted):
+            unfit = self._unfit.get(key)
+            if isinstance(decision, AsWanted) and unfit is not Reason.TRIMMED:
                 continue
             if isinstance(decision, Kept):
                 self._note(claim.claimant, key, decision.reason, decision.message)
@@ -210,9 +237,10 @@ class _Planner:
                     f"{told}, and by its opcode and foreignValues it stays as it is: take the key out of one of the two"
                 )
                 self._note(claim.claimant, key, Reason.CONFLICT, told)
-            elif key in self._unfit:
+            elif unfit:
                 told = f"{told}, and has no room for it: shorten its list, or remove tags"
-                self._note(claim.claimant, key, Reason.LIMIT_EXCEEDED, told)
+                allowed = unfit is Reason.TRIMMED and claim.limit is LimitPolicy.PARTIAL
+                self._note(claim.claimant, key, unfit if allowed else Reason.LIMIT_EXCEEDED, told)
             elif key not in self._upserts and key not in self._removals:
                 self._note(claim.claimant, key, Reason.AWAITED, f"{told}, and has not done it yet")
 
@@ -248,15 +276,15 @@ class _Planner:
         else:
             self._note(claimant, key, decision.reason, decision.message)
 
-    def _fit(self, additions: Sequence[tuple[Claim, dict[str, Upsert]]]) -> None:
-        freed = sum(len(each.seen) for each in self._removals.values())
-        free = limit_of(self._resource) - slots_used(self._resource) + freed
-        for claim, upserts in additions:
-            free = self._fitted(claim, upserts, free)
-
-    def _fitted(self, claim: Claim, upserts: dict[str, Upsert], free: int) -> int:
-        fitted = fit({key: 1 - len(each.seen) for key, each in upserts.items()}, free, claim.limit)
-        limit = limit_of(self._resource)
+    def _fit(self, listed: _List) -> None:
+        """Put down what there is room for. Of a PARTIAL list what is there already may have to go."""
+        claim, limit = listed.claim, limit_of(self._resource)
+        slots = {key: Slots(1, len(each.seen)) for key, each in listed.upserts.items()}
+        if claim.limit is LimitPolicy.PARTIAL:
+            slots |= {key: self._of_ours(key, each) for key, each in listed.held.items()}
+            outdated = (key for key, each in listed.upserts.items() if each.cause is Cause.OUTDATED)
+            slots |= {key: Slots(1, 0) for key in outdated}
+        fitted = fit(slots, limit - self._used_without(slots), claim.limit)
         match fitted:
             case TooMany():
                 message = (
@@ -264,20 +292,52 @@ class _Planner:
                     "free: shorten it, remove tags, or set limit POLICY_APPLY_PARTIAL"
                 )
                 self._note(claim.claimant, "", Reason.LIMIT_EXCEEDED, message)
-                self._unfit |= upserts.keys()
-                return fitted.free
+                self._repair(listed)
             case Trimmed():
-                self._unfit |= set(fitted.keys)
                 for key in fitted.keys:
-                    message = f"the tag {key!r} is left out on {self._resource.id}, which can have {limit} tags"
-                    self._note(claim.claimant, key, Reason.TRIMMED, message)
-                    del upserts[key]
+                    self._cut(listed, key, limit)
+                self._put(listed, listed.upserts)
             case Fits():
-                pass
-        for key, upsert in upserts.items():
-            if self._acts(claim.claimant):
-                self._write(claim.claimant, key, upsert)
-        return fitted.free
+                self._put(listed, listed.upserts)
+
+    def _of_ours(self, key: str, values: frozenset[str]) -> Slots:
+        seen = self._resource.tags[key]
+        return Slots(len(seen), len(seen - values))
+
+    def _used_without(self, keys: Iterable[str]) -> int:
+        """The slots that are in use now but for those of ``keys``."""
+        return self._used - sum(len(self._resource.tags.get(key, ())) for key in keys)
+
+    def _put(self, listed: _List, keys: Collection[str]) -> None:
+        self._used = self._used_without(keys) + len(keys)
+        for key in keys:
+            if self._acts(listed.claim.claimant):
+                self._write(listed.claim.claimant, key, listed.upserts[key])
+
+    def _repair(self, listed: _List) -> None:
+        """A strict list that does not fit brings nothing new; what was written of it before is kept as it was."""
+        known = {key: entry for key, entry in self._known.items() if entry.proof is Proof.CONFIRMED}
+        ours = {key: each for key, each in listed.upserts.items() if key in known and each.value in known[key].values}
+        slots = {key: Slots(1, len(each.seen)) for key, each in ours.items()}
+        cut = beyond(slots, limit_of(self._resource) - self._used_without(slots))
+        repaired = [key for key in ours if key not in cut]
+        self._unfit |= {key: Reason.LIMIT_EXCEEDED for key in listed.upserts if key not in repaired}
+        self._put(listed, repaired)
+
+    def _cut(self, listed: _List, key: str, limit: int) -> None:
+        """Leave out what is beyond the limit; what is ours makes room for what sorts before it."""
+        claimant, upsert = listed.claim.claimant, listed.upserts.pop(key, None)
+        self._unfit[key] = Reason.TRIMMED
+        if not self._acts(claimant):
+            return
+        message = f"the tag {key!r} is left out on {self._resource.id}, which can have {limit} tags"
+        self._note(claimant, key, Reason.TRIMMED, message)
+        ours = listed.held[key] if upsert is None else upsert.seen if upsert.cause is Cause.OUTDATED else frozenset()
+        if ours:
+            self._used -= len(ours)
+            self._settle(claimant, key, Removal(key, ours, Cause.TRIMMED))
+        elif upsert is not None and not upsert.seen:
+            self._forget(key)
 
     def _write(self, claimant: Claimant, key: str, upsert: Upsert) -> None:
         earlier = self._known.get(key)

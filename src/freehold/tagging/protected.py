@@ -61,14 +61,22 @@ def is_reserved(key: str) -> Access:
 
 @lru_cache(maxsize=4096)
 def access(cloud: Cloud, key: str, ignored: IgnoreList) -> Access:
-    """Protection is compared without case, also as Unicode and the schema fold it: no other spelling slips through."""
-    lowered = key.strip().casefold()
+    """Protection is compared without case and outer spaces, as the schema does: no other spelling slips through."""
+    lowered = _folded(key.strip())
     if lowered.startswith(_RESERVED) or lowered in _KEYS or _OF_DOMAIN.search(lowered):
         return Access.PROTECTED
     spelled = canonical(cloud, key)
     listed = spelled in {canonical(cloud, each) for each in ignored.keys}
     prefixed = spelled.startswith(tuple(canonical(cloud, each) for each in ignored.prefixes))
     return Access.IGNORED if listed or prefixed else Access.ALLOWED
+
+
+def _folded(text: str) -> str:
+    """Fold each character to one character, as ``(?i)`` of the schema's regular expressions does.
+
+    Source: https://pkg.go.dev/unicode#SimpleFold. ``casefold`` alone also makes two letters of some, as of a ligature.
+    """
+    return "".join(folded if len(folded := each.casefold()) == 1 else each for each in text)
 
 
 class Exemption(StrEnum):

@@ -5,11 +5,12 @@ Source of the notation: https://pkg.go.dev/time#ParseDuration.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Final
 
-from freehold.api.tag_sentences import UNPARSABLE_DURATION
+from freehold.api.tag_sentences import SHORT_PERIOD, UNPARSABLE_DURATION
 
 DEFAULT: Final = 600.0
 FLOOR: Final = 30.0
@@ -31,19 +32,28 @@ class UnparsableDuration:
         return f"{UNPARSABLE_DURATION} ({self.text!r})"
 
 
-def parse_sync_period(text: str | None, default: float = DEFAULT) -> float | UnparsableDuration:
-    """Seconds; the default where there is none, and never below the floor."""
+@dataclass(frozen=True)
+class ShortPeriod:
+    text: str
+
+    @property
+    def message(self) -> str:
+        return f"{SHORT_PERIOD} ({self.text!r})"
+
+
+def parse_sync_period(text: str | None, default: float = DEFAULT) -> float | UnparsableDuration | ShortPeriod:
+    """Seconds; the default where there is none. Nothing is looked at more often than the floor allows."""
     if text is None:
         return default
     seconds = duration(text)
-    return seconds if isinstance(seconds, UnparsableDuration) else max(seconds, FLOOR)
+    return ShortPeriod(text) if isinstance(seconds, float) and seconds < FLOOR else seconds
 
 
 def duration(text: str) -> float | UnparsableDuration:
     """Seconds."""
     if not re.fullmatch(PATTERN.strip("^$"), text):
         return UnparsableDuration(text)
-    return sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
+    return math.fsum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
 
 
 def retry_after(retries: int) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from freehold.tagging.operations import Opcode, Want
 from freehold.tagging.ownership import Entry, ForeignValuePolicy, Holder, Proof, holder
@@ -54,6 +55,8 @@ class Cause(StrEnum):
     """An operation lists it for deletion."""
     DROPPED = "Dropped"
     """It is ours, and no object names it any more."""
+    TRIMMED = "Trimmed"
+    """It is ours, and beyond the limit: what sorts before it needs the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,18 @@ def decide_wanted(at: KeySituation, want: Want, policy: ForeignValuePolicy) -> U
     else:
         decision = _decide_present(at, want.opcode, want.value, policy)
     return _contested(at) if isinstance(decision, Upsert | Removal) and at.key in at.rules.contested else decision
+
+
+_OF_KEPT: Final = {Reason.CLASSIFIER: Reason.CLASSIFIER_KEPT, Reason.TAG_EXISTS: Reason.SKIPPED}
+"""What prevents an object from having what it names is only told of what it does not name."""
+
+
+def decide_kept(at: KeySituation, value: str, policy: ForeignValuePolicy) -> Upsert | Removal | Kept | AsWanted:
+    """A key of the active list that its object does not name: it stays as it is, without taking anything over."""
+    decision = decide_wanted(at, Want(Opcode.ADD, value), policy)
+    if isinstance(decision, Kept):
+        return replace(decision, reason=_OF_KEPT.get(decision.reason, decision.reason))
+    return decision
 
 
 def decide_dropped(at: KeySituation, entry: Entry) -> Removal | Kept | AsWanted:

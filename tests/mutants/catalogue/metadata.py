@@ -360,8 +360,8 @@ MUTANTS = (
     ),
     _pass(
         "TagPass.run",
-        "fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(differing, known))",
-        "fleet = draft.planned_anew({each.id for each in differing}, self._plan(differing, known))",
+        "fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(demand, differing, known))",
+        "fleet = draft.planned_anew({each.id for each in differing}, self._plan(demand, differing, known))",
         "a resource that could not be read is written on what the index shows",
     ),
     _work(
@@ -707,5 +707,29 @@ MUTANTS = (
         '"message": api_conditions.cut(flat.message),',
         '"message": flat.message,',
         "a status of megabytes is stored by no API server: nothing is told at all",
+    ),
+    _active(
+        "keeping",
+        "value = listed if proven else on_all",
+        "value = listed or on_all",
+        "whoever may write a status has tags written that no spec names",
+    ),
+    _active(
+        "keeping",
+        "if count == len(found)",
+        "if count",
+        "a key that was deleted, and that one resource would not give up, comes back on all others",
+    ),
+    _plan(
+        "_Planner._wanted",
+        "and (entry is None or entry.writer == claimant.uid):",
+        "and True:",
+        "two objects that keep a key with different values take it from each other in each pass",
+    ),
+    _metadata(
+        "MetadataReconciler._begin",
+        "await tell_applying(self._means, cloud, provider)",
+        "pass",
+        "who waits for Ready after an edit is told of the tags from before",
     ),
 )

@@ -62,7 +62,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().casefold()",
+        "lowered = _folded(key.strip())",
         "lowered = key.strip()",
         "another spelling of a protected key slips through",
     ),
@@ -128,7 +128,7 @@ MUTANTS = (
     ),
     _protected(
         "access",
-        "lowered = key.strip().casefold()",
+        "lowered = _folded(key.strip())",
         "lowered = key.lower()",
         "a space before a key lets a mark of ours be written on IBM Cloud, which takes it off",
     ),

@@ -43,7 +43,7 @@ GATE = "BootstrapFormatIgnition=true"
         ),
         (["up", "-f", MINIMAL, "--feature-gates", GATE, "--kubeconfig", "x"], 2, "operator in the cluster has its own"),
         (["serve", "--feature-gates", "BootstrapFormatIgnition"], 2, "is not NAME=true or NAME=false"),
-        (["operator", "--sync-period", "10s"], 2, "10s is shorter than 30s; choose at least 30s"),
+        (["operator", "--sync-period", "10s"], 2, "it is shorter than 30s: choose at least 30s ('10s')"),
         (["serve", "--sync-period", "ten"], 2, "it is not a duration: write it like 10m or 1h30m ('ten')"),
         (["serve", "--approve-above", "-1"], 2, "-1 is not in the range x>=0"),
         (["down"], 2, "say what to delete: freehold down NAME, or freehold down -f FILE"),

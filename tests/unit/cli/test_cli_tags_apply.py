@@ -48,7 +48,7 @@ DISABLED = TagPlan("team/tags", 2, problems=("me-south-1: not enabled",), found=
 GONE = TagPlan("team/tags", 1, found=frozenset({f"{SG}1"}))
 
 
-async def seen(monkeypatch: pytest.MonkeyPatch, *looks: TagPlan, patience: float = 30.0) -> int:
+async def seen(monkeypatch: pytest.MonkeyPatch, *looks: TagPlan, patience: float = 30.0, session: Any = None) -> int:
     """See it done, with these plans one after the other, of which the last one stays; how often it looked."""
     made: list[TagPlan] = []
 
@@ -58,7 +58,7 @@ async def seen(monkeypatch: pytest.MonkeyPatch, *looks: TagPlan, patience: float
 
     monkeypatch.setattr(tags_apply, "plans_of", plans_of)
     monkeypatch.setattr(tags_apply, "_LOOK_SECONDS", 0.0)
-    session: Any = Session()
+    session = session or Session()
     await tags_apply.see_done(session, session, [PLANNED], {}, patience)
     return len(made)
 
@@ -97,6 +97,34 @@ async def test_what_is_gone_is_not_tagged(monkeypatch: pytest.MonkeyPatch, capsy
     rows = [line.split()[1] for line in shown.out.splitlines() if line.startswith("security-group/")]
     assert rows == ["tagged", "gone"]
     assert "1 gone, 1 tagged" in shown.out + shown.err
+
+
+async def test_what_is_left_out_for_want_of_room_is_said_and_is_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """POLICY_APPLY_PARTIAL asks for that."""
+    await seen(monkeypatch, TagPlan("team/tags", 2, found=BOTH, trimmed={f"{SG}2": "Trimmed: no room for 'env'"}))
+    shown = capsys.readouterr()
+    assert "1 in part, 1 tagged" in shown.out + shown.err
+    assert "no room for 'env'" in shown.out
+
+
+class InCluster(Session):
+    """An operator in a cluster, of which only conditions tell, and which is at work all the time."""
+
+    embedded = False
+
+    async def get(self, *given: Any) -> Any:
+        ready = {"type": "Ready", "status": "False", "reason": "Applying", "message": "", "observedGeneration": 1}
+        return {"metadata": {"generation": 1}, "status": {"conditions": [ready]}}
+
+
+async def test_an_operator_that_is_at_work_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ready is false then, and that is no refusal."""
+    await seen(monkeypatch, *[PLANNED] * 20, DONE, session=InCluster())
+    assert "2 tagged" in capsys.readouterr().out
 
 
 async def test_where_nothing_was_found_nothing_is_called_done(

@@ -19,7 +19,7 @@ from freehold.operator.metadata.changes import watched
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metrics import Metrics
 from freehold.operator.metrics_server import Address, served
-from harness.metadata import NAMESPACE, Lab
+from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 
 
 def samples(metrics: Metrics) -> Mapping[tuple[str, tuple[str, ...]], float]:
@@ -42,7 +42,7 @@ def measured(lab: Lab, metrics: Metrics) -> MetadataReconciler:
     cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measured(lab.port))
     lab.aws = AwsTagAccounts(cloud, lab.identities, lab.clock)
     accounts = watched(lab, [metrics])
-    return MetadataReconciler(replace(lab.means, accounts=accounts, observe=metrics.passed))
+    return MetadataReconciler(replace(lab.means, accounts=accounts, observe=metrics.passed, ready=metrics.ready))
 
 
 async def test_tags_that_are_written_repaired_and_failed_are_counted(metrics: Metrics) -> None:
@@ -63,6 +63,7 @@ async def test_tags_that_are_written_repaired_and_failed_are_counted(metrics: Me
     assert now["freehold_tag_sync_age_seconds", of] >= 0
     assert now["freehold_cloud_calls_total", ("ec2", "write", "ok")] == 1
 
+    assert now["freehold_tag_ready", of] == 1
     lab.somebody_sets(groups[1], env="mine")
     lab.wait()
     await lab.work()
@@ -71,6 +72,23 @@ async def test_tags_that_are_written_repaired_and_failed_are_counted(metrics: Me
     lab.wait()
     await lab.settle()
     assert samples(metrics)["freehold_tag_changes_total", ("remove",)] == 3
+
+
+@pytest.mark.parametrize(("limit", "ready"), [("POLICY_APPLY_PARTIAL", 1), ("POLICY_APPLY_STRICT", 0)])
+async def test_what_there_is_no_room_for_is_counted(metrics: Metrics, limit: str, ready: int) -> None:
+    """It is no failure of a call, and it is not as asked for."""
+    lab = Lab()
+    lab.group("full", **{CLASSIFIER: "owned"}, **{f"z{number}": "1" for number in range(48)})
+    lab.groups(1)
+    lab.process = measured(lab, metrics)
+    await lab.tags("tags", {"env": "test", "centre": "eng"})
+    await lab.cloud("metadata", "tags", controllerconfig={"limit": limit})
+    told: list[float] = []
+    lab.port.before_each = lambda call: told.append(samples(metrics)["freehold_tag_ready", (NAMESPACE, "metadata")])
+    await lab.work()
+    now, of = samples(metrics), (NAMESPACE, "metadata")
+    assert (now["freehold_tag_resources", (*of, "left")], now["freehold_tag_resources", (*of, "failed")]) == (1, 0)
+    assert (set(told), now["freehold_tag_ready", of]) == ({0}, ready)
 
 
 async def test_no_tag_and_no_resource_is_a_label(metrics: Metrics) -> None:

@@ -12,7 +12,7 @@ from freehold.tagging.plan import Delta, Verdict, plan_resource
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud, Resource
 from freehold.tagging.rules import Rules
-from freehold.tagging.sync_period import UnparsableDuration, parse_sync_period, with_jitter
+from freehold.tagging.sync_period import ShortPeriod, UnparsableDuration, parse_sync_period, with_jitter
 from freehold.tagging.wanted_keys import Reason
 from harness.tagged_fleet import (
     VOLUME,
@@ -55,10 +55,29 @@ def test_a9_sorts_by_code_point() -> None:
     assert written(done) == {"B": "1"}
 
 
-def test_a9_what_is_there_goes_before_a_new_key_that_sorts_first() -> None:
+@pytest.mark.parametrize("value", ["1", "2"], ids=["as it was", "with another value"])
+def test_a9_what_is_ours_makes_room_for_a_new_key_that_sorts_first(value: str) -> None:
+    """Else the list on a resource would hang on what was asked for before."""
     full = plain([f"z{number}" for number in range(49)]) | {"m": "1"}
-    done = plan(volume(full), claim(update(a="1", m="2"), limit=LimitPolicy.PARTIAL), record=wrote(m="1"))
-    assert written(done) == {"m": "2"}
+    wanted = claim(update(a="1", m=value), limit=LimitPolicy.PARTIAL)
+    done = plan(volume(full), wanted, record=wrote(m="1"))
+    assert (written(done), removed(done), reasons(done)) == ({"a": "1"}, {"m": {"1"}}, [("m", Reason.TRIMMED)])
+    assert done.record_after == wrote(a="1")
+
+
+def test_a9_what_others_put_on_goes_before_ours_also_where_it_sorts_last() -> None:
+    """The list would take it over, and it is beyond the limit: it stays as somebody else set it."""
+    full = plain([f"t{number}" for number in range(48)]) | {"z": "theirs"}
+    done = plan(volume(full), claim(update(a="1", b="1", z="1"), limit=LimitPolicy.PARTIAL))
+    assert (written(done), removed(done)) == ({"a": "1"}, {})
+
+
+def test_a25_a_strict_list_that_does_not_fit_keeps_what_it_holds() -> None:
+    """Somebody changed one of its tags and took another one off; nothing new is written, and no new value either."""
+    held = wrote(a="1", b="1", c="old")
+    done = plan(volume(FOREIGN_47 | {"a": "theirs", "c": "old"}), claim(FIVE), record=held)
+    assert (written(done), removed(done)) == ({"a": "1", "b": "1"}, {})
+    assert (reasons(done), done.record_after) == ([("", Reason.LIMIT_EXCEEDED)], held)
 
 
 def test_a25_strict_is_all_or_nothing_before_any_write() -> None:
@@ -324,6 +343,12 @@ def test_a18_what_an_older_object_does_not_write_is_not_so_for_the_younger_one(
     assert applied_by_older.notes == ()
 
 
+def test_a18_what_two_partial_lists_share_is_left_out_of_both() -> None:
+    older = claim(update(a="1", k="1"), limit=LimitPolicy.PARTIAL)
+    younger = claim(update(k="1"), name="second", created=2.0, limit=LimitPolicy.PARTIAL)
+    assert reasons(plan(volume(FULL), older, younger)) == [("k", Reason.TRIMMED)] * 2
+
+
 def test_a18_what_the_younger_one_would_leave_too_is_said_as_if_it_were_alone() -> None:
     older = claim(add(k="1"))
     younger = claim(update(k="1"), name="second", created=2.0, foreign=ForeignValuePolicy.SKIP)
@@ -386,8 +411,8 @@ def test_a_contested_key_is_left_and_named() -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("10m", 600.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("90s", 90.0), ("1s", 30.0), ("500ms", 30.0), (None, 600.0)],
-    ids=["A8 example", "A8 two units", "A8 fraction", "A8 seconds", "A8 floor", "A8 floor of ms", "A8 default"],
+    [("10m", 600.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("90s", 90.0), ("30s", 30.0), (None, 600.0)],
+    ids=["A8 example", "A8 two units", "A8 fraction", "A8 seconds", "A8 floor", "A8 default"],
 )
 def test_sync_period_is_a_duration_of_go(text: str | None, seconds: float) -> None:
     assert parse_sync_period(text) == seconds
@@ -396,6 +421,12 @@ def test_sync_period_is_a_duration_of_go(text: str | None, seconds: float) -> No
 @pytest.mark.parametrize("text", ["", "10", "10 m", "m", "-10m", "10m!", "1d", "10m\n"])
 def test_unparsable_period_is_refused(text: str) -> None:
     assert isinstance(parse_sync_period(text), UnparsableDuration)
+
+
+@pytest.mark.parametrize("text", ["1s", "29.9s", "500ms"])
+def test_a8_a_period_below_the_least_is_refused(text: str) -> None:
+    """As an option of the operator is: it would be looked at less often than somebody wrote, and not be told."""
+    assert isinstance(parse_sync_period(text), ShortPeriod)
 
 
 def test_a8_jitter_is_a_tenth() -> None:

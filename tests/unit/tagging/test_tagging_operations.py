@@ -1,5 +1,7 @@
 """Operations and what they come to on one resource (docs/reference/metadata-compat.md)."""
 
+from dataclasses import replace
+
 import pytest
 
 from freehold.tagging.operations import (
@@ -174,6 +176,14 @@ def test_a30_delete_removes_a_foreign_key_but_never_a_protected_one() -> None:
     done = plan(volume(tags), claim(delete(*tags)))
     assert removed(done) == {"env": {"prod"}}
     assert reasons(done) == [("kubernetes.io/cluster/a", Reason.PROTECTED), ("openshift.io/x", Reason.IGNORED)]
+
+
+def test_a31_one_that_keeps_a_key_does_not_take_over_what_another_object_wrote() -> None:
+    """Which may keep it too, with that value."""
+    keeping = replace(claim(delete("own")), kept={"k": "1"})
+    record = wrote("second", k="2")
+    done = plan(volume({"k": "2"}), keeping, record=record)
+    assert (done.verdict, done.notes, done.record_after) == (Verdict.NOTHING_TO_DO, (), record)
 
 
 class TestSeveralValuesOfAKey:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from freehold.tagging.alike import Plans
@@ -58,6 +58,7 @@ def claims(draw: st.DrawFn) -> list[Claim]:
             draw(st.dictionaries(KEYS, _wants(), max_size=6)),
             draw(st.sampled_from(LimitPolicy)),
             draw(st.sampled_from(ForeignValuePolicy)),
+            draw(st.none() | st.dictionaries(KEYS, VALUES, max_size=3)) if number == 0 else None,
         )
         for number in range(draw(st.integers(0, 3)))
     ]
@@ -77,6 +78,9 @@ def _after(record: object) -> Record:
 
 @given(resources(), claims(), RECORDS)
 def test_converges_in_one_apply_and_then_keeps_still(resource: Resource, objects: list[Claim], record: Record) -> None:
+    """What one object drops, another one that only keeps it takes up in the pass after that."""
+    kept = {key for each in objects for key in each.kept or ()}
+    record = {key: each for key, each in record.items() if key not in kept or each.writer == WRITERS[0]}
     first = planned(resource, objects, record)
     second = planned(applied(first), objects, _after(first.record_after))
     assert second.delta == Delta()
@@ -125,7 +129,7 @@ def test_order_means_nothing(resource: Resource, objects: list[Claim], record: R
 def test_never_touches_what_it_may_not(resource: Resource, objects: list[Claim], record: Record) -> None:
     """A key goes or changes only if the record or an operation names it; an untouchable one never."""
     done = planned(resource, objects, record)
-    named = {key for each in objects for key in each.wants}
+    named = {key for each in objects for key in (*each.wants, *(each.kept or ()))}
     for removal in done.delta.removals:
         ours = record.get(removal.key)
         assert removal.key not in UNTOUCHABLE
@@ -149,15 +153,45 @@ def test_add_and_the_policies_that_keep_never_overwrite_a_foreign_value(
         assert not upsert.seen or upsert.seen <= record[upsert.key].values
 
 
+def _sharing(first: LimitPolicy) -> list[Claim]:
+    """Two that share a key, of which the older one has more."""
+    wants = {key: Want(Opcode.UPDATE, "1") for key in "ak"}
+    older, younger = (Claimant(float(number), f"uid-{number}", f"AWSMetadata ns/{number}") for number in (0, 1))
+    return [Claim(older, wants, first), Claim(younger, {"k": wants["k"]}, LimitPolicy.PARTIAL)]
+
+
+FULL_OBJECT = Resource("arn:aws:s3:::a", Cloud.AWS, "s3:object", "1", "", {f"t{n}": frozenset("1") for n in range(9)})
+
+
 @given(resources(), claims(), RECORDS)
+@example(FULL_OBJECT, _sharing(LimitPolicy.STRICT), {})
+@example(FULL_OBJECT, _sharing(LimitPolicy.PARTIAL), {})
 def test_limit_is_kept_and_strict_is_whole(resource: Resource, objects: list[Claim], record: Record) -> None:
     done = planned(resource, objects, record)
     assert slots_used(applied(done)) <= max(limit_of(resource), slots_used(resource))
-    refused = {note.claimant.uid for note in done.notes if note.reason is Reason.LIMIT_EXCEEDED}
+    refused = {(note.claimant.uid, note.key) for note in done.notes if note.reason is Reason.LIMIT_EXCEEDED}
     trimmed = {note.claimant.uid for note in done.notes if note.reason is Reason.TRIMMED}
     strict = {each.claimant.uid for each in objects if each.limit is LimitPolicy.STRICT}
-    assert refused <= strict
+    assert {uid for uid, key in refused if not key} <= strict
+    assert strict or not refused, "a key of an older object's strict list is refused to a younger one too"
     assert not trimmed & strict
+
+
+@given(resources(), st.dictionaries(KEYS, VALUES, min_size=1), st.data())
+def test_which_tags_a_partial_list_keeps_follows_the_sort_alone(
+    resource: Resource, wanted: Mapping[str, str], data: st.DataObject
+) -> None:
+    """Not what of it was written before, with whichever values."""
+    wants = {key: Want(Opcode.UPDATE, value) for key, value in wanted.items()}
+    objects = [Claim(Claimant(0.0, "uid-0", "AWSMetadata ns/0"), wants, LimitPolicy.PARTIAL)]
+    others = resource._replace(tags={key: each for key, each in resource.tags.items() if key not in wanted})
+    room = limit_of(others) - slots_used(others)
+    names = sorted(set(wanted) - UNTOUCHABLE)
+    held = data.draw(st.lists(st.sampled_from(names), unique=True, max_size=room)) if names else []
+    before = {key: frozenset({data.draw(VALUES)}) for key in held}
+    record = {key: Entry("uid-0", values, Proof.CONFIRMED) for key, values in before.items()}
+    later = planned(others._replace(tags={**others.tags, **before}), objects, record)
+    assert applied(later).tags == applied(planned(others, objects, {})).tags
 
 
 @given(resources(), claims(), RECORDS)

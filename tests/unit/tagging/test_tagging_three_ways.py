@@ -147,6 +147,9 @@ IBM_TEXT = tags(0, 1, 2, 63, 64, 65, 125, 126, 127, 128, 129)
 @example("€", "v")
 @example("k", "aws:v")
 @example("k\n", "v\n")
+@example("my.karpenter.ſh ", "v")
+@example("\u2028KubernetesCluster", "v")
+@example("kubernetescluﬆer", "v")
 def test_schema_controller_and_aws_give_one_verdict(key: str, value: str) -> None:
     agree(Cloud.AWS, key, value)
 

@@ -146,6 +146,7 @@ def metadata_controllers(
         namespace=place.namespace,
         configuration=configuration,
         observe=onlookers.passed,
+        ready=onlookers.ready,
     )
     providers = [
         Watched(resource, referring(lambda: controller.all(), kind), _matters, place.namespace)

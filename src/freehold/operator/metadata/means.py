@@ -16,7 +16,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.events import Severity
 from freehold.operator.kinds import resource_of
-from freehold.operator.metadata.observer import Observer, nobody
+from freehold.operator.metadata.observer import Observer, ReadyObserver, nobody, not_told
 from freehold.operator.metadata.places import TagAccounts
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.risks import Risks
@@ -155,6 +155,8 @@ class Means:
     configuration: Configuration = field(default_factory=Configuration)
     observe: Observer = nobody
     """Told what each pass of a CloudMetadata came to."""
+    ready: ReadyObserver = not_told
+    """Told what its condition Ready says."""
     risks: Risks = field(default_factory=Risks)
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
     parsed: ParsedObjects = field(default_factory=ParsedObjects)

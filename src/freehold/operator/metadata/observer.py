@@ -15,5 +15,13 @@ Observer = Callable[[Key, Outcomes | None], None]
 """Called for a CloudMetadata after each pass, with None once it is gone."""
 
 
+ReadyObserver = Callable[[Key, bool], None]
+"""Called for a CloudMetadata when its status is told, also where it has not changed: with whether it is Ready."""
+
+
+def not_told(key: Key, ready: bool) -> None:
+    """Nobody looks on."""
+
+
 def nobody(key: Key, outcomes: Outcomes | None) -> None:
     """Nobody looks on."""

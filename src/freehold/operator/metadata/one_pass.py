@@ -12,11 +12,12 @@ from freehold.lifecycle.errors import CloudError
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.record import StoredRecord
 from freehold.operator.metadata.work import Planned, TagWork
+from freehold.reconcilers.metadata.active_list import keeping, listed_by
 from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.fleet import Common, Fleet, must_be_read, plan_fleet, plan_removal
 from freehold.reconcilers.metadata.outcome import Outcome
-from freehold.tagging.classifiers import queries, released
+from freehold.tagging.classifiers import Selection, queries, released, select
 from freehold.tagging.conflicts import Claim
 from freehold.tagging.contested import Standing, Turns, is_over, removed, set_back, standing
 from freehold.tagging.ownership import Record
@@ -37,6 +38,10 @@ class PassMemory:
     """Passes in a row in which something failed: each begins its calls at another resource."""
     retries: int = 0
     """Passes in a row that ended with something to try again, and wrote nothing."""
+    version: tuple[str, int] | None = None
+    """Uid and generation of the provider's object that a pass has begun with."""
+    indexed_at: float | None = None
+    """When the index shows what was there as a new generation came; None after a look since then."""
 
     def written(self, outcome: Outcome, now: float, period: float) -> None:
         for at in ((each.resource, each.key) for each in outcome.repairs):
@@ -70,16 +75,19 @@ class TagPass:
         asked, unasked = _asked(places)
         found = await self._find(asked, unasked)
         failed: dict[str, CloudError] = {}
-        draft = self._plan([each for each, _ in found.values()], known)
-        doubtful = [plan.resource.id for plan in draft.plans.values() if self._must_be_read(plan, found, known)]
+        demand = self._keeping([each for each, _ in found.values()], known)
+        draft = self._plan(demand, [each for each, _ in found.values()], known)
+        doubtful = [plan.resource.id for plan in draft.plans.values() if self._must_be_read(demand, plan, found, known)]
         read: dict[str, Resource] = {}
         for place in asked:
             read |= await _read(place, [ident for ident in doubtful if found[ident][1] is place], failed)
         differing = [each for each in read.values() if each != found[each.id][0]]
-        fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(differing, known))
+        fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(demand, differing, known))
         forgotten = await self._look_for_released(asked, found, known)
+        wanted = self._wanted(demand)
         outcome = Outcome(
             selected=len(fleet.plans),
+            active=listed_by(demand, wanted, seen=bool(found) and not unasked),
             yielded=tuple(fleet.yielded.values()),
             failed=failed,
             unasked=unasked,
@@ -92,7 +100,7 @@ class TagPass:
             period=self.demand.period,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
-        planned = Planned(fleet.plans, routes, forgotten, self.memory.turn, self._wanted())
+        planned = Planned(fleet.plans, routes, forgotten, self.memory.turn, wanted)
         done = await self.work.carry_out(planned, known, outcome)
         self.memory.turn = self.memory.turn + 1 if done.failed else 0
         self.memory.written(done, self.work.clock.monotonic(), self.demand.period)
@@ -115,11 +123,15 @@ class TagPass:
             found |= {each.id: (each, place) for each in rows}
         return found
 
+    def _keeping(self, found: Sequence[Resource], known: StoredRecord) -> Demand:
+        selected = [each for each in found if select(self.demand.classifiers, each) is Selection.SELECTED]
+        return keeping(self.demand, [(each, known.of(each.id)) for each in selected], self.work.configuration.ignored)
+
     def _must_be_read(
-        self, plan: ResourcePlan, found: Mapping[str, tuple[Resource, TagPlace]], known: StoredRecord
+        self, demand: Demand, plan: ResourcePlan, found: Mapping[str, tuple[Resource, TagPlace]], known: StoredRecord
     ) -> bool:
         ident = plan.resource.id
-        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident), self.demand.claim)
+        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident), demand.claim)
 
     async def _look_for_released(
         self, asked: Sequence[TagPlace], found: Collection[str], known: StoredRecord
@@ -136,21 +148,18 @@ class TagPass:
         )
         return {ident: {} for ident, resource in now.items() if not resource.tags}
 
-    def _wanted(self) -> Mapping[str, str]:
+    def _wanted(self, demand: Demand) -> Mapping[str, str]:
         """What is to be there, without the keys that the operator is told to leave alone."""
-        cloud, ignored = self.demand.place.cloud, self.work.configuration.ignored
-        return {
-            key: value
-            for key, value in self.demand.applied.items()
-            if access(cloud, key, ignored) is not Access.IGNORED
-        }
+        cloud, ignored = demand.place.cloud, self.work.configuration.ignored
+        wanted = sorted({**(demand.claim.kept or {}), **demand.applied}.items())
+        return {key: value for key, value in wanted if access(cloud, key, ignored) is not Access.IGNORED}
 
     # -- planning -----------------------------------------------------------------------------------------------
 
-    def _plan(self, resources: Iterable[Resource], known: StoredRecord) -> Fleet:
+    def _plan(self, demand: Demand, resources: Iterable[Resource], known: StoredRecord) -> Fleet:
         contested = self.memory.contested(self.work.clock.monotonic(), self.demand.period)
         common = Common(self.work.configuration.ignored, contested, self.clusters, self.granted)
-        return plan_fleet(resources, self.demand, self.others, known.of, common)
+        return plan_fleet(resources, demand, self.others, known.of, common)
 
 
 @dataclass(frozen=True)

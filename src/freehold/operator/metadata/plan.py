@@ -93,6 +93,8 @@ class TagPlan:
     """All that was selected and looked at."""
     blind: bool = False
     """There may be resources of which nothing is known, because a region was not asked, or nothing was."""
+    trimmed: Mapping[str, str] = field(default_factory=dict)
+    """Resources on which part of the list is left out, because there is no room, and why."""
 
     @property
     def changes(self) -> bool:

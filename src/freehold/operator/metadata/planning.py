@@ -346,6 +346,7 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
         Counter(plan.resource.kind for plan in plans),
         {where: why for each in worked for where, why in sorted(left_of(each, _LEFT).items())},
         {ident: _kind_of(ident) for each in worked for ident in sorted(each.failed.keys() - each.plans.keys())},
+        trimmed={where: why for each in worked for where, why in sorted(left_of(each, (Reason.TRIMMED,)).items())},
         found=frozenset(plan.resource.id for plan in plans),
         blind=bool(refused) or any(each.unasked for each in worked),
     )

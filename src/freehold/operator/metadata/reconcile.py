@@ -6,8 +6,10 @@ Level-triggered, without journal and graph: these objects own nothing. Ready nev
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Final
 
 from freehold.api import names
 from freehold.kube import errors as kube
@@ -28,15 +30,19 @@ from freehold.operator.metadata.one_pass import PassMemory, TagPass
 from freehold.operator.metadata.places import Region
 from freehold.operator.metadata.record import RecordKeyMissing
 from freehold.operator.metadata.speaking import Referred
-from freehold.operator.metadata.telling import Part, tell, tell_unreferred
+from freehold.operator.metadata.telling import Part, tell, tell_applying, tell_unreferred
 from freehold.operator.metadata.trouble import Trouble
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
+from freehold.reconcilers.metadata.status import APPLIED, READY, has_observed
 from freehold.reconcilers.metadata.writer import Begun, key_of_annotation, writer_of
 from freehold.tagging.sync_period import retry_after, with_jitter
+
+INDEX_SECONDS: Final = 60.0
+"""After which the index of a cloud shows a new resource. No vendor says how long that takes."""
 
 
 class MetadataReconciler:
@@ -125,6 +131,7 @@ class MetadataReconciler:
             return demand
         assert provider is not None, "a demand has tags"
         self._periods[key_of(cloud)] = demand.period
+        await self._begin(cloud, reference, provider)
         places = await means.accounts.at(demand.place, demand.selector.name)
         if isinstance(places, Refused):
             self._accounts.pop(demand.place, None)  # what it asks for must not keep others from acting
@@ -158,6 +165,17 @@ class MetadataReconciler:
             work=means.work(provider, ring, grants, cloud),
         )
         return replace(await work.run(places, known), granted=allowed.message)
+
+    async def _begin(self, cloud: Json, reference: Reference, provider: Provider) -> None:
+        """Ready is false from before the first call for a new generation, of either object, until it is done."""
+        memory = self._memory.setdefault((key_of(cloud), reference), PassMemory())
+        metadata = provider.raw["metadata"]
+        version = str(metadata["uid"]), int(metadata.get("generation", 0))
+        known = has_observed(provider.raw, APPLIED) if memory.version is None else memory.version == version
+        if not (known and has_observed(cloud, READY)):
+            await tell_applying(self._means, cloud, provider)
+            memory.indexed_at = self._means.clock.monotonic() + INDEX_SECONDS
+        memory.version = version
 
     async def _hold(self, provider: Provider, ring: KeyRing) -> None:
         """What an earlier key signed is signed again, so that this key can be taken out of the ring."""
@@ -201,10 +219,18 @@ class MetadataReconciler:
         memory = self._memory[key, part.reference]
         if not outcome.is_passing:
             memory.retries = 0
-            return RequeueAfter(period, at_rest=True)
+            return RequeueAfter(min(period, self._until_indexed(memory)), at_rest=True)
         soon = retry_after(memory.retries)
         memory.retries = 0 if outcome.changed else memory.retries + 1
         return RequeueAfter(min(max(outcome.wait or 0.0, soon), period))
+
+    def _until_indexed(self, memory: PassMemory) -> float:
+        """What is younger than the lag of an index is in no look before then: another one follows a new generation."""
+        left = math.inf if memory.indexed_at is None else memory.indexed_at - self._means.clock.monotonic()
+        if left > 0:
+            return left
+        memory.indexed_at = None
+        return math.inf
 
 
 def _is_same_caller(one: Place, other: Place) -> bool:

@@ -1,14 +1,61 @@
-"""Which tags every resource has: ``status.resourcetags`` of a provider's object. Pure.
+"""The active list of a provider's object, and which of its tags every resource has: ``status``. Pure.
 
-Source: docs/reference/metadata-compat.md A5.
+Source: docs/reference/metadata-compat.md A5, A31.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from freehold.reconcilers.metadata.demand import Demand
 from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.plan import ResourcePlan
+from freehold.tagging.protected import Access, IgnoreList, access
+from freehold.tagging.resources import Resource
+
+Found = Sequence[tuple[Resource, Record | RecordLost]]
+"""What the classifiers select, with the record of each."""
+
+
+def keeping(demand: Demand, found: Found, ignored: IgnoreList) -> Demand:
+    """The same demand with the tags of the active list that stay though the spec does not name them.
+
+    A tag of the list is believed where a record proves that it was written, or all resources have it: whoever may
+    write a status must not have tags written. Without a status, what is on record of all resources is on the list.
+    """
+    if demand.claim.kept is None or not found:
+        return demand
+    written = _written(demand, found)
+    kept: dict[str, str] = {}
+    for key in sorted({*written, *demand.listed} - {*demand.claim.wants, *demand.classifiers.keys}):
+        values, listed = written.get(key, Counter[str]()), demand.listed.get(key)
+        on_all = next((value for value, count in values.items() if count == len(found)), None)
+        proven = listed in values or all(listed in resource.tags.get(key, ()) for resource, _ in found)
+        value = listed if proven else on_all
+        if value is not None and access(demand.place.cloud, key, ignored) is Access.ALLOWED:
+            kept[key] = value
+    return replace(demand, claim=replace(demand.claim, kept=kept))
+
+
+def _written(demand: Demand, found: Found) -> Mapping[str, Counter[str]]:
+    """On how many resources each value of a key is that was written for the object."""
+    counts: dict[str, Counter[str]] = {}
+    for _, record in found:
+        for key, entry in () if isinstance(record, RecordLost) else record.items():
+            if entry.writer == demand.claim.claimant.uid and entry.proof is Proof.CONFIRMED and len(entry.values) == 1:
+                counts.setdefault(key, Counter()).update(entry.values)
+    return counts
+
+
+def listed_by(demand: Demand, wanted: Mapping[str, str], *, seen: bool) -> dict[str, str]:
+    """The list that is active now. ``seen``: whether all resources were; else what is not proven stays on it."""
+    if demand.claim.kept is None:
+        return dict(wanted)
+    before = {} if seen else {key: each for key, each in demand.listed.items() if key not in demand.claim.wants}
+    return dict(sorted({**before, **wanted}.items()))
 
 
 def on_all(wanted: Mapping[str, str], plans: Iterable[ResourcePlan], done: Collection[str] = ()) -> dict[str, str]:
@@ -18,8 +65,9 @@ def on_all(wanted: Mapping[str, str], plans: Iterable[ResourcePlan], done: Colle
         if not found:
             break
         carried_out, tags, written = plan.resource.id in done, plan.resource.tags, plan.delta.written
+        removed = {each.key for each in plan.delta.removals}
         for key, value in tuple(found.items()):
-            if not (carried_out if key in written else value in tags.get(key, ())):
+            if (key in removed and carried_out) or not (carried_out if key in written else value in tags.get(key, ())):
                 del found[key]
     return found
 

@@ -59,8 +59,8 @@ class Deletion(StrEnum):
 class Demand:
     """``selector`` is the CloudMetadata that classifies, by age; ``claim`` is the provider object's.
 
-    ``applied``: the tags that are to be there. ``period``: seconds between looks. ``accounts``: where it acts, empty
-    where that is not known.
+    ``applied``: the tags that the spec wants there. ``period``: seconds between looks. ``accounts``: where it acts,
+    empty where that is not known. ``listed``: the active list, as the status had it.
     """
 
     selector: Claimant
@@ -70,6 +70,7 @@ class Demand:
     period: float
     applied: Mapping[str, str]
     accounts: frozenset[str] = frozenset()
+    listed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _demand(
     reference, tags = claimant.name, _tags_of(provider)
     config = spec.controllerconfig
     period = sync_period.parse_sync_period(config.syncevery if config else None, defaults.period)
-    if isinstance(period, sync_period.UnparsableDuration):
+    if not isinstance(period, float):
         raise NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
     classifiers, operations = _classifiers(spec), tuple(_operations(tags, reference))
     if wrong := problems(provider.cloud, operations, classifiers, f"{reference} spec"):
@@ -167,8 +168,10 @@ def _demand(
     foreign = ForeignValuePolicy(config.foreign_values) if config else ForeignValuePolicy.TAKE_OVER
     present = {key: want.value for key, want in sorted(wants.items()) if want.opcode is not Opcode.DELETE}
     applied = {key: value for key, value in present.items() if value is not None}
-    claim = Claim(claimant, wants, limit, foreign)
-    return Demand(selector, claim, classifiers, _place(tags, provider, defaults), period, applied)
+    whole = any(each.opcode is Opcode.UPDATE for each in operations)
+    claim = Claim(claimant, wants, limit, foreign, kept=None if whole else {})
+    listed = (provider.raw.get("status") or {}).get("activeTags") or {}
+    return Demand(selector, claim, classifiers, _place(tags, provider, defaults), period, applied, listed=listed)
 
 
 def _classifiers(spec: CloudMetadataSpec) -> Classifiers:

@@ -41,6 +41,8 @@ class Outcome:
 
     selected: int
     applied: Mapping[str, str] = field(default_factory=dict)
+    active: Mapping[str, str] = field(default_factory=dict)
+    """The list that is active: by it tags are written and repaired."""
     changed: int = 0
     notes: tuple[Note, ...] = ()
     yielded: tuple[Yielded, ...] = ()

@@ -36,6 +36,10 @@ NOT_APPLIED: Final = (
 )
 """Why something that an object asks for is not so, in the order in which they are told."""
 
+APPLYING: Final = "Applying"
+"""The reason while a pass brings a new generation about."""
+_APPLYING: Final = "the tags are being brought to what is asked for now; resources may still have those of before"
+_TRIMMED: Final = "Trimmed"
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
 _NOTHING_FOUND: Final = "NothingFound"
@@ -84,19 +88,35 @@ def of_cloud(raw: Mapping[str, Any], parts: Parts, now: datetime) -> Status:
 
 
 def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> Status:
-    """The status of a provider's object; ``resourcetags`` is the active list (docs/reference/metadata-compat.md A5)."""
+    """The status of a provider's object: the active list, and what of it every resource has (A5, A31)."""
     observed = _observations(outcome)
     applied = next(each for each in observed if each.type == APPLIED)
     flat = Observation(APPLIED, applied.status, applied.reason, _ready_message(applied, _PROVIDER_READY))
     status = _status(raw, observed, flat, now)
     if isinstance(outcome, Outcome):
         status["resourcetags"] = active_list(status.get("resourcetags") or {}, outcome)
+        status["activeTags"] = dict(outcome.active)
     return status
+
+
+def of_applying(raw: Mapping[str, Any], types: Sequence[str], now: datetime) -> Status:
+    """The status from before the first call for a new generation until what it asks for is so.
+
+    ``types``: the conditions that sum up, the first one for people.
+    """
+    observed = [Observation(each, "False", APPLYING, _APPLYING) for each in types]
+    return _status(raw, observed, observed[0], now)
+
+
+def has_observed(raw: Mapping[str, Any], type_: str) -> bool:
+    """Say whether a condition is about the generation that the object has now."""
+    found = api_conditions.find((raw.get("status") or {}).get("conditions") or (), type_) or {}
+    return found.get("observedGeneration") == int(raw["metadata"].get("generation", 0))
 
 
 def of_unreferred(raw: Mapping[str, Any], now: datetime) -> Status:
     """The status of a provider's object to which no CloudMetadata refers any more."""
-    return {**of_provider(raw, _UNREFERRED, now), "resourcetags": {}}
+    return {**of_provider(raw, _UNREFERRED, now), "resourcetags": {}, "activeTags": {}}
 
 
 def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Observation, now: datetime) -> Status:
@@ -110,7 +130,7 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
         "type": flat.type.lower(),
         "status": flat.status,
         "lastTransitionTime": summed["lastTransitionTime"],
-        "reason": "none" if flat.status == "True" else flat.reason,
+        "reason": "none" if flat.status == "True" and flat.reason != _TRIMMED else flat.reason,
         "message": api_conditions.cut(flat.message),
         "observedGeneration": generation,
     }
@@ -138,9 +158,13 @@ def _failing_for(raw: Mapping[str, Any], now: datetime) -> float:
 
 def _was_ready(raw: Mapping[str, Any]) -> bool:
     """Of this generation."""
-    ready = api_conditions.find((raw.get("status") or {}).get("conditions") or (), READY) or {}
-    here = ready.get("observedGeneration") == int(raw["metadata"].get("generation", 0))
-    return here and ready.get("status") == "True"
+    return has_observed(raw, READY) and is_ready(raw.get("status") or {})
+
+
+def is_ready(status: Mapping[str, Any]) -> bool:
+    """Say what the condition Ready says."""
+    ready = api_conditions.find(status.get("conditions") or (), READY) or {}
+    return bool(ready.get("status") == "True")
 
 
 def _ready_reason(applied: Observation) -> str:
@@ -152,8 +176,8 @@ def _ready_message(applied: Observation, good: str) -> str:
 
 
 def _is_good(applied: Observation) -> bool:
-    """Whether tags were applied, to anything at all."""
-    return applied.status == "True" and applied.reason != _NOTHING_FOUND
+    """Whether tags were applied, all of them, to anything at all."""
+    return applied.status == "True" and applied.reason not in (_NOTHING_FOUND, _TRIMMED)
 
 
 _WORST: Final = ("False", "Unknown", "True")
@@ -241,6 +265,8 @@ def _applied(outcome: Outcome) -> Observation:
         counted += f"; {_resources(outcome.released)} lost the classifier and keep what was written"
     if unmatched := kinds_unmatched(outcome):
         counted += f"; {unmatched}"
+    if trimmed := [each for each in outcome.notes if each.reason is Reason.TRIMMED]:
+        return Observation(APPLIED, "True", _TRIMMED, f"{counted}, but for what there is no room for: {_told(trimmed)}")
     if outcome.repairs:
         told = _listed(each.message for each in outcome.repairs)
         return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
