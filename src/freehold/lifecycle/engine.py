@@ -304,7 +304,7 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
         present = await delete.observe_owned(ctx)
         if not (present or not state.index_read) or await inner_owners.hold(ctx, present):
             return in_use
-        if not state.index_read or (not marked and read_marks.asks_index(ctx, present)):
+        if not state.index_read:
             marked = await read_marks.from_index(ctx)
             await recovery.by_marks(ctx, marked)
         state.index_read = True

@@ -90,6 +90,13 @@ def how_to_remove_birth_mark(ctx: PassContext, kind: str, observed: Observed) ->
     return ctx.deps.registry[kind].rename_command.format_map({"id": observed.id, **observed.attributes}) or "rename it"
 
 
+def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
+    """For a person: the vendor's command that deletes what is on record for ``key``, where one is known."""
+    seen = ctx.node(key).last_seen
+    values = {"id": ctx.journal.entries[key].id, **(seen.attributes if seen else {})}
+    return ctx.kind(key).delete_command.format_map(values) or "delete it in the cloud"
+
+
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
     entry = ctx.journal.get(key)

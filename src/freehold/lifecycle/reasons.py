@@ -42,3 +42,5 @@ class Reason(StrEnum):
     # kept on delete
     GIVEN = "GivenInSpec"
     REUSED_BY_NAME = "ReusedByName"
+    MARK_LOST = "MarkLost"
+    SERVES_KEPT = "ServesWhatIsKept"
