@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli import copies, hints
 from freehold.cli.access import Access, access
-from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who
+from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.local_plans import account_of
+from freehold.cli.local_plans import account_of, simulator_of
+from freehold.cli.local_plans import asked as plans_of
 from freehold.cli.naming import Naming, split_words
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import opened
+from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
-from freehold.cli.terminal import say, tell, width
-from freehold.kube.resources import Key, Resource, key_of
+from freehold.cli.terminal import say, tell, warn, width
+from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
     from freehold.lifecycle.journal import Entry
+    from freehold.lifecycle.keys import KeyRing
+    from freehold.lifecycle.resources import NodeKey
     from freehold.operator.questions import Candidate, Question
 
 
@@ -50,7 +53,7 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
     from freehold.lifecycle.decisions import Decision, Verdict
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
-    from freehold.operator.questions import questions
+    from freehold.operator.questions import matching, owned, questions
 
     async with opened(target) as session, AsyncExitStack() as stack:
         name, rest = await split_words(session, Naming("resolve"), words, namespace)
@@ -60,7 +63,10 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
         ring = await required_ring(target, session)
         account = await account_of(session, target, raw, stack)
         deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
-        found = await questions(journal_of(raw), deps)
+        journal, deleting = journal_of(raw), "deletionTimestamp" in raw["metadata"]
+        found = await questions(journal, deps, deleting=deleting)
+        if asked[0] and not matching(found, *asked):
+            found += await owned(journal, deps, *asked)
         if not found:
             tell(f"{key}: nothing is left for a person to decide")
             return
@@ -78,14 +84,21 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
             for way in _ways(key, question, candidate, found):
                 tell(f"to decide: {way}")
             return
+        if question.owned and not question.lost and verdict == Verdict.MINE:
+            tell(f"{question.entry.id} is this object's own already: nothing is to be decided")
+            return
         named = candidate and (verdict == Verdict.MINE or question.recorded)
         ident = candidate.observed.id if candidate and named else ""
-        if not yes:
-            _say_what_follows(question, candidate, verdict, deleting="deletionTimestamp" in raw["metadata"])
-            tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
-            return
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
+        if not yes:
+            _say_what_follows(question, candidate, verdict, deleting=deleting)
+            if question.owned and verdict == Verdict.NOT_MINE and not deleting:
+                await _say_what_comes_instead(
+                    session, target, with_decisions(raw, [made], ring), question.key, ring, stack
+                )
+            tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
+            return
         await decide(session, kind, raw, [made], ring)
 
 
@@ -185,7 +198,10 @@ def _id_to_say(candidate: Candidate | None, verdict: str) -> list[str]:
 
 def _print(question: Question) -> None:
     entry = question.entry
-    if question.recorded:
+    if question.owned:
+        lost = "; a mark of ours that it had is not on it any more, so a delete keeps it" if question.lost else ""
+        tell(f"{question.key}: {entry.id} is on record as this object's own{lost}")
+    elif question.recorded:
         tell(f"{question.key}: {entry.id} is on record for it; neither its marks nor a signature show that it is ours")
     else:
         _print_create(question, entry)
@@ -209,6 +225,18 @@ def _print_create(question: Question, entry: Entry) -> None:
         tell(f"{question.key}: a create was sent at {sent}{by}; its outcome is unknown")
 
 
+async def _say_what_comes_instead(
+    session: Session, target: Access, wished: Json, key: NodeKey, ring: KeyRing, stack: AsyncExitStack
+) -> None:
+    """Plan the passes with the decision in place, and tell what they do for what the spec still wants."""
+    (plan,) = await plans_of(session, target, [wished], await simulator_of(session, target, stack), ring)
+    for row in plan.rows:
+        if (row.kind, row.logical) == (key.kind, key.logical) and not row.attribute:
+            tell(f"the spec still wants {row.kind} {row.name}; the next pass: {row.action}. {row.reason}".rstrip(". "))
+    for problem in (*plan.problems, *plan.unanswered):
+        warn(f"what the next pass does cannot be told: {problem}")
+
+
 def _row(one: Candidate) -> tuple[str, ...]:
     seen = one.observed
     made = datetime.fromtimestamp(seen.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S") if seen.created_at else "?"
@@ -218,6 +246,11 @@ def _row(one: Candidate) -> tuple[str, ...]:
 def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str, *, deleting: bool) -> None:
     if verdict == "mine" and candidate:
         tell(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
+    elif question.owned:
+        tell(
+            f"{question.entry.id} would be given up: our marks are taken off it, and it is neither changed nor deleted "
+            "any more. What it needs stays with it when the object is deleted"
+        )
     elif question.recorded:
         tell(
             f"{question.entry.id} would be taken off the record and left as it is"

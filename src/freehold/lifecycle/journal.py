@@ -32,6 +32,7 @@ class Phase(Enum):
     VACANT = "v"  # attempts so far came to nothing; the next one has its number here
     REUSED = "u"  # found by the name that the spec gives explicitly
     THEIRS = "t"  # was on record as ours, and has only another owner's marks now
+    GIVEN_UP = "a"  # was ours, until a person gave it up: its marks are off, and it is not taken back
 
     @property
     def ours(self) -> bool:

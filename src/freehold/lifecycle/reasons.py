@@ -43,4 +43,5 @@ class Reason(StrEnum):
     GIVEN = "GivenInSpec"
     REUSED_BY_NAME = "ReusedByName"
     MARK_LOST = "MarkLost"
+    GIVEN_UP = "GivenUp"
     SERVES_KEPT = "ServesWhatIsKept"

@@ -209,10 +209,8 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
 
 
 def _has_lost_marks(ctx: PassContext, key: NodeKey, evidence: Evidence) -> bool:
-    """Whether only the record shows that it is ours, and its marks were there: while an object lives they are healed."""
-    return (
-        evidence.strength is Strength.HEALABLE and ctx.state.releasing and ctx.journal.entries[key].had_marks
-    )
+    """Whether only the record shows that it is ours, and its marks were there; of a living object they are healed."""
+    return evidence.strength is Strength.HEALABLE and ctx.state.releasing and ctx.journal.entries[key].had_marks
 
 
 def _disputed(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str], evidence: Evidence) -> Blocked:
@@ -293,6 +291,7 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
     for key in keys:
         entry = ctx.journal.entries[key]
         if not entry.deleting or ctx.may_be_another(key):
+            entry = replace(entry, read_back=entry.phase is not Phase.OWNED)
             ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
     await ctx.save()
     in_use: set[NodeKey] = set()
@@ -406,5 +405,7 @@ def _keep_unmanaged(ctx: PassContext) -> None:
             ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
         elif entry.phase is Phase.THEIRS:
             ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
+        elif entry.phase is Phase.GIVEN_UP:
+            ctx.outcomes[key] = Kept(Reason.GIVEN_UP, f"{entry.id} was given up by a person: it is not ours any more")
         elif entry.phase is Phase.REUSED:
             ctx.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")

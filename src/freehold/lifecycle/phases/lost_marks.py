@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import requirements
+from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.outcomes import Kept, Outcome, Reason, Waiting
 from freehold.lifecycle.phases import named_parts
 from freehold.lifecycle.resources import NodeKey, Observed
@@ -52,7 +53,7 @@ def holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
     """
     ours, entries, registry = ctx.journal.ours, ctx.journal.entries, ctx.deps.registry
     found: dict[NodeKey, NodeKey] = {}
-    todo = sorted(key for key in ours if is_lost(ctx, key))
+    todo = sorted(key for key, entry in entries.items() if is_lost(ctx, key) or entry.phase is Phase.GIVEN_UP)
     while todo:
         key = todo.pop()
         for other in requirements(key, ours, entries, registry) | named_parts.named_by(ctx, key, ours):
@@ -65,7 +66,7 @@ def holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
 def outcome_of(ctx: PassContext, key: NodeKey, holder: NodeKey) -> Outcome:
     """What becomes of ``key``, which ``holder`` needs."""
     held = f"{holder} ({ctx.journal.entries[holder].id})"
-    if not isinstance(ctx.outcomes.get(holder), Kept):
+    if is_lost(ctx, holder) and not isinstance(ctx.outcomes.get(holder), Kept):
         return Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, f"waits for {held}, which may have lost a mark")
-    message = f"{ctx.journal.entries[key].id} is kept: {held} needs it, and is kept"
+    message = f"{ctx.journal.entries[key].id} is kept: {held} needs it, and stays"
     return Kept(Reason.SERVES_KEPT, f"{message}. It goes with that, or then by hand: {proofs.how_to_delete(ctx, key)}")
