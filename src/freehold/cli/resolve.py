@@ -61,12 +61,16 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
         kind, raw = await the_object(session, Naming("resolve", rest=tuple(rest)), name, namespace)
         key = _Decided(kind, key_of(raw), session.namespace)
         ring = await required_ring(target, session)
-        account = await account_of(session, target, raw, stack)
+        simulator = await simulator_of(session, target, stack)
+        account = await account_of(session, target, raw, stack, simulator)
         deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
         journal, deleting = journal_of(raw), "deletionTimestamp" in raw["metadata"]
         found = await questions(journal, deps, deleting=deleting)
         if asked[0] and not matching(found, *asked):
+            asked = _id_of_shown(raw, asked[0]) or asked[0], asked[1]
             found += await owned(journal, deps, *asked)
+        if not found and asked[0]:
+            raise CliError(f"{asked[0]} is neither to be decided nor on record as {key}'s", [key.tree()])
         if not found:
             tell(f"{key}: nothing is left for a person to decide")
             return
@@ -94,9 +98,8 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
         if not yes:
             _say_what_follows(question, candidate, verdict, deleting=deleting)
             if question.owned and verdict == Verdict.NOT_MINE and not deleting:
-                await _say_what_comes_instead(
-                    session, target, with_decisions(raw, [made], ring), question.key, ring, stack
-                )
+                wished = with_decisions(raw, [made], ring)
+                await _say_what_comes_instead(session, target, wished, question.key, ring, simulator)
             tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
             return
         await decide(session, kind, raw, [made], ring)
@@ -113,9 +116,20 @@ class _Decided:
     def __str__(self) -> str:
         return str(self.key)
 
+    def tree(self) -> str:
+        """The command that shows what it has."""
+        return Naming("tree").exact((self.resource, self.key), self.usual)
+
     def command(self, *words: str) -> str:
         """The command that decides about this resource of it."""
         return Naming("resolve", rest=words).exact((self.resource, self.key), self.usual)
+
+
+def _id_of_shown(raw: Json, text: str) -> str:
+    """Return the id of the resource that ``freehold tree`` shows under this name; empty where none is, or several."""
+    shown = (raw.get("status") or {}).get("resources") or ()
+    ids = {str(row.get("id")) for row in shown if text in (row["name"], f"{row['kind']}/{row['name']}")}
+    return ids.pop() if len(ids) == 1 else ""
 
 
 def _asked(rest: Sequence[str], name: Sequence[str], verdict: str, namespace: str) -> tuple[str, str]:
@@ -154,7 +168,8 @@ def _command(key: _Decided, question: Question, ident: str, among: Sequence[Ques
 def _ways(key: _Decided, question: Question, candidate: Candidate | None, among: Sequence[Question]) -> list[str]:
     """The commands that decide: with one candidate or several, or with none that could be it."""
     ident = candidate.observed.id if candidate else "ID"
-    mine = [f"{_command(key, question, ident, among)} --mine"] if question.candidates else []
+    may_be_mine = question.candidates and (question.lost or not question.owned)
+    mine = [f"{_command(key, question, ident, among)} --mine"] if may_be_mine else []
     return [*mine, f"{_command(key, question, '', among)} --not-mine"]
 
 
@@ -226,13 +241,14 @@ def _print_create(question: Question, entry: Entry) -> None:
 
 
 async def _say_what_comes_instead(
-    session: Session, target: Access, wished: Json, key: NodeKey, ring: KeyRing, stack: AsyncExitStack
+    session: Session, target: Access, wished: Json, key: NodeKey, ring: KeyRing, simulator: str
 ) -> None:
     """Plan the passes with the decision in place, and tell what they do for what the spec still wants."""
-    (plan,) = await plans_of(session, target, [wished], await simulator_of(session, target, stack), ring)
+    (plan,) = await plans_of(session, target, [wished], simulator, ring)
     for row in plan.rows:
         if (row.kind, row.logical) == (key.kind, key.logical) and not row.attribute:
-            tell(f"the spec still wants {row.kind} {row.name}; the next pass: {row.action}. {row.reason}".rstrip(". "))
+            why = f": {row.reason}" if row.reason else ""
+            tell(f"the spec still wants {row.kind} {row.name}. The next pass would {row.action}{why}")
     for problem in (*plan.problems, *plan.unanswered):
         warn(f"what the next pass does cannot be told: {problem}")
 

@@ -257,8 +257,8 @@ def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
         uuid = sorted(others)[0]
         return (
             f"has the marks of an earlier {owners} with uuid {uuid}{since}, which was lost, or is in another API "
-            "server. Choose another name for the cluster. freehold orphans lists all that the earlier one made; if it was lost "
-            f"and is to go on, delete this object, and then: freehold recover --uuid {uuid}"
+            "server. Choose another name for the cluster. freehold orphans lists all that the earlier one made; if it "
+            f"was lost and is to go on, delete this object, and then: freehold recover --uuid {uuid}"
         )
     return f"belongs to {owners}: choose another name, or remove that resource"
 

@@ -1,7 +1,8 @@
 """Delete: prove, request the deletion, observe until gone, and check that nothing of ours stays behind.
 
 Works from what is *owned* (journal and index), not from today's spec. The marks are read in
-the same pass as the delete is sent; a resource that they do not prove is healed first or kept, and named.
+the same pass as the delete is sent. What they do not prove is marked first, if its marks were never read back, or kept
+and named.
 """
 
 from __future__ import annotations
