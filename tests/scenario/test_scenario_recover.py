@@ -10,6 +10,8 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
+from freehold.cli.errors import CliError
+from freehold.cli.recover import _refuse_unclear
 from freehold.kube.merge_patch import merge_patch
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
@@ -278,6 +280,10 @@ def test_what_has_only_the_documents_two_tags_is_named_as_such_and_left_out() ->
     (one,) = recovery.without_node
     assert one.marked.key.kind == "vpc" and one.marked.seen is not None and one.marked.seen.name == theirs["name"]
     assert "no mark says what it is for" in one.source
+    registry = harness.account.read_only_deps(harness.rings.ring).registry
+    with pytest.raises(CliError, match="nothing of it can be recovered.*choose another name") as refused:
+        _refuse_unclear(recovery, registry, key_lost=False)
+    assert refused.value.more == (f"ibmcloud is vpc-delete {theirs['id']}",)
 
 
 def test_beside_what_the_key_ring_proves_one_with_two_tags_is_left_out(lost: Harness) -> None:

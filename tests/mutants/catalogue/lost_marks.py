@@ -23,6 +23,7 @@ MUTANTS = (
         "and ctx.state.releasing ",
         "",
         "what lost its marks while its object lives is not marked again before it is pruned",
+        equivalent="the next deep pass of a living object marks it again: it is pruned ten minutes later",
     ),
     _delete(
         "_has_lost_marks",
