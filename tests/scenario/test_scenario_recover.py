@@ -281,7 +281,7 @@ def test_what_has_only_the_documents_two_tags_is_named_as_such_and_left_out() ->
     assert one.marked.key.kind == "vpc" and one.marked.seen is not None and one.marked.seen.name == theirs["name"]
     assert "no mark says what it is for" in one.source
     registry = harness.account.read_only_deps(harness.rings.ring).registry
-    with pytest.raises(CliError, match="nothing of it can be recovered.*choose another name") as refused:
+    with pytest.raises(CliError, match=r"nothing of it can be recovered.*choose another name") as refused:
         _refuse_unclear(recovery, registry, key_lost=False)
     assert refused.value.more == (f"ibmcloud is vpc-delete {theirs['id']}",)
 

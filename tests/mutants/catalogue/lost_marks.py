@@ -38,12 +38,6 @@ MUTANTS = (
         "what an interrupted create has made is not marked, and stays",
     ),
     _delete(
-        "next_wave",
-        " or lost_marks.is_lost(ctx, key)",
-        "",
-        "what is kept is not read again in the pass that lets go of its object",
-    ),
-    _delete(
         "finished",
         "ctx.journal.ours.keys() - kept",
         "ctx.journal.ours",

@@ -245,6 +245,19 @@ def test_a_carried_resource_that_is_given_up_loses_its_mark_and_the_carrier_keep
     assert len(gone) == 1 and "link:" in next(iter(gone))
 
 
+def test_what_a_person_calls_ours_is_deleted_also_if_it_was_to_be_marked_again() -> None:
+    """Its record says that its marks were read back once, and are to be attached anew: the person decides anew."""
+    life = _owned("site/home")
+    life.rewrite(life.journal.put(SITE, life.journal.entries[SITE].to_mark_again()))
+    life.world.meddle("strip", "site")
+    life.restart()
+    life.deleting = True
+    ident = life.journal.entries[SITE].id
+    assert _answer(life, _decision(life, Verdict.MINE, SITE, ident)).startswith("done")
+    life.delete()
+    assert life.released and life.world.living() == []
+
+
 def test_giving_up_takes_no_mark_of_another_owner_off() -> None:
     life = _owned("site/home")
     ident = life.journal.entries[SITE].id

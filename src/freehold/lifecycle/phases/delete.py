@@ -47,7 +47,7 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
     # Whoever may edit the object can have invented an id that nothing proves: nothing of ours waits for it.
-    unproven = {key for key in ours - unknown if ctx.node(key).unproven or lost_marks.is_lost(ctx, key)}
+    unproven = {key for key in ours - unknown if ctx.node(key).unproven}
     stays = lost_marks.holders(ctx)
     ctx.outcomes.update({key: lost_marks.outcome_of(ctx, key, holder) for key, holder in stays.items()})
     free = next_delete_wave(ours - unproven - stays.keys(), ctx.journal.entries, ctx.deps.registry)
