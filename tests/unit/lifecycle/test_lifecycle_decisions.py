@@ -245,6 +245,13 @@ def test_a_carried_resource_that_is_given_up_loses_its_mark_and_the_carrier_keep
     assert len(gone) == 1 and "link:" in next(iter(gone))
 
 
+def test_a_carrier_that_is_given_up_keeps_the_marks_of_what_it_carries() -> None:
+    """That stays ours, and is deleted with the object."""
+    life = _owned("hub/core", "net/main", "link/a hub/core net/main")
+    hub = _give_up(life, NodeKey("hub", "core"))
+    assert [tag for tag in _tags(life, hub) if "link:" in tag] and not [t for t in _tags(life, hub) if "uuid:" in t]
+
+
 def test_what_a_person_calls_ours_is_deleted_also_if_it_was_to_be_marked_again() -> None:
     """Its record says that its marks were read back once, and are to be attached anew: the person decides anew."""
     life = _owned("site/home")

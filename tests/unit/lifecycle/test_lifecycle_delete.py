@@ -20,6 +20,7 @@ from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
 from lab.faults import Script
 from lab.life import Life
+from lab.network import NetworkWorld
 from lab.outage import outage
 from lab.world import SETTLE, MemoryWorld, node
 
@@ -358,3 +359,19 @@ def test_a_container_is_deleted_when_nothing_can_be_created_in_it_any_more() -> 
             deleted.setdefault(request.operation, world.clock.monotonic() - begun)
         world.clock.advance(max(done.after, 0.001) if done else 1.0)
     assert deleted["memory.delete_hub"] < SETTLE <= deleted["memory.delete_site"]
+
+
+def test_what_a_rule_of_a_kept_group_names_stays_with_it_untouched() -> None:
+    """The cloud refuses to delete it as long as the rule is there, and its own rules were taken out for nothing."""
+    life = NetworkWorld().begin()
+    life.create()
+    cloud = life.world.cloud
+    front, back = (life.journal.entries[NodeKey("group", name)].id for name in ("front", "back"))
+    rules = cloud.get(back).present()
+    cloud.detach(cloud.get(front).target, cloud.get(front).tagged(cloud.now()))
+    life.delete()
+    assert life.released and cloud.get(back).present() == rules
+    assert {thing.kind for thing in life.world.living()} == {"group", "vpc"}
+    assert life.ended is not None
+    kept = life.ended.outcomes[NodeKey("group", "back")]
+    assert isinstance(kept, Kept) and kept.reason is Reason.SERVES_KEPT and front in kept.message
