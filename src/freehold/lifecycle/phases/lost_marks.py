@@ -29,7 +29,7 @@ def judge(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[s
         ctx.outcomes[key] = Kept(Reason.MARK_LOST, f"{said}: it is kept. {anyway}; once the object has gone: {after}")
         return
     left = ctx.kind(key).settle - (ctx.now - since)
-    message = f"{said}: unless a later read shows it, it is kept. {anyway}"
+    message = f"{said}: unless a later read shows it, it stays. {anyway}"
     ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message, observed))
 
 
