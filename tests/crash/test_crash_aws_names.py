@@ -244,11 +244,13 @@ def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(
 
 
 def test_a_failed_read_of_the_tags_does_not_make_a_bucket_ours() -> None:
-    """Ours had lost its tags and was marked again, so that its record is one of marks that were not read back yet."""
+    """Ours has lost its tags, and its record is one of marks that were not read back yet."""
     life = SECOND().begin()
     assert isinstance(life, AwsLife)
     life.create()
-    ident = life.journal.entries[_key(life, "s3-bucket")].id
+    key = _key(life, "s3-bucket")
+    entry, ident = life.journal.entries[key], life.journal.entries[key].id
+    life.rewrite(life.journal.put(key, replace(entry, phase=Phase.RECORDED)))
     life.world.neighbours.strip("s3-bucket")
     life.world.clock.advance(100.0)
     Swap(life, "s3-bucket", faults.Crash("at the delete")).failing_reads = 1

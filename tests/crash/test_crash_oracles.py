@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from freehold.lifecycle import engine
+from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.outcomes import Blocked, Reason
+from freehold.lifecycle.phases import delete
 from freehold.lifecycle.port import Call, Effect, step
 from freehold.operator.ports import ObjectPort
 from lab import catalogue, families, faults, oracles
@@ -254,3 +256,17 @@ def test_a_server_error_after_the_effect_is_translated_as_by_the_adapters(ground
     first = life.world.audit.lines[0]
     assert first.heard.value == "unknown"
     assert not life.world.requests()[0].refused
+
+
+@pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
+def test_marks_that_a_delete_attaches_again_are_detected(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody took a tag off to keep it would be deleted."""
+    life = ground.world().begin()
+    life.create()
+    life.world.meddle("strip", ground.tagged[0])
+    monkeypatch.setattr(delete, "_has_lost_marks", lambda ctx, key, evidence: False)
+    monkeypatch.setattr(Entry, "to_mark_again", lambda self: replace(self, phase=Phase.RECORDED))
+    life.delete()
+    verdict = Verdict()
+    oracles.after_delete(life, verdict)
+    assert any("the delete attached them" in wrong for wrong in verdict.wrong)

@@ -102,6 +102,12 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "unit/lifecycle/test_lifecycle_fitness.py::"
         "test_a_given_resource_that_lacks_something_is_unfit_until_somebody_adds_it",
     ),
+    Reason.MARK_LOST: (
+        "scenario/test_scenario_both_marks.py::test_a_person_who_calls_it_ours_has_it_deleted_with_the_object",
+    ),
+    Reason.SERVES_KEPT: (
+        "scenario/test_scenario_both_marks.py::test_a_person_who_calls_it_ours_has_it_deleted_with_the_object",
+    ),
     "Surplus": (
         "unit/cli/test_cli_deciding.py::test_surplus_is_shown_and_deleted_only_when_that_is_said",
         "scenario/test_scenario_aws_decisions.py::test_approved_surplus_goes_and_the_rest_stays_ready",
@@ -115,6 +121,7 @@ NOT_FOLLOWED = frozenset({
 WAITS = frozenset({
     Reason.REQUIREMENT, Reason.PROVISIONING, Reason.CREATING, Reason.SETTLING, Reason.MARKING, Reason.UPDATING,
     Reason.DELETING, Reason.DEPENDENTS, Reason.RETRYING, Reason.THROTTLED, Reason.GIVEN, Reason.REUSED_BY_NAME,
+    Reason.GIVEN_UP,
     names.REASON_READY, names.REASON_NOT_READY, names.REASON_READY_UNKNOWN, names.REASON_PAUSED,
     names.REASON_NOT_PAUSED, names.REASON_NOT_DELETING, names.REASON_VALID_SPEC, names.REASON_FIELDS_IGNORED,
     names.REASON_ALL_FIELDS_SERVED,

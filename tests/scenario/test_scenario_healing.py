@@ -45,19 +45,6 @@ def test_a_stripped_mark_is_attached_again(kind: str, how: str) -> None:
     assert existing(harness) == []
 
 
-@pytest.mark.parametrize("how", ["owner", "cluster-uuid", "node", "all"])
-def test_a_delete_after_a_mark_was_stripped_while_the_operator_was_down(how: str) -> None:
-    """First the mark is attached again on the evidence of the journal, and only then anything is deleted."""
-    harness = risen(Harness())
-    for row in existing(harness):
-        harness.cloud.strangers.detach(
-            row["crn"], *(tag for tag in marks(row) if how == "all" or tag.startswith(f"{MARK}{how}:"))
-        )
-    harness.start_process()
-    harness.down()
-    assert existing(harness) == []
-
-
 @pytest.mark.parametrize("end", ["vpc", "pvs"])
 def test_a_removed_connection_is_created_again(end: str) -> None:
     """As in the demo: without it no traffic passes. The old carrier mark is detached, the new one attached."""

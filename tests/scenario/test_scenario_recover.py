@@ -10,6 +10,8 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
+from freehold.cli.errors import CliError
+from freehold.cli.recover import _refuse_unclear
 from freehold.kube.merge_patch import merge_patch
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
@@ -266,3 +268,29 @@ def test_a_recovered_object_says_what_it_waits_for(lost: Harness) -> None:
     lost.pass_once()
     assert "freehold up -f FILE" in lost.condition("Paused")["message"]
     assert not lost.object.gone
+
+
+def test_what_has_only_the_documents_two_tags_is_named_as_such_and_left_out() -> None:
+    """Another controller of the document made it: nothing tells what it is for, today and on each later try."""
+    harness = Harness()
+    theirs = harness.cloud.strangers.make("vpc", region=REGION, name="old", tags=[OWNER_TAG, UUID_TAG])
+    harness.clock.advance(60.0)
+    recovery = _recovery(harness)
+    assert recovery is not None and not (recovery.unread or recovery.unproven or recovery.proven)
+    (one,) = recovery.without_node
+    assert one.marked.key.kind == "vpc" and one.marked.seen is not None and one.marked.seen.name == theirs["name"]
+    assert "no mark says what it is for" in one.source
+    registry = harness.account.read_only_deps(harness.rings.ring).registry
+    with pytest.raises(CliError, match=r"nothing of it can be recovered.*choose another name") as refused:
+        _refuse_unclear(recovery, registry, key_lost=False)
+    assert refused.value.more == (f"ibmcloud is vpc-delete {theirs['id']}",)
+
+
+def test_beside_what_the_key_ring_proves_one_with_two_tags_is_left_out(lost: Harness) -> None:
+    theirs = _victim(lost, OWNER_TAG, UUID_TAG)
+    recovery = _recovery(lost)
+    assert recovery is not None and recovery.proven and len(recovery.without_node) == 1
+    assert _recover(lost)
+    lost.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: None}}})
+    lost.down()
+    assert [row["id"] for row in existing(lost, "vpc")] == [theirs["id"]]

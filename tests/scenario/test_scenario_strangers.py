@@ -105,6 +105,7 @@ def test_a_resource_of_an_earlier_cluster_of_our_name_is_refused(kind: str, nami
     assert (condition["status"], condition["reason"]) == ("False", "NameTaken")
     assert theirs["id"] in condition["message"]
     assert "default.freehold-demo" in condition["message"]
+    assert "Choose another name for the cluster" in condition["message"]
     status = {name: part for name, part in harness.status().items() if name != "conditions"}
     told = [row.pop("message", "") for row in status["resources"]]
     assert theirs["id"] not in str(status), "no field says that the id of a refused resource is the cluster's"

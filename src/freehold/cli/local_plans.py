@@ -146,9 +146,11 @@ def clouds_with(settings: Settings, session: Session, stack: AsyncExitStack) -> 
     return clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
 
 
-async def account_of(session: Session, target: Access, obj: Json, stack: AsyncExitStack) -> CloudAccount:
+async def account_of(
+    session: Session, target: Access, obj: Json, stack: AsyncExitStack, simulator: str
+) -> CloudAccount:
     """The account that ``obj`` is served in. Raises CliError where there are no credentials for it."""
-    accounts = await accounts_of(session, target, stack)
+    accounts = await _accounts(session, target, stack, simulator)
     return await accounts(obj)
 
 
@@ -156,10 +158,16 @@ async def accounts_of(
     session: Session, target: Access, stack: AsyncExitStack
 ) -> Callable[[Json], Awaitable[CloudAccount]]:
     """The same of several objects, with one simulator for all. What is returned raises CliError in the same case."""
+    return await _accounts(session, target, stack, await simulator_of(session, target, stack))
+
+
+async def _accounts(
+    session: Session, target: Access, stack: AsyncExitStack, simulator: str
+) -> Callable[[Json], Awaitable[CloudAccount]]:
     from freehold.operator.accounts import NoCredentials
     from freehold.operator.adapters import ADAPTERS
 
-    settings = await settings_of(session, target, await simulator_of(session, target, stack))
+    settings = await settings_of(session, target, simulator)
     clouds = clouds_with(settings, session, stack)
     known = {kind: adapter(clouds) for kind, adapter in ADAPTERS.items()}
 

@@ -215,7 +215,9 @@ def prune(**given: Any) -> None:
 @cli.command(short_help="Decide what only a person can: whether a resource is an object's own.")
 @options.words("[KIND] NAME [RESOURCE] [ID]", required=True)
 @click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
-@click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
+@click.option(
+    "--not-mine", "verdict", flag_value="not-mine", help="That create made nothing; what is owned is given up."
+)
 @click.option(
     "--new-cluster", "copied", flag_value="new-cluster", help="It has another object's journal, or none: new."
 )
@@ -229,6 +231,7 @@ def resolve(**given: Any) -> None:
     """Show the evidence for creates whose outcome is unclear, and decide: RESOURCE is a node, a name or an id.
 
     Where several creates may have made one resource, or one of them several, RESOURCE is the node, and ID follows it.
+    A resource that the object owns can be given up: our marks are taken off it, and it stays.
     A restored copy of an object is made a cluster of its own, or continues a lost original under the original's name.
 
     The decision is signed with the key ring, and the audit log tells who made it.

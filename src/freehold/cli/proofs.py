@@ -43,6 +43,8 @@ def _phrase(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
             return "given by id in the spec"
         case Phase.THEIRS:
             return "only another owner's marks"
+        case Phase.GIVEN_UP:
+            return "given up by a person; no mark"
         case Phase.REUSED:
             return "found by its name; no mark"
         case Phase.VACANT:

@@ -30,6 +30,7 @@ from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from freehold.lifecycle.kinds import Registry
     from freehold.operator.orphans import MarkedOwner
     from freehold.operator.recovery import Judged, Recovery
 
@@ -90,7 +91,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
             owner = recovery.owner
             await _refuse_namesake(session, at.resource, Key(owner.namespace, owner.name))
             _print(recovery, at, key_lost=wanted.key_lost)
-            _refuse_unclear(recovery, key_lost=wanted.key_lost)
+            _refuse_unclear(recovery, at.deps.registry, key_lost=wanted.key_lost)
             obj = await _object(recovery, at, documents, key_lost=wanted.key_lost)
         except CloudError as error:
             raise CliError(error.message) from error
@@ -131,11 +132,27 @@ async def _chosen(session: Session, places: Places, wanted: _Wanted) -> tuple[Se
     raise CliError(f"several lost objects were called {what}; choose one: freehold recover --uuid U", lines)
 
 
-def _refuse_unclear(recovery: Recovery, *, key_lost: bool) -> None:
+def _how_to_delete(one: Judged, kinds: Registry) -> str:
+    """The vendor's command, where one is known."""
+    kind, seen = kinds.get(one.marked.key.kind), one.marked.seen
+    return kind.delete_command.format_map({"id": seen.id, **seen.attributes}) if kind and seen else ""
+
+
+def _refuse_unclear(recovery: Recovery, kinds: Registry, *, key_lost: bool) -> None:
     """Raises CliError where nothing may be decided yet, or a person must say more."""
     owner = recovery.owner
     if recovery.unread:
         raise CliError("not all could be read, so nothing is decided; run the same command again")
+    if recovery.of_unknown_kind:
+        raise CliError("some are of a kind that this version does not know: use the version that made them, or a newer")
+    if recovery.without_node and not (recovery.proven or recovery.born or recovery.unproven):
+        lines = [each for one in recovery.without_node if (each := _how_to_delete(one, kinds))]
+        raise CliError(
+            "nothing of it can be recovered: no mark says what each of them is for, so Freehold did not make them, or "
+            "somebody has taken that mark off. They stay; choose another name for the cluster, or delete them in the "
+            "cloud",
+            lines,
+        )
     if recovery.claimed_twice:
         lines = [f"{one.marked.key}: {one.marked.target}" for one in recovery.claimed_twice]
         raise CliError("several have the mark of one resource, and without the key nothing tells which is ours", lines)

@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli import copies, hints
 from freehold.cli.access import Access, access
-from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who
+from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.local_plans import account_of
+from freehold.cli.local_plans import account_of, simulator_of
+from freehold.cli.local_plans import asked as plans_of
 from freehold.cli.naming import Naming, split_words
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import opened
+from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
-from freehold.cli.terminal import say, tell, width
-from freehold.kube.resources import Key, Resource, key_of
+from freehold.cli.terminal import say, tell, warn, width
+from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
     from freehold.lifecycle.journal import Entry
+    from freehold.lifecycle.keys import KeyRing
+    from freehold.lifecycle.resources import NodeKey
     from freehold.operator.questions import Candidate, Question
 
 
@@ -50,7 +53,7 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
     from freehold.lifecycle.decisions import Decision, Verdict
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
-    from freehold.operator.questions import questions
+    from freehold.operator.questions import matching, owned, questions
 
     async with opened(target) as session, AsyncExitStack() as stack:
         name, rest = await split_words(session, Naming("resolve"), words, namespace)
@@ -58,9 +61,16 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
         kind, raw = await the_object(session, Naming("resolve", rest=tuple(rest)), name, namespace)
         key = _Decided(kind, key_of(raw), session.namespace)
         ring = await required_ring(target, session)
-        account = await account_of(session, target, raw, stack)
+        simulator = await simulator_of(session, target, stack)
+        account = await account_of(session, target, raw, stack, simulator)
         deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
-        found = await questions(journal_of(raw), deps)
+        journal, deleting = journal_of(raw), "deletionTimestamp" in raw["metadata"]
+        found = await questions(journal, deps, deleting=deleting)
+        if asked[0] and not matching(found, *asked):
+            asked = _id_of_shown(raw, asked[0]) or asked[0], asked[1]
+            found += await owned(journal, deps, *asked)
+        if not found and asked[0]:
+            raise CliError(f"{asked[0]} is neither to be decided nor on record as {key}'s", [key.tree()])
         if not found:
             tell(f"{key}: nothing is left for a person to decide")
             return
@@ -78,14 +88,20 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
             for way in _ways(key, question, candidate, found):
                 tell(f"to decide: {way}")
             return
+        if question.owned and not question.lost and verdict == Verdict.MINE:
+            tell(f"{question.entry.id} is this object's own already: nothing is to be decided")
+            return
         named = candidate and (verdict == Verdict.MINE or question.recorded)
         ident = candidate.observed.id if candidate and named else ""
-        if not yes:
-            _say_what_follows(question, candidate, verdict, deleting="deletionTimestamp" in raw["metadata"])
-            tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
-            return
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
+        if not yes:
+            _say_what_follows(question, candidate, verdict, deleting=deleting)
+            if question.owned and verdict == Verdict.NOT_MINE and not deleting:
+                wished = with_decisions(raw, [made], ring)
+                await _say_what_comes_instead(session, target, wished, question.key, ring, simulator)
+            tell(f"nothing was done. To decide so: {_command(key, question, ident, found)} --{verdict} --yes")
+            return
         await decide(session, kind, raw, [made], ring)
 
 
@@ -100,9 +116,20 @@ class _Decided:
     def __str__(self) -> str:
         return str(self.key)
 
+    def tree(self) -> str:
+        """The command that shows what it has."""
+        return Naming("tree").exact((self.resource, self.key), self.usual)
+
     def command(self, *words: str) -> str:
         """The command that decides about this resource of it."""
         return Naming("resolve", rest=words).exact((self.resource, self.key), self.usual)
+
+
+def _id_of_shown(raw: Json, text: str) -> str:
+    """Return the id of the resource that ``freehold tree`` shows under this name; empty where none is, or several."""
+    shown = (raw.get("status") or {}).get("resources") or ()
+    ids = {str(row.get("id")) for row in shown if text in (row["name"], f"{row['kind']}/{row['name']}")}
+    return ids.pop() if len(ids) == 1 else ""
 
 
 def _asked(rest: Sequence[str], name: Sequence[str], verdict: str, namespace: str) -> tuple[str, str]:
@@ -141,7 +168,8 @@ def _command(key: _Decided, question: Question, ident: str, among: Sequence[Ques
 def _ways(key: _Decided, question: Question, candidate: Candidate | None, among: Sequence[Question]) -> list[str]:
     """The commands that decide: with one candidate or several, or with none that could be it."""
     ident = candidate.observed.id if candidate else "ID"
-    mine = [f"{_command(key, question, ident, among)} --mine"] if question.candidates else []
+    may_be_mine = question.candidates and (question.lost or not question.owned)
+    mine = [f"{_command(key, question, ident, among)} --mine"] if may_be_mine else []
     return [*mine, f"{_command(key, question, '', among)} --not-mine"]
 
 
@@ -185,7 +213,10 @@ def _id_to_say(candidate: Candidate | None, verdict: str) -> list[str]:
 
 def _print(question: Question) -> None:
     entry = question.entry
-    if question.recorded:
+    if question.owned:
+        lost = "; a mark of ours that it had is not on it any more, so a delete keeps it" if question.lost else ""
+        tell(f"{question.key}: {entry.id} is on record as this object's own{lost}")
+    elif question.recorded:
         tell(f"{question.key}: {entry.id} is on record for it; neither its marks nor a signature show that it is ours")
     else:
         _print_create(question, entry)
@@ -209,6 +240,19 @@ def _print_create(question: Question, entry: Entry) -> None:
         tell(f"{question.key}: a create was sent at {sent}{by}; its outcome is unknown")
 
 
+async def _say_what_comes_instead(
+    session: Session, target: Access, wished: Json, key: NodeKey, ring: KeyRing, simulator: str
+) -> None:
+    """Plan the passes with the decision in place, and tell what they do for what the spec still wants."""
+    (plan,) = await plans_of(session, target, [wished], simulator, ring)
+    for row in plan.rows:
+        if (row.kind, row.logical) == (key.kind, key.logical) and not row.attribute:
+            why = f": {row.reason}" if row.reason else ""
+            tell(f"the spec still wants {row.kind} {row.name}. The next pass would {row.action}{why}")
+    for problem in (*plan.problems, *plan.unanswered):
+        warn(f"what the next pass does cannot be told: {problem}")
+
+
 def _row(one: Candidate) -> tuple[str, ...]:
     seen = one.observed
     made = datetime.fromtimestamp(seen.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S") if seen.created_at else "?"
@@ -218,6 +262,11 @@ def _row(one: Candidate) -> tuple[str, ...]:
 def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str, *, deleting: bool) -> None:
     if verdict == "mine" and candidate:
         tell(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
+    elif question.owned:
+        tell(
+            f"{question.entry.id} would be given up: our marks are taken off it, and it is neither changed nor deleted "
+            "any more. What it needs stays with it when the object is deleted"
+        )
     elif question.recorded:
         tell(
             f"{question.entry.id} would be taken off the record and left as it is"

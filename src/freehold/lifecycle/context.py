@@ -196,7 +196,8 @@ class PassContext:
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
             if entry.phase is Phase.OWNED:
                 entry = replace(entry, phase=Phase.RECORDED)
-            self.journal = self.journal.put(key, replace(entry, target=observed.target, carried=observed.carried))
+            moved = replace(entry, target=observed.target, carried=observed.carried, read_back=False)
+            self.journal = self.journal.put(key, moved)
             self.node(key).attached = None
 
     def category(self, key: NodeKey) -> Category:

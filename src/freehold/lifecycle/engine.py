@@ -29,7 +29,7 @@ that does what can be done now and returns when to come back. A pass never waits
     decide*       act on what a person has decided
     observe*      read what nothing else of ours depends on, or names in a part; what is gone leaves the journal
     inner owners* wait for what a machine of this cluster, for example, still has
-    read marks*   in the pass that deletes
+    read marks*   in the pass that deletes; what had its marks and has lost one is kept, with what it needs
     delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;
                   from observe on again for what that freed, where it goes at once
     final check*  once nothing is on record and the settle time is over, or a delete was refused because something is
@@ -304,7 +304,7 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
         present = await delete.observe_owned(ctx)
         if not (present or not state.index_read) or await inner_owners.hold(ctx, present):
             return in_use
-        if not state.index_read or (not marked and read_marks.asks_index(ctx, present)):
+        if not state.index_read:
             marked = await read_marks.from_index(ctx)
             await recovery.by_marks(ctx, marked)
         state.index_read = True

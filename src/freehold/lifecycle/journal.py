@@ -32,6 +32,7 @@ class Phase(Enum):
     VACANT = "v"  # attempts so far came to nothing; the next one has its number here
     REUSED = "u"  # found by the name that the spec gives explicitly
     THEIRS = "t"  # was on record as ours, and has only another owner's marks now
+    GIVEN_UP = "a"  # was ours, until a person gave it up: its marks are off, and it is not taken back
 
     @property
     def ours(self) -> bool:
@@ -65,7 +66,8 @@ class Entry:
     cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
     is not made again (:attr:`kinds.Kind.once`). ``incarnation`` tells it from a later one with its id, where the id is
     a name (:attr:`kinds.Kind.id_returns`). ``candidates`` are the ids of what an open create may have made, of which a
-    person was asked (:mod:`phases.interrupted`); ``signature`` is theirs until the create has an id.
+    person was asked (:mod:`phases.interrupted`); ``signature`` is theirs until the create has an id. ``read_back``: its
+    marks were read back before it was to be marked again, so that a delete does not attach them (ADR 55).
     """
 
     phase: Phase
@@ -90,6 +92,16 @@ class Entry:
     gone: str = ""
     incarnation: str = ""
     candidates: tuple[str, ...] = ()
+    read_back: bool = False
+
+    @property
+    def had_marks(self) -> bool:
+        """Whether a read has shown its marks since it was put on record."""
+        return self.phase is Phase.OWNED or self.read_back
+
+    def to_mark_again(self) -> Entry:
+        """The record of a resource whose marks are to be attached, and read back, once more."""
+        return replace(self, phase=Phase.RECORDED, read_back=self.had_marks)
 
 
 @dataclass(frozen=True)
@@ -228,6 +240,7 @@ _SHORT = {
     "gone": "n",
     "incarnation": "i",
     "candidates": "m",
+    "read_back": "v",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -296,7 +309,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     times = (entry.opened, entry.deleting)
     if not all(isinstance(time, int | float) and not isinstance(time, bool) and isfinite(time) for time in times):
         raise ValueError("a time that is no number")
-    if not all(isinstance(said, bool) for said in (entry.carried, entry.shared, entry.had_effect)):
+    if not all(isinstance(said, bool) for said in (entry.carried, entry.shared, entry.had_effect, entry.read_back)):
         raise ValueError("no truth value")
     if not isinstance(entry.request, dict | None):
         raise ValueError("a field of another type")

@@ -140,6 +140,8 @@ class Kind:
     """Those under which others reach it."""
     rename_command: str = ""
     """The command with which a person renames one, with attributes that fill it in in braces."""
+    delete_command: str = ""
+    """The one with which a person deletes it, in the same form."""
 
     # Parts
     parts: PartsDriver | None = None

@@ -77,6 +77,18 @@ def has_seal(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
     return not ctx.deps.codec.fold(keyed - {plain}).isdisjoint(ctx.deps.codec.fold(tags))
 
 
+def own_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
+    """Return those of ``tags`` that claim the resource for this object: no marks of what it carries, and no others'."""
+    codec = ctx.deps.codec
+    if observed.carried:
+        own = codec.fold(carried_marks(ctx, key, observed.id, observed.target))
+        return frozenset(tag for tag in tags if not codec.fold([tag]).isdisjoint(own))
+    own = codec.fold(codec.owner(ctx.owner) | codec.within(ctx.owner) | codec.label(key) | seals(ctx, key, observed))
+    marks = {tag: codec.read([tag]) for tag in tags if codec.is_mark(tag) and not codec.read([tag]).carried}
+    others = {tag for tag, read in marks.items() if (read.owners or read.uuids) and codec.fold([tag]).isdisjoint(own)}
+    return frozenset(tag for tag in marks if not others or not codec.fold([tag]).isdisjoint(own))
+
+
 def how_to_detach(ctx: PassContext, target: str, tags: Collection[str]) -> str:
     """For a person: the command, with those of ``tags`` that are marks of anybody's."""
     marks = [tag for tag in tags if ctx.deps.codec.is_mark(tag)]
@@ -88,6 +100,13 @@ def how_to_remove_birth_mark(ctx: PassContext, kind: str, observed: Observed) ->
     if observed.tags and ctx.deps.codec.read(observed.tags).nodes:
         return how_to_detach(ctx, observed.target, observed.tags)
     return ctx.deps.registry[kind].rename_command.format_map({"id": observed.id, **observed.attributes}) or "rename it"
+
+
+def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
+    """For a person: the vendor's command that deletes what is on record for ``key``, where one is known."""
+    seen = ctx.node(key).last_seen
+    values = {"id": ctx.journal.entries[key].id, **(seen.attributes if seen else {})}
+    return ctx.kind(key).delete_command.format_map(values) or "delete it in the cloud"
 
 
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:

@@ -42,3 +42,6 @@ class Reason(StrEnum):
     # kept on delete
     GIVEN = "GivenInSpec"
     REUSED_BY_NAME = "ReusedByName"
+    MARK_LOST = "MarkLost"
+    GIVEN_UP = "GivenUp"
+    SERVES_KEPT = "ServesWhatIsKept"

@@ -66,17 +66,17 @@ class NodeState:
     """What is remembered of one node. ``None`` in a time means that it has not happened, or is over.
 
     ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``deferred`` is the outcome until then.
-    ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits
-    for it. ``parts_refused``: the parts that this process has put on record and that the cloud has not taken so far;
-    ``part_unknown_at``: when an add of one last had no answer. ``inside_unknown``: why it could not be looked into.
-    ``renewal_refused``: it took no new seal when that was last tried. ``seen_since_attach``: whether it was looked at
-    since tags were last attached. ``taken``: the wanted tags whose keys have another's value
-    (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
-    and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
-    id that a create of this process answered with, which only a birth mark can prove. ``itself_gone``: the resource has
-    gone, and the cloud may still take away what remains of it (:class:`drivers.RemainsDriver`). ``id_taken``: a
-    later resource has its id (:attr:`kinds.Kind.id_returns`). ``unanswered``: what the last create of this process got
-    instead of an answer.
+    ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits for
+    it. ``marks_lost_since``: since when the reads of a delete do not show the marks that it had. ``parts_refused``: the
+    parts that this process has put on record and that the cloud has not taken so far; ``part_unknown_at``: when an add
+    of one last had no answer. ``inside_unknown``: why it could not be looked into. ``renewal_refused``: it took no new
+    seal when that was last tried. ``seen_since_attach``: whether it was looked at since tags were last attached.
+    ``taken``: the wanted tags whose keys have another's value (:mod:`phases.keyed_tags`). ``started`` is what is timed
+    now; ``took`` and ``before`` are the seconds that it took, and those of the longest chain of creates or deletes
+    before it, since the object was last at rest. ``answered``: the id that a create of this process answered with,
+    which only a birth mark can prove. ``itself_gone``: the resource has gone, and the cloud may still take away what
+    remains of it (:class:`drivers.RemainsDriver`). ``id_taken``: a later resource has its id
+    (:attr:`kinds.Kind.id_returns`). ``unanswered``: what the last create of this process got instead of an answer.
     """
 
     last_seen: Observed | None = None
@@ -99,6 +99,7 @@ class NodeState:
     inside_unknown: str = ""
     marks_doubted: bool = False
     unproven: bool = False
+    marks_lost_since: float | None = None
     renewal_refused: bool = False
     taken: tuple[tuple[str, str], ...] = ()
     started: Started | None = None

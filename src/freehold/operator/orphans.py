@@ -16,10 +16,13 @@ from freehold.lifecycle.kinds import Registry, Tagging
 from freehold.lifecycle.ownership import UUID, Codec
 from freehold.lifecycle.resources import NodeKey, NonceSet, Observed, Place, Ref, State
 
+UNKNOWN_KIND = "this version does not know its kind"
+
 
 @dataclass(frozen=True)
 class Marked:
-    """One resource. ``target`` is what the mark is on: the resource itself, or its carrier, with all its ``tags``.
+    """One resource; ``key`` has no logical name where no mark says which node it is. ``target`` is what the mark is on:
+    the resource itself, or its carrier, with all its ``tags``.
 
     ``seen`` is how it was read now, None where it could not be: ``unread`` says why.
     """
@@ -138,13 +141,18 @@ def _marked(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator
     for target, tags in sorted(targets.items()):
         marks = codec.read(tags)
         for uuid in sorted({uuid.casefold() for uuid in marks.uuids if UUID.fullmatch(uuid)}):
-            keys = sorted(mark.key for mark in marks.nodes) or [NodeKey("unknown", "")]
-            kind = registry.get(keys[0].kind)
-            yield uuid, Marked(keys[0], kind.driver.identify(target) if kind else "", target, tags)
+            key = min((mark.key for mark in marks.nodes), default=NodeKey(_kind_of(target, registry), ""))
+            kind = registry.get(key.kind)
+            yield uuid, Marked(key, kind.driver.identify(target) if kind else "", target, tags)
         for mark in sorted(marks.carried, key=lambda mark: (mark.kind, mark.id)):
             kind = registry.get(mark.kind)
             ident = kind.driver.identify(target, mark.id) if kind else ""
             yield mark.uuid.casefold(), Marked(NodeKey(mark.kind, mark.id), ident, target, tags)
+
+
+def _kind_of(target: str, registry: Registry) -> str:
+    """Of what has no mark that names its node: it was not made by Freehold, or has lost that mark."""
+    return next((name for name, kind in registry.items() if kind.driver.identify(target)), "unknown")
 
 
 _Place = tuple[NodeKey, str]
@@ -158,7 +166,7 @@ async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[_Plac
         if one.id:
             by_kind.setdefault(one.key.kind, []).append(one)
         else:
-            found[one.key, one.target] = replace(one, unread="this version does not know its kind")
+            found[one.key, one.target] = replace(one, unread=UNKNOWN_KIND)
     for kind, ones in sorted(by_kind.items()):
         try:
             seen = await deps.registry[kind].driver.observe([Ref(one.id, one.target) for one in ones])

@@ -136,6 +136,8 @@ class _Rows:
             return Action.REUSE, "given by id: never changed, never deleted"
         if entry and entry.phase is Phase.THEIRS:
             return Action.KEEP, "was on record as ours, and has only another owner's marks now: it is theirs"
+        if entry and entry.phase is Phase.GIVEN_UP:
+            return Action.KEEP, "was ours, until a person gave it up"
         if entry and entry.phase is Phase.REUSED:
             return Action.REUSE, "found by the name in the spec, not ours: never changed, never deleted"
         return Action.KEEP, self._proof(key, entry) if entry else ""

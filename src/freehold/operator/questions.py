@@ -31,9 +31,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Question:
-    """One create, or one record without proof.
+    """One create, or one record.
 
-    ``unread`` says why the cloud could not be asked for candidates; empty where it could.
+    ``owned``: the record is signed, so that the resource is this object's until a person gives it up; ``lost``: a mark
+    that it had is not on it any more, so that a delete keeps it (ADR 55). ``unread`` says why the cloud could not be
+    asked for candidates; empty where it could.
     """
 
     key: NodeKey
@@ -41,6 +43,8 @@ class Question:
     name: str
     candidates: tuple[Candidate, ...]
     unread: str = ""
+    owned: bool = False
+    lost: bool = False
 
     @property
     def vanished(self) -> bool:
@@ -49,16 +53,16 @@ class Question:
 
     @property
     def recorded(self) -> bool:
-        """It is on record as ours, and neither a signature nor its marks show that it is."""
+        """It is on record as ours. Unless ``owned``, neither a signature nor its marks show that it is."""
         return self.entry.phase in (Phase.RECORDED, Phase.OWNED)
 
 
-async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
+async def questions(journal: Journal, deps: EngineDeps, *, deleting: bool = False) -> tuple[Question, ...]:
     """The creates that are open, or were given up; what is made only once and has gone; and records without proof.
 
-    A pass may still resolve some of them by itself.
+    ``deleting``: also what is ours and has lost a mark. A pass may still resolve some of them by itself.
     """
-    ctx = PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
+    ctx = _context(journal, deps)
     found = []
     for key, entry in sorted(journal.entries.items()):
         kind = deps.registry.get(key.kind)
@@ -68,7 +72,42 @@ async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
             found.append(await _question(ctx, key, entry))
         elif kind is not None and entry.phase.ours and not ctx.is_believed(key):
             found += await _of_record(ctx, key, entry)
+        elif kind is not None and deleting and entry.had_marks:
+            found += [each for each in await _of_owned(ctx, key, entry) if each.lost or each.unread]
     return tuple(found)
+
+
+async def owned(journal: Journal, deps: EngineDeps, text: str, ident: str = "") -> tuple[Question, ...]:
+    """What is on record as this object's, with a signature, by node or id: a person can give it up."""
+    ctx = _context(journal, deps)
+    found: list[Question] = []
+    for key, entry in sorted(journal.ours.items()):
+        meant = text in {str(key), key.logical, entry.id, entry.id.rpartition("/")[2]}
+        if meant and entry.id and key.kind in deps.registry and ctx.is_believed(key):
+            found += await _of_owned(ctx, key, entry)
+    return tuple(each for each, _ in matching(found, text, ident))
+
+
+def _context(journal: Journal, deps: EngineDeps) -> PassContext:
+    return PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
+
+
+async def _of_owned(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Question]:
+    """One resource of ours; none where it has gone."""
+    try:
+        seen = await decide.recorded(ctx, key, entry)
+        judged = await _judged(ctx, key, seen)
+        lost = [await _has_lost_a_mark(ctx, key, one) for one in seen]
+    except CloudError as error:
+        return [Question(key, entry, entry.id, (), error.message, owned=True)]
+    return [Question(key, entry, one.name, judged, owned=True, lost=lost[0]) for one in seen]
+
+
+async def _has_lost_a_mark(ctx: PassContext, key: NodeKey, seen: Observed) -> bool:
+    if not ctx.kind(key).markable:
+        return False
+    tags = await _tags(ctx, seen) if seen.target else ()
+    return proofs.evidence(ctx, key, seen, tags).strength is Strength.HEALABLE
 
 
 async def _of_record(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Question]:

@@ -25,7 +25,7 @@ from freehold.lifecycle.ownership import Codec, Owner, Strength
 from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Place
-from freehold.operator.orphans import Marked, MarkedOwner
+from freehold.operator.orphans import UNKNOWN_KIND, Marked, MarkedOwner
 
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
@@ -70,7 +70,17 @@ class Recovery:
     @property
     def unread(self) -> tuple[Judged, ...]:
         """What could not be read: nothing is decided until it has been."""
-        return tuple(one for one in self.resources if one.marked.seen is None)
+        return tuple(one for one in self.resources if one.marked.seen is None and one.source != UNKNOWN_KIND)
+
+    @property
+    def of_unknown_kind(self) -> tuple[Judged, ...]:
+        """What a newer version has made: this one would leave it out for ever."""
+        return tuple(one for one in self.resources if one.marked.key.logical and one.source == UNKNOWN_KIND)
+
+    @property
+    def without_node(self) -> tuple[Judged, ...]:
+        """What has no mark that says which node it is, but the owner's: nobody can tell what it is for."""
+        return tuple(one for one in self.resources if not one.marked.key.logical and not one.born)
 
     @property
     def unproven(self) -> tuple[Judged, ...]:
@@ -80,7 +90,7 @@ class Recovery:
         """
         if self.proven or self.born:
             return ()
-        return tuple(one for one in self.resources if one.strength is Strength.COPIED)
+        return tuple(o for o in self.resources if o.strength is Strength.COPIED and o not in self.without_node)
 
     @property
     def claimed_twice(self) -> tuple[Judged, ...]:
@@ -133,6 +143,8 @@ def _judged(ctx: PassContext, one: Marked) -> Judged:
         return Judged(one, Strength.NONE, one.unread)
     seen = replace(one.seen, target=one.seen.target or one.target, tags=one.tags)
     evidence = proofs.evidence(ctx, one.key, seen, one.tags)
+    if not one.key.logical and not birth_marks.has_nonce(ctx, one.key, seen):
+        return Judged(one, evidence.strength, "owner and uuid only: no mark says what it is for")
     if evidence.strength is Strength.COPIED and birth_marks.has_nonce(ctx, one.key, seen):
         return Judged(
             one, evidence.strength, "owner, uuid, and the birth mark of a create of ours; not sealed yet", True

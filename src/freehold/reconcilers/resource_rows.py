@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from freehold.api import names
 from freehold.api.vendor_ids import vendor_id
@@ -171,7 +171,12 @@ def _since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
 
 
 def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
-    """What blocks progress, one sentence each, in a stable order."""
+    """What blocks progress, and what of ours a delete leaves, one sentence each, in a stable order."""
     for key, outcome in sorted(outcomes.items()):
-        if isinstance(outcome, Waiting | Blocked):
+        if isinstance(outcome, Waiting | Blocked) or is_kept_of_ours(outcome):
             yield f"{key}: {outcome.message or outcome.reason.value}"
+
+
+def is_kept_of_ours(outcome: Outcome) -> TypeGuard[Kept]:
+    """Whether a delete leaves it although it was made for the object (ADR 55)."""
+    return isinstance(outcome, Kept) and outcome.reason in (Reason.MARK_LOST, Reason.SERVES_KEPT)

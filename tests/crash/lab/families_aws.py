@@ -22,7 +22,7 @@ from lab import (
 from lab.aws import ONE_ZONE, AwsLife, AwsWorld
 from lab.aws_requests import IMAGE
 from lab.catalogue import Families, Ground
-from lab.families import Case, Named, at_each_call, crashes
+from lab.families import UNMEASURED, Case, Named, at_each_call, crashes
 from lab.life import Course, Wedged
 from lab.oracles import NO_EXCUSE, Excuse
 
@@ -318,4 +318,7 @@ CI_FAMILIES = (
 )
 """Four cases of each run in CI, one of every other family."""
 
-NAMED: Mapping[str, Named] = {"our tags stripped": Named(0, 2), "our tags stripped, every other kind": Named(0, 2)}
+NAMED: Mapping[str, Named] = {
+    "our tags stripped": Named(1, UNMEASURED),
+    "our tags stripped, every other kind": Named(0, UNMEASURED),
+}

@@ -21,7 +21,7 @@ from lab import (
 )
 from lab.catalogue import Families, Ground
 from lab.cloud import ReadLags
-from lab.families import Case, Named, crashes
+from lab.families import UNMEASURED, Case, Named, crashes
 from lab.life import Course, Life
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.world import MemoryWorld, node, standard
@@ -142,11 +142,13 @@ NAMED: Mapping[str, Named] = {
     "the token of another request": Named(0, 816),
     "the token of another request, refused at first": Named(0, 223),
     "a new writing key, journal rolled back": Named(1, 62),
-    "forged seals beside a restored journal": Named(0, 62),
+    "forged seals beside a restored journal": Named(1, 62),
     "forged ids of unmarkable kinds": Named(0, 46),
     "every family in a lagging cloud": Named(0, 334),
     "journal rolled back, object deleted, carrier given, tags are a map": Named(0, 8),
-    "our tags stripped, tags are a map": Named(0, 2),
+    "our tags stripped": Named(0, UNMEASURED),
+    "our tags stripped, tags are a map": Named(0, UNMEASURED),
+    "a value of another's on what is given, tags are a map": Named(2, UNMEASURED),
     "journal rolled back one write, tags are a map": Named(0, 12),
     "journal rolled back, create in flight, tags are a map": Named(0, 8),
     "journal rolled back, object deleted, tags are a map": Named(0, 12),

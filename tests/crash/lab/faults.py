@@ -11,6 +11,7 @@ from typing import Any
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.port import Call, Effect, InlinePort
+from lab import marks
 from lab.seam import World
 
 
@@ -85,6 +86,11 @@ class Script:
         return min(numbers, default=None)
 
 
+def _attaches(call: Call) -> bool:
+    """Whether it puts tags on something that exists."""
+    return call.effect is Effect.WRITE and ("tag" in call.operation or call.operation == "attach")
+
+
 Answer = Callable[[Call], Awaitable[Any]]
 Interceptor = Callable[[Answer, Call], Awaitable[Any]]
 """Stands between the engine and the cloud: answers a call itself, or through what it is given; the last one first."""
@@ -104,6 +110,9 @@ class FaultPort(InlinePort):
     interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
     begun: dict[Spell, float] = field(default_factory=dict)  # when each spell began
     interceptors: list[Interceptor] = field(default_factory=list)
+    had_marks: set[str] = field(default_factory=set)  # ids whose marks were read back, by any stored record
+    remarked: list[str] = field(default_factory=list)
+    """Ids of what had its marks read back, lost one, and got it again from a delete."""
 
     async def send(self, call: Call) -> Any:
         answer = self._scripted
@@ -142,8 +151,13 @@ class FaultPort(InlinePort):
 
     async def _run(self, call: Call) -> Any:
         self.sent += call.effect is Effect.WRITE
+        watched = _attaches(call) and self.world.life.deleting and not self.world.life.restored
+        before = marks.lacking(self.world, self.had_marks) if watched else frozenset()
         reply = call.run()
         reply = await reply if inspect.isawaitable(reply) else reply
+        self.remarked += sorted(before - marks.lacking(self.world, self.had_marks)) if before else []
+        if call.effect is Effect.STORE:
+            self.had_marks |= marks.read_back(self.world.life)
         self.writes += call.effect is not Effect.READ
         self.changes += call.effect is Effect.WRITE
         return reply

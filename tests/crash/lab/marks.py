@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from freehold.lifecycle.outcomes import Blocked, Kept, Waiting
-from lab.seam import Thing
+from lab.seam import Thing, World
 
 if TYPE_CHECKING:
     from lab.life import Course
@@ -56,6 +57,29 @@ def stale(life: Course) -> list[str]:
         for tag in sorted(_ours(life, thing))
         if _carried_id(tag) not in there
     ]
+
+
+def read_back(life: Course) -> set[str]:
+    """Ids of what has had its marks read back, by the stored record."""
+    return {_bare(entry.id) for entry in life.journal.entries.values() if entry.had_marks}
+
+
+def lacking(world: World, ids: Collection[str]) -> frozenset[str]:
+    """Those of ours among ``ids`` that have not both the owner's and the uuid's mark."""
+    things = [thing for thing in world.living() if thing.ours and _bare(thing.id) in ids]
+    return frozenset(thing.id for thing in things if len(_of_owner(world.life, thing.tags)) < 2)
+
+
+def _bare(ident: str) -> str:
+    return ident.rpartition("/")[2]
+
+
+def _of_owner(life: Course, tags: frozenset[str]) -> set[str]:
+    """The owner's and the uuid's mark, in whatever spelling: a carrier's mark says more."""
+    owner = life.journal.owner
+    names = {owner.uuid, f"{owner.namespace}.{owner.name}", f"{owner.namespace}/{owner.name}"}
+    said = {name.casefold() for name in names}
+    return {tag for tag in tags if tag.replace("=", ":").rpartition(":")[2].casefold() in said}
 
 
 def _ours(life: Course, thing: Thing) -> set[str]:

@@ -156,6 +156,7 @@ def after_delete(life: Course, verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> 
     verdict.marks += marks.left(life)
     verdict.unaudited += life.world.audit.unlike(life.port.calls, life.world.requests())
     verdict.wrong += life.world.tampered()
+    verdict.wrong += [f"{ident} had lost its marks, and the delete attached them" for ident in life.port.remarked]
     verdict.wrong += foreign(life)
 
 

@@ -72,8 +72,8 @@ DECISIONS = (
     ),
     _decide(
         "_mine",
-        "if is_recorded and ctx.is_believed(key):",
-        "if is_recorded:",
+        "if is_recorded and ctx.is_believed(key) and",
+        "if is_recorded and",
         "what a person calls ours is answered for and not recorded, so the delete never ends",
     ),
     _decide(
@@ -595,8 +595,8 @@ SYNCING = (
     ),
     _delete(
         "next_wave",
-        "free = next_delete_wave(ours - unproven, ctx",
-        "free = next_delete_wave(ours - unproven - unknown, ctx",
+        "free = next_delete_wave(ours - unproven - stays.keys(), ctx",
+        "free = next_delete_wave(ours - unproven - stays.keys() - unknown, ctx",
         "what a resource of an unknown kind depends on is deleted before it",
     ),
     _delete(

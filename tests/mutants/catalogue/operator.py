@@ -983,8 +983,8 @@ THE_WAY_BACK = (
     ),
     _recovery(
         "Recovery.unproven",
-        "one.strength is Strength.COPIED",
-        "one.strength is not Strength.PROVEN",
+        "o.strength is Strength.COPIED and",
+        "o.strength is not Strength.PROVEN and",
         "what another owner's mark is on is put on record with a lost key",
     ),
     _recovery(

@@ -10,7 +10,7 @@ from freehold.lifecycle import decisions, errors
 from freehold.lifecycle.decisions import DamagedDecisions, Decision, Verdict
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus
+from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus
 from freehold.lifecycle.resources import NodeKey
 from lab import faults
 from lab.faults import Script
@@ -22,6 +22,7 @@ from lab.world import TRAITS, MemoryWorld, node
 RECORD = NodeKey("record", "www")
 DISK = NodeKey("disk", "more")
 BALANCER = NodeKey("balancer", "web")
+LINK = NodeKey("link", "a")
 
 
 def _presumed() -> tuple[Life, Thing]:
@@ -160,13 +161,116 @@ def test_a_dropped_record_spends_no_nonce() -> None:
     assert [thing.id for thing in world.living()] == [theirs.id]
 
 
-def test_what_this_operator_signed_is_not_dropped() -> None:
-    """Its marks would bring it back: a person who does not want it prunes it, or deletes it."""
-    life = Life(MemoryWorld(nodes=[node("site/home")]))
+def _owned(*nodes: str, given_hub: bool = False) -> Life:
+    life = Life(MemoryWorld(nodes=[node(*each.split()) for each in nodes], given_hub=given_hub))
     life.create()
-    entry = life.journal.entries[SITE]
-    assert "with this operator's signature" in _answer(life, _decision(life, Verdict.NOT_MINE, SITE, entry.id))
-    assert life.journal.entries[SITE] == entry
+    return life
+
+
+def _tags(life: Life, ident: str) -> frozenset[str]:
+    cloud = life.world.cloud
+    return cloud.get(ident).tagged(cloud.now())
+
+
+def _give_up(life: Life, key: NodeKey) -> str:
+    """The id of what was given up."""
+    ident = life.journal.entries[key].id
+    assert _answer(life, _decision(life, Verdict.NOT_MINE, key, ident)).startswith("done")
+    return ident
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "new process"])
+def test_what_a_person_gives_up_loses_our_marks_and_is_never_taken_back(restarted: bool) -> None:
+    """The index shows its marks for a while, and its name has a nonce of ours. The spec's next one is another."""
+    life = _owned("site/home")
+    given_up = _give_up(life, SITE)
+    if restarted:
+        life.restart()
+    assert _tags(life, given_up) == life.user_tags
+    life.create()
+    life.world.clock.advance(1500.0)
+    life.create()
+    assert life.journal.entries[SITE].id != given_up and _tags(life, given_up) == life.user_tags
+    life.delete()
+    assert life.released and given_up in {thing.id for thing in life.world.living()}
+    assert life.last is not None and given_up in life.hear(life.last)
+
+
+@pytest.mark.parametrize("later", range(8))
+@pytest.mark.parametrize("fault", [faults.BEFORE, faults.AFTER])
+def test_a_process_that_dies_while_it_gives_something_up_gives_it_up_all_the_same(
+    fault: faults.Fault, later: int
+) -> None:
+    """The decision is stored until it is answered. Between the detach and the record nothing marks it again."""
+    life = _owned("site/home")
+    given_up = life.journal.entries[SITE].id
+    life.decisions = (decisions.signed(_decision(life, Verdict.NOT_MINE, SITE, given_up), life.keys),)
+    life.invalidate()
+    life.port.script = Script({len(life.port.calls) + later: fault})
+    life.create()
+    assert life.crashes and _tags(life, given_up) == life.user_tags
+    assert life.journal.entries[SITE].id != given_up
+
+
+def test_a_resource_whose_marks_cannot_be_taken_off_stays_ours_until_they_can() -> None:
+    life = _owned("site/home")
+    before = life.journal.entries[SITE]
+    decision = _decision(life, Verdict.NOT_MINE, SITE, before.id)
+    life.decisions = (decisions.signed(decision, life.keys),)
+    life.invalidate()
+    with outage(life, "detach", errors.Denied("no permission"), times=1):
+        life.once()
+        assert not life.answers and life.journal.entries[SITE] == before
+    assert _answer(life, decision).startswith("done")
+
+
+def test_what_is_given_up_in_a_delete_stays_with_what_it_needs_and_the_rest_goes() -> None:
+    """The cloud deletes nothing that has it in it."""
+    life = _owned("site/home", "net/main", "disk/more net/main")
+    life.deleting = True
+    given_up = _give_up(life, DISK)
+    life.delete()
+    assert life.released and {thing.kind for thing in life.world.living()} == {"net", "disk"}
+    assert life.last is not None
+    net = life.last.outcomes[NodeKey("net", "main")]
+    assert isinstance(net, Kept) and net.reason is Reason.SERVES_KEPT and given_up in net.message
+
+
+def test_a_carried_resource_that_is_given_up_loses_its_mark_and_the_carrier_keeps_the_others() -> None:
+    life = _owned("hub/core", "net/main", "link/a hub/core net/main")
+    hub = life.journal.entries[NodeKey("hub", "core")].id
+    before = _tags(life, hub)
+    _give_up(life, LINK)
+    gone = before - _tags(life, hub)
+    assert len(gone) == 1 and "link:" in next(iter(gone))
+
+
+def test_a_carrier_that_is_given_up_keeps_the_marks_of_what_it_carries() -> None:
+    """That stays ours, and is deleted with the object."""
+    life = _owned("hub/core", "net/main", "link/a hub/core net/main")
+    hub = _give_up(life, NodeKey("hub", "core"))
+    assert [tag for tag in _tags(life, hub) if "link:" in tag] and not [t for t in _tags(life, hub) if "uuid:" in t]
+
+
+def test_what_a_person_calls_ours_is_deleted_also_if_it_was_to_be_marked_again() -> None:
+    """Its record says that its marks were read back once, and are to be attached anew: the person decides anew."""
+    life = _owned("site/home")
+    life.rewrite(life.journal.put(SITE, life.journal.entries[SITE].to_mark_again()))
+    life.world.meddle("strip", "site")
+    life.restart()
+    life.deleting = True
+    ident = life.journal.entries[SITE].id
+    assert _answer(life, _decision(life, Verdict.MINE, SITE, ident)).startswith("done")
+    life.delete()
+    assert life.released and life.world.living() == []
+
+
+def test_giving_up_takes_no_mark_of_another_owner_off() -> None:
+    life = _owned("site/home")
+    ident = life.journal.entries[SITE].id
+    life.world.cloud.attach(life.world.cloud.get(ident).target, frozenset({"owner:elsewhere.other"}), "stranger")
+    _give_up(life, SITE)
+    assert "owner:elsewhere.other" in _tags(life, ident)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NOT_MINE, Verdict.MINE])

@@ -12,7 +12,7 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Phase, StaleObject
 from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
-from freehold.lifecycle.outcomes import Blocked, Reason
+from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting
 from freehold.lifecycle.port import Port
 from freehold.lifecycle.resources import NodeKey
 from lab import faults
@@ -20,6 +20,7 @@ from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
 from lab.faults import Script
 from lab.life import Life
+from lab.network import NetworkWorld
 from lab.outage import outage
 from lab.world import SETTLE, MemoryWorld, node
 
@@ -148,15 +149,82 @@ def test_in_a_delete_one_read_that_shows_nothing_does_not_mean_gone() -> None:
     assert world.living() == []
 
 
-def test_a_resource_that_lost_its_marks_is_marked_again_by_the_same_process() -> None:
-    """A tag cleaner removed them: what this process remembers as attached is gone, and proves nothing."""
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "new process"])
+def test_a_resource_whose_marks_were_never_read_back_is_marked_by_the_delete(restarted: bool) -> None:
+    """Its create was interrupted: nobody can have taken them off to keep it."""
     world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        while not (entry := life.journal.entries.get(NodeKey("hub", "core"))) or entry.phase is not Phase.RECORDED:
+            life.once()
+            world.clock.advance(1.0)
+    if restarted:
+        life.restart()
+    life.delete()
+    assert life.released
+    assert world.living() == []
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "new process"])
+def test_a_resource_that_had_its_marks_and_lost_them_is_kept_and_named(restarted: bool) -> None:
+    """What this process remembers as attached is gone, and proves nothing; a new one knows from the record."""
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    world.strip("hub")
+    if restarted:
+        life.restart()
+    life.delete()
+    (hub,) = world.living()
+    assert life.released and hub.kind == "hub" and not hub.tags
+    assert life.ended is not None
+    kept = life.ended.outcomes[NodeKey("hub", "core")]
+    assert isinstance(kept, Kept) and kept.reason is Reason.MARK_LOST
+    assert hub.id in kept.message and "freehold resolve c1 -n prod hub/core --mine --yes" in kept.message
+
+
+def test_one_read_that_does_not_show_the_marks_keeps_nothing() -> None:
+    """Reads lag and step back: a mark counts as lost when it was not shown for the settle time."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    target = life.journal.entries[NodeKey("hub", "core")].target
+    tags = world.cloud.tags_of(target)
+    world.strip("hub")
+    life.deleting = True
+    done = life.once()
+    assert done is not None and isinstance(done.outcomes[NodeKey("hub", "core")], Waiting)
+    world.cloud.attach(target, tags, "stranger")
+    life.delete()
+    assert life.released and world.living() == []
+
+
+def test_what_an_index_still_shows_does_not_delete_what_has_lost_its_marks() -> None:
+    """The resource itself is asked: its tags were taken off a moment before the delete."""
+    world = MemoryWorld(ReadLags(tag_lag=600.0), nodes=[node("hub/core")])
     life = Life(world)
     life.create()
     world.strip("hub")
     life.delete()
-    assert life.released
-    assert world.living() == []
+    assert life.released and {thing.kind for thing in world.living()} == {"hub"}
+
+
+def test_what_lost_its_marks_after_the_delete_was_asked_for_is_kept_too() -> None:
+    """The process that healed it died before its marks were read back; in the delete they were, and were lost again."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        while not (entry := life.journal.entries.get(NodeKey("site", "home"))) or entry.phase is not Phase.RECORDED:
+            life.once()
+            world.clock.advance(1.0)
+    life.deleting = True
+    with outage(life, "delete_site", errors.InUse("it is in use")):
+        while not life.journal.entries[NodeKey("site", "home")].deleting:
+            life.once()
+            world.clock.advance(10.0)
+        world.strip("site")
+    life.delete()
+    assert life.released and {thing.kind for thing in world.living()} == {"site"}
 
 
 def test_a_failed_detach_is_repeated_although_something_else_keeps_the_finalizer() -> None:
@@ -291,3 +359,19 @@ def test_a_container_is_deleted_when_nothing_can_be_created_in_it_any_more() -> 
             deleted.setdefault(request.operation, world.clock.monotonic() - begun)
         world.clock.advance(max(done.after, 0.001) if done else 1.0)
     assert deleted["memory.delete_hub"] < SETTLE <= deleted["memory.delete_site"]
+
+
+def test_what_a_rule_of_a_kept_group_names_stays_with_it_untouched() -> None:
+    """The cloud refuses to delete it as long as the rule is there, and its own rules were taken out for nothing."""
+    life = NetworkWorld().begin()
+    life.create()
+    cloud = life.world.cloud
+    front, back = (life.journal.entries[NodeKey("group", name)].id for name in ("front", "back"))
+    rules = cloud.get(back).present()
+    cloud.detach(cloud.get(front).target, cloud.get(front).tagged(cloud.now()))
+    life.delete()
+    assert life.released and cloud.get(back).present() == rules
+    assert {thing.kind for thing in life.world.living()} == {"group", "vpc"}
+    assert life.ended is not None
+    kept = life.ended.outcomes[NodeKey("group", "back")]
+    assert isinstance(kept, Kept) and kept.reason is Reason.SERVES_KEPT and front in kept.message

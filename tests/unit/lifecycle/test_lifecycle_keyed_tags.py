@@ -12,7 +12,7 @@ from freehold.lifecycle.errors import NotFound, Unavailable
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing, digest_of, fingerprint
-from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
+from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.port import Call
 from freehold.lifecycle.resources import NodeKey
 from lab import faults
@@ -132,14 +132,14 @@ def test_anothers_value_in_place_of_the_seal_blocks_and_does_not_hold_the_delete
     assert life.released and not life.world.living()
 
 
-def test_a_delete_says_what_is_in_place_of_the_seal_of_what_has_lost_its_other_marks() -> None:
-    """Nothing but the record says that it is ours, and the mark that would prove it cannot be attached."""
+def test_what_has_lost_its_marks_and_has_anothers_value_in_place_of_the_seal_is_kept() -> None:
+    """Nothing but the record says that it is ours; a person who says so is told what is in place of the seal."""
     life = _at_rest("net/Main", DISK)
     life.world.cloud.detach(life.world.cloud.get(_id(life, "disk")).target, _tags(life))
     _write(life, f"{SEAL}=a-copied-one")
-    outcome = life.delete()[DISK]
-    assert isinstance(outcome, Blocked) and outcome.reason is Reason.TAG_TAKEN
-    assert f"{SEAL}=a-copied-one" in outcome.message and not life.released
+    kept = life.delete()[DISK]
+    assert isinstance(kept, Kept) and kept.reason is Reason.MARK_LOST and life.released
+    assert f"{SEAL}=a-copied-one" in _tags(life)
 
 
 def test_nothing_is_created_on_what_has_another_value_in_place_of_its_seal() -> None:
@@ -265,8 +265,8 @@ def test_what_is_not_wanted_any_more_is_no_conflict_any_more() -> None:
     assert isinstance(quiet := _settled(life)["hub/core"], Ready) and quiet.reason is None
 
 
-def test_anothers_value_in_place_of_a_carriers_mark_blocks_what_is_carried_and_its_delete() -> None:
-    """Only our record says that it is ours then: a person decides, and the message says what about."""
+def test_anothers_value_in_place_of_a_carriers_mark_blocks_what_is_carried_and_a_delete_keeps_it() -> None:
+    """Only our record says that it is ours then."""
     link = node("link/a", "hub/core", "net/Main")
     life = Life(MemoryWorld(nodes=[node("net/Main"), link], codec=CODEC, given_hub=True), user_tags=RED)
     life.create()
@@ -275,13 +275,9 @@ def test_anothers_value_in_place_of_a_carriers_mark_blocks_what_is_carried_and_i
     _write(life, theirs, "hub")
     outcome = _settled(life)["link/a"]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.TAG_TAKEN and theirs in outcome.message
-    outcome = life.delete()["link/a"]
-    assert isinstance(outcome, Blocked) and outcome.reason is Reason.TAG_TAKEN and not life.released
-    hub = next(r for r in life.world.cloud.log if r.kind == "hub")
-    life.world.cloud.detach(hub.target, frozenset({theirs}))
-    life.invalidate()
-    life.delete()
-    assert life.released and not life.world.tampered()
+    kept = life.delete()["link/a"]
+    assert isinstance(kept, Kept) and kept.reason is Reason.MARK_LOST and life.released
+    assert theirs in _tags(life, "hub") and not life.world.tampered()
 
 
 def test_a_new_resource_that_the_tag_service_does_not_know_yet_is_marked_soon() -> None:

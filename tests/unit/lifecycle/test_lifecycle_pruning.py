@@ -9,7 +9,7 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.resources import NodeKey, Observed, Request
 from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
@@ -198,3 +198,17 @@ def test_what_surplus_holds_is_not_created_and_the_message_says_what_frees_it() 
 
 def _same_size(wanted: Request, other: Observed) -> str:
     return f"size {wanted['size']}" if wanted.get("size") == other.attributes.get("size") else ""
+
+
+def test_what_has_lost_its_marks_while_its_object_lives_is_marked_again_and_pruned() -> None:
+    """Only a delete of the object keeps it."""
+    life = _pruned(MemoryWorld(nodes=NODES))
+    with outage(life, "delete_disk", errors.InUse("disk is attached", blocker="vm-7")):
+        _pass(life)
+        life.world.meddle("strip", "disk")
+        for _ in range(6):
+            _pass(life)
+            assert life.last is not None and not isinstance(life.last.outcomes[DISK], Kept)
+    for _ in range(12):
+        _pass(life)
+    assert life.journal.entries[DISK].phase is Phase.VACANT

@@ -7,7 +7,7 @@ from typing import Any
 
 from freehold.lifecycle.port import step
 from freehold.lifecycle.resources import NodeKey
-from freehold.operator.questions import Question, matching, questions
+from freehold.operator.questions import Question, matching, owned, questions
 from lab import faults
 from lab.faults import Script
 from lab.life import Life
@@ -119,3 +119,24 @@ def test_a_record_that_its_marks_prove_or_whose_resource_has_gone_is_no_question
     for change in changes:
         life.rewrite(life.journal.put(SITE, replace(entry, **change)))
         assert _asked(life) == []
+
+
+def test_while_an_object_is_deleted_a_person_is_asked_of_what_has_lost_a_mark_and_of_nothing_else() -> None:
+    """Nothing can mark a ticket: its record is its proof."""
+    life = Life(MemoryWorld(nodes=[node("site/home"), node("ticket/seat")]))
+    life.create()
+    assert step(questions(life.journal, life.deps, deleting=True)) == ()
+    life.world.meddle("strip", "site")
+    assert step(questions(life.journal, life.deps)) == (), "its marks are healed"
+    (question,) = step(questions(life.journal, life.deps, deleting=True))
+    assert question.key == NodeKey("site", "home") and question.lost and question.owned
+
+
+def test_what_is_owned_is_found_by_its_node_or_its_id() -> None:
+    life = Life(MemoryWorld(nodes=[node("site/home"), node("net/main")]))
+    life.create()
+    ident = life.journal.entries[NodeKey("site", "home")].id
+    for text in ("site/home", "home", ident):
+        (question,) = step(owned(life.journal, life.deps, text))
+        assert question.key == NodeKey("site", "home") and not question.lost, text
+    assert step(owned(life.journal, life.deps, "site/other")) == ()

@@ -256,8 +256,9 @@ def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
         since = f", made {datetime.fromtimestamp(seen.created_at, UTC):%Y-%m-%d %H:%M} UTC" if seen.created_at else ""
         uuid = sorted(others)[0]
         return (
-            f"has the marks of an earlier {owners} with uuid {uuid}{since}: that object was lost, or is in another API "
-            f"server. freehold orphans lists all that it made; if it was lost: freehold recover --uuid {uuid}"
+            f"has the marks of an earlier {owners} with uuid {uuid}{since}, which was lost, or is in another API "
+            "server. Choose another name for the cluster. freehold orphans lists all that the earlier one made; if it "
+            f"was lost and is to go on, delete this object, and then: freehold recover --uuid {uuid}"
         )
     return f"belongs to {owners}: choose another name, or remove that resource"
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import decisions
+from freehold.lifecycle import decisions, proofs
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.phases import interrupted, observe
+from freehold.lifecycle.phases import interrupted, keyed_tags, observe
 from freehold.lifecycle.phases.prune import being_pruned
 from freehold.lifecycle.resources import NodeKey, Observed, Ref
 
@@ -34,7 +35,7 @@ async def apply(ctx: PassContext) -> None:
             case Verdict.MINE:
                 await _mine(ctx, decision)
             case Verdict.NOT_MINE:
-                _not_mine(ctx, decision)
+                await _not_mine(ctx, decision)
             case Verdict.PRUNE:
                 _prune(ctx, decision)
 
@@ -44,7 +45,8 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
     key = decision.about
     entry = ctx.journal.get(key)
     is_recorded = entry is not None and entry.phase.ours and entry.id == decision.id
-    if is_recorded and ctx.is_believed(key):
+    would_keep = ctx.state.releasing and entry is not None and entry.had_marks  # if it has lost a mark (ADR 55)
+    if is_recorded and ctx.is_believed(key) and not would_keep:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
         return
     is_open = entry is not None and entry.phase is Phase.INTENDED and entry.attempt == decision.attempt
@@ -77,12 +79,12 @@ async def recorded(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Obs
     return (seen,) if seen else ()
 
 
-def _not_mine(ctx: PassContext, decision: Decision) -> None:
+async def _not_mine(ctx: PassContext, decision: Decision) -> None:
     """The create that was cut off had no effect, or what has gone, once or again and again, may be made once more."""
     key = decision.about
     entry, node = ctx.journal.get(key), ctx.node(key)
     if decision.id:
-        _drop(ctx, decision, entry)
+        await _drop(ctx, decision, entry)
         return
     if entry is not None and entry.attempt == decision.attempt + 1:  # a crash came between the record and the answer
         ctx.decided.append(Conclusion(decision, True, f"the create of {key} counts as one without effect"))
@@ -107,19 +109,50 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
     )
 
 
-def _drop(ctx: PassContext, decision: Decision, entry: Entry | None) -> None:
-    """A record that we did not sign is taken out. Its attempt is not spent: its nonce may be on a resource of ours."""
+async def _drop(ctx: PassContext, decision: Decision, entry: Entry | None) -> None:
+    """What is ours is given up. A record that we did not sign is taken out, and its attempt is not spent: its nonce may
+    be on a resource of ours."""
     key = decision.about
     if entry is None or entry.id != decision.id or not entry.phase.ours:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
     elif ctx.is_believed(key):
-        _refuse(ctx, decision, f"{decision.id} is on record as ours, with this operator's signature")
+        await _give_up(ctx, decision, entry)
     else:
         ctx.journal = ctx.journal.put(key, replace(journals.let_go(entry), attempt=entry.attempt))
-        ctx.state.forget(key)
-        ctx.outcomes.pop(key, None)
-        ctx.ready_nodes.pop(key, None)
+        _forget(ctx, key)
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is off the record of {key}, by {decision.by}"))
+
+
+async def _give_up(ctx: PassContext, decision: Decision, entry: Entry) -> None:
+    """Take our marks off, then forget it. Its id stays on record as given up: an index may show the marks for a while,
+    and a nonce of ours may be in its name."""
+    key = decision.about
+    try:
+        seen = next(iter(await recorded(ctx, key, entry)), None)
+        if seen is None:
+            _refuse(ctx, decision, f"{decision.id} does not exist")
+            return
+        tags = seen.tags if seen.tags is not None or not seen.target else await ctx.deps.tagger.tags_of(seen.target)
+        if marks := proofs.own_marks(ctx, key, seen, tags or ()):
+            failed = await keyed_tags.detach(ctx, [TagChange(seen.target, marks)])
+            if error := failed.get(seen.target):
+                raise error
+    except CloudError as error:
+        ctx.outcomes[key] = of_error(error)
+        return
+    given_up = replace(entry, phase=Phase.GIVEN_UP, deleting=0.0, key="", signature="", request=None)
+    ctx.journal = ctx.journal.put(key, journals.let_go(entry)).put(key.beside(entry.id), given_up)
+    _forget(ctx, key)
+    said = (
+        f"{seen.name} ({seen.id}) is not this object's any more, by {decision.by}: our marks are off it, and it stays"
+    )
+    ctx.decided.append(Conclusion(decision, True, said))
+
+
+def _forget(ctx: PassContext, key: NodeKey) -> None:
+    ctx.state.forget(key)
+    ctx.outcomes.pop(key, None)
+    ctx.ready_nodes.pop(key, None)
 
 
 def _prune(ctx: PassContext, decision: Decision) -> None:

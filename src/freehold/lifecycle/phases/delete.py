@@ -1,7 +1,8 @@
 """Delete: prove, request the deletion, observe until gone, and check that nothing of ours stays behind.
 
 Works from what is *owned* (journal and index), not from today's spec. The marks are read in
-the same pass as the delete is sent; a resource that they do not prove is healed first or kept, and named.
+the same pass as the delete is sent. What they do not prove is marked first, if its marks were never read back, or kept
+and named.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from freehold.lifecycle.phases import (
     given_tags,
     inner_owners,
     keyed_tags,
+    lost_marks,
     named_parts,
     observe,
     parts,
@@ -46,10 +48,12 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
         )
     # Whoever may edit the object can have invented an id that nothing proves: nothing of ours waits for it.
     unproven = {key for key in ours - unknown if ctx.node(key).unproven}
-    free = next_delete_wave(ours - unproven, ctx.journal.entries, ctx.deps.registry)
+    stays = lost_marks.holders(ctx)
+    ctx.outcomes.update({key: lost_marks.outcome_of(ctx, key, holder) for key, holder in stays.items()})
+    free = next_delete_wave(ours - unproven - stays.keys(), ctx.journal.entries, ctx.deps.registry)
     held = named_parts.held_back(ctx, free - unknown)
     now = (free - unknown - held.keys()) | unproven
-    for key in ours - unknown - now:
+    for key in ours - unknown - now - stays.keys():
         why = "what depends on it"
         if key in held:
             why = f"{held[key].kind} {ctx.node(held[key]).observed.name}, which names it: they go together"
@@ -171,6 +175,10 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
             continue
         evidence = proofs.evidence(ctx, key, observed, tags)
         ctx.node(key).unproven = False
+        if _has_lost_marks(ctx, key, evidence):
+            lost_marks.judge(ctx, key, observed, tags)
+            continue
+        ctx.node(key).marks_lost_since = None
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
         elif evidence.strength is Strength.OTHERS and _marks_may_lag(ctx, key, observed):
@@ -199,6 +207,11 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
             ctx.node(key).unproven = True
             ctx.outcomes[key] = _unproven(ctx, key, observed, evidence)
     return frozenset(proven)
+
+
+def _has_lost_marks(ctx: PassContext, key: NodeKey, evidence: Evidence) -> bool:
+    """Whether only the record shows that it is ours, and its marks were there; of a living object they are healed."""
+    return evidence.strength is Strength.HEALABLE and ctx.state.releasing and ctx.journal.entries[key].had_marks
 
 
 def _disputed(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str], evidence: Evidence) -> Blocked:
@@ -239,7 +252,7 @@ def _heal(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     ctx.node(key).marks_doubted = False
     if not _marks_may_lag(ctx, key, observed):
         ctx.node(key).attached = None
-    ctx.journal = ctx.journal.put(key, replace(ctx.recognised(key), phase=Phase.RECORDED))
+    ctx.journal = ctx.journal.put(key, ctx.recognised(key).to_mark_again())
     ctx.requeue(
         key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "is marked again before it is deleted", observed)
     )
@@ -254,7 +267,8 @@ async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
         message = f"a create that was cut off may still take effect in {entry.id}, which is deleted after that"
         return Waiting(Reason.SETTLING, left, message, ctx.node(key).last_seen)
     children = await kind.container.children(Ref(entry.id, entry.target))
-    ours = {e.id for key, e in ctx.journal.ours.items() if not ctx.node(key).unproven}
+    own = (key for key in ctx.journal.ours if not (ctx.node(key).unproven or lost_marks.is_lost(ctx, key)))
+    ours = {ctx.journal.entries[key].id for key in own}
     foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
     if foreign:
         names = ", ".join(sorted(f"{child.name} ({child.id})" for child in foreign))
@@ -278,6 +292,7 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
     for key in keys:
         entry = ctx.journal.entries[key]
         if not entry.deleting or ctx.may_be_another(key):
+            entry = replace(entry, read_back=entry.phase is not Phase.OWNED)
             ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
     await ctx.save()
     in_use: set[NodeKey] = set()
@@ -373,7 +388,8 @@ async def finished(ctx: PassContext) -> bool:
     await recovery.by_marks(ctx, marked, last=True)
     await final_check.by_nonce(ctx, marked)
     # What could not be read may still exist, so nothing is released without an answer.
-    if ctx.journal.ours or any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values()):
+    kept = {key for key, outcome in ctx.outcomes.items() if isinstance(outcome, Kept)}
+    if ctx.journal.ours.keys() - kept or any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values()):
         return False
     return await given_tags.take_back(ctx)
 
@@ -381,7 +397,7 @@ async def finished(ctx: PassContext) -> bool:
 def _moving(ctx: PassContext) -> bool:
     """Whether something goes on by itself. What only a person can move does not keep us from looking for the rest."""
     waits = [o for o in ctx.outcomes.values() if isinstance(o, Waiting) and o.reason is not Reason.DEPENDENTS]
-    return bool(waits) or not all(isinstance(ctx.outcomes[key], Blocked | Waiting) for key in ctx.journal.ours)
+    return bool(waits) or not all(isinstance(ctx.outcomes[key], Blocked | Waiting | Kept) for key in ctx.journal.ours)
 
 
 def _keep_unmanaged(ctx: PassContext) -> None:
@@ -390,5 +406,7 @@ def _keep_unmanaged(ctx: PassContext) -> None:
             ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
         elif entry.phase is Phase.THEIRS:
             ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
+        elif entry.phase is Phase.GIVEN_UP:
+            ctx.outcomes[key] = Kept(Reason.GIVEN_UP, f"{entry.id} was given up by a person: it is not ours any more")
         elif entry.phase is Phase.REUSED:
             ctx.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")

@@ -29,7 +29,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         observed = node.last_seen
         if not entry or entry.phase is not Phase.RECORDED or observed is None or node.absent_since is not None:
             continue
-        if node.marks is MarkState.DOUBTED:
+        if node.marks is MarkState.DOUBTED or (ctx.state.releasing and entry.had_marks):
             continue
         if node.attached and wanted_tags.tags(ctx, key, observed) <= node.attached.tags:
             continue

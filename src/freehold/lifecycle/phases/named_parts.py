@@ -39,6 +39,11 @@ def _named_by(ctx: PassContext, others: Sequence[NodeKey], free: Collection[Node
     return found
 
 
+def named_by(ctx: PassContext, other: NodeKey, keys: Collection[NodeKey]) -> set[NodeKey]:
+    """Those of ``keys`` that a part of ``other`` names."""
+    return {key for key in keys if key != other and _names(ctx, other, key)}
+
+
 def unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
     """What may name one of ``keys``, and was not looked at yet: others of their kinds, which one call shows too."""
     kinds = {key.kind for key in keys if ctx.kind(key).holding_parts}

@@ -175,6 +175,7 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
     record = replace(record, signature=ctx.sign(key, observed.id, observed.incarnation), key=ctx.keys.writing, by="")
     record = replace(record, tags=None, had_effect=False, gone="", incarnation=observed.incarnation, candidates=())
+    record = replace(record, read_back=False)
     if key in ctx.graph.nodes and not ctx.state.releasing:
         record = with_edges(record, ctx.graph.nodes[key])
     ctx.journal = ctx.journal.put(key, record)

@@ -73,14 +73,18 @@ async def _ask(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, 
 async def tags_now(
     ctx: PassContext, keys: Collection[NodeKey], marked: TagsByTarget
 ) -> Mapping[NodeKey, frozenset[str] | CloudError]:
-    """The tags by which each is proven, or why they cannot be read: as look or index show them, else asked."""
+    """The tags by which each is proven, or why they cannot be read: as look or index show them, else asked.
+
+    In a delete each is asked: the index may still show a mark that somebody has taken off to keep the resource.
+    """
     shown: dict[NodeKey, frozenset[str] | CloudError] = {}
     unclear: list[NodeKey] = []
     for key in keys:
         seen = ctx.node(key).observed
         shown[key] = tags = seen.tags if seen.tags is not None else marked.get(seen.target, frozenset())
-        of_another = seen.tags is None and ctx.kind(key).id_returns  # the index may show what ours had, under that id
-        if seen.target and (of_another or proofs.evidence(ctx, key, seen, tags).strength is not Strength.PROVEN):
+        # The index may show what ours had, under that id.
+        is_behind = seen.tags is None and (ctx.state.releasing or ctx.kind(key).id_returns)
+        if seen.target and (is_behind or proofs.evidence(ctx, key, seen, tags).strength is not Strength.PROVEN):
             unclear.append(key)
     return {**shown, **await _ask(ctx, unclear)}
 
@@ -200,7 +204,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
             if entry.phase is Phase.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
             ctx.node(key).attached = None
-        ctx.journal = ctx.journal.put(key, replace(ctx.recognised(key), phase=Phase.RECORDED))
+        ctx.journal = ctx.journal.put(key, ctx.recognised(key).to_mark_again())
 
 
 def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
@@ -228,6 +232,7 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> 
     incarnation = entry.incarnation or observed.incarnation
     signature = ctx.keys.signature(digest, key.kind, entry.id, incarnation)
     record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
+    record = replace(record, read_back=False)
     stays = key in ctx.graph.nodes and not ctx.state.releasing
     believed = stays and not ctx.may_go(key)
     record = replace(record, incarnation=incarnation, deleting=0.0 if believed else record.deleting)

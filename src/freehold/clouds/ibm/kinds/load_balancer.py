@@ -153,6 +153,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud is load-balancer-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is load-balancer-delete {id}",
         driver=driver,
         requires=("vpc-subnet", "security-group"),
         born_with_parts=True,

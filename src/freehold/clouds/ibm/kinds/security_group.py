@@ -94,6 +94,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud is security-group-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is security-group-delete {id}",
         driver=driver,
         requires=("vpc",),
         mutable=frozenset({"name"}),

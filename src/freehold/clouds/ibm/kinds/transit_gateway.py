@@ -153,6 +153,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud tg gateway-update {id} --name NEW_NAME",
+        delete_command="ibmcloud tg gateway-delete {id}",
         driver=driver,
         mutable=frozenset({"name", "global"}),
         create_time=120.0,

@@ -164,6 +164,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.NEVER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud tg connection-update {gateway} {id} --name NEW_NAME",
+        delete_command="ibmcloud tg connection-delete {gateway} {id}",
         driver=driver,
         requires=("transit-gateway", "vpc", "workspace"),
         carrier="transit-gateway",

@@ -139,6 +139,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud is vpc-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is vpc-delete {id}",
         driver=driver,
         mutable=frozenset({"name"}),
         outputs=frozenset({"default_security_group"}),

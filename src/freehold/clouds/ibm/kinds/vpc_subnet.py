@@ -73,6 +73,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud is subnet-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is subnet-delete {id}",
         driver=VpcSubnetDriver(client),
         requires=("vpc",),
         mutable=frozenset({"name"}),

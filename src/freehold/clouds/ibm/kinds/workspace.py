@@ -76,6 +76,7 @@ def kind(client: ApiClient) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME",
+        delete_command="ibmcloud resource service-instance-delete {id}",
         driver=driver,
         mutable=frozenset({"name"}),
         contains=("dhcp-server",),
