@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freehold.cli.view import View, ViewPhase, sentence
+from freehold.cli.view import View, sentence
 
 
 def attention(view: View, *, rows_shown: bool = False) -> list[str]:
@@ -20,6 +20,6 @@ def attention(view: View, *, rows_shown: bool = False) -> list[str]:
     if not view.blocked:
         return lines
     going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
-    aim = "gone" if view.phase is ViewPhase.DELETING else "Ready"
+    aim = "gone" if view.deleting else "Ready"
     meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
     return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]

@@ -286,10 +286,19 @@ def test_paused_writes_one_condition() -> None:
     before = {c["type"]: c for c in first.status["conditions"]}
     after = {c["type"]: c for c in folded.status["conditions"]}
     assert {type_ for type_ in after if after[type_] != before[type_]} == {"Paused"}
-    assert {k: v for k, v in folded.status.items() if k != "conditions"} == {
-        k: v for k, v in first.status.items() if k != "conditions"
-    }
+    assert folded.status == {**first.status, "conditions": folded.status["conditions"], "phase": "Paused"}
     assert condition(build_status(obj(folded.status), WHOLE, LATER), "Paused")["status"] == "False"
+
+
+def test_a_paused_object_that_is_being_deleted_is_not_ready() -> None:
+    """kubectl, and Cluster API, would show it as complete for ever."""
+    raw = obj(build_status(obj(), WHOLE, NOW).status)
+    raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    folded = paused(raw, "Cluster spec.paused is set to true", LATER)
+    ready = condition(folded, "Ready")
+    assert (ready["status"], ready["reason"], folded.status["phase"]) == ("False", "Deleting", "Paused")
+    assert "once the pause ends: Cluster spec.paused is set to true" in ready["message"]
+    assert not paused({**raw, "status": folded.status}, "Cluster spec.paused is set to true", LATER).changed
 
 
 def test_an_object_on_hold_reports_the_reason() -> None:
