@@ -279,6 +279,19 @@ def test_ignored_fields_are_named_in_a_condition() -> None:
     assert "spec.network.regex" in found["message"]
 
 
+def test_ready_has_the_reason_for_which_somebody_must_act() -> None:
+    """A row of kubectl has nothing but that word; the first part counts, and what only waits does not."""
+    lb, vpc = Blocked(Reason.NAME_TAKEN, "theirs"), Blocked(Reason.QUOTA, "10 of 10 VPCs: ask for more")
+    waits = Waiting(Reason.PROVISIONING, 5.0, "creating")
+    folded = build_status(
+        obj(), PassReport(plan(), journal(), ready(**{"workspace": waits, "vpc": vpc, "load-balancer": lb})), NOW
+    )
+    found = condition(folded, "Ready")
+    assert (found["status"], found["reason"], folded.status["phase"]) == ("False", "QuotaReached", "Blocked")
+    waiting = build_status(obj(), PassReport(plan(), journal(), ready(workspace=waits)), NOW)
+    assert condition(waiting, "Ready")["reason"] == "NotReady" and waiting.status["phase"] == "Progressing"
+
+
 def test_paused_writes_one_condition() -> None:
     """docs/reference/capi-contract.md C24: the only write while paused."""
     first = build_status(obj(), WHOLE, NOW)
