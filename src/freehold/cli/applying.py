@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.cli.attention import being_deleted
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifest_fields import is_as_applied, manifest_fields, operator_fields, ownership_patch
@@ -131,6 +132,7 @@ async def apply(
     if unmade and not create_namespaces:
         raise CliError(await _no_namespace(client, unmade))
     tried = await _tried(client, wanted, missing, tell, brief=True, force=force)
+    _refuse_deleted([each.put for each in tried])
     for name in unmade:
         try:
             await _create_namespace(client, name, _REAL)
@@ -143,6 +145,18 @@ async def apply(
     for put, outcome in zip(puts, outcomes, strict=True):
         await _handed_over(client, put, outcome)
     return [await _settled(client, each, outcome, force=force) for each, outcome in zip(wanted, outcomes, strict=True)]
+
+
+def _refuse_deleted(puts: Sequence[_Put]) -> None:
+    """Raise CliError for what is being deleted: it goes whatever is applied to it, and the new one never comes."""
+    if going := [put for put in puts if put.current and "deletionTimestamp" in put.current["metadata"]]:
+        told = [
+            being_deleted(put.target.resource.kind, put.key.namespace, put.key.name)
+            if put.target.ours
+            else f"{put.target} is being deleted: wait until it is gone, then run the same command again"
+            for put in going
+        ]
+        raise CliError("nothing was applied: what the manifest asks for is being deleted", told)
 
 
 async def _no_namespace(client: ObjectClient, missing: Sequence[str]) -> str:

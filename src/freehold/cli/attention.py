@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from freehold.cli import hints
 from freehold.cli.view import View, sentence
 
 
@@ -23,3 +24,11 @@ def attention(view: View, *, rows_shown: bool = False) -> list[str]:
     aim = "gone" if view.deleting else "Ready"
     meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
     return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]
+
+
+def being_deleted(kind: str, namespace: str, name: str) -> str:
+    """What to do about an object of ours that a manifest asks for, and whose deletion was requested."""
+    until = hints.command("down", f"{kind}/{name}", namespace=namespace)
+    return (
+        f"{kind} {namespace}/{name} is being deleted: wait until it is gone ({until}), then run the same command again"
+    )

@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import Protocol
 
-from freehold.cli.attention import attention
+from freehold.cli.attention import attention, being_deleted
 from freehold.cli.errors import CliError
 from freehold.cli.look_service import Requester, Told, looks_of_server
 from freehold.cli.progress import DONE, Display
@@ -285,6 +285,8 @@ class UntilReady:
         gone = [str(key) for resource, key in picture.wanted if (resource, key) not in picture.present]
         if gone:
             raise CliError(f"deleted meanwhile: {', '.join(gone)}")
+        if going := [being_deleted(each.kind, each.namespace, each.name) for each in views if each.deleting]:
+            raise CliError("somebody has asked for a deletion meanwhile", going)
         if all(each.phase is ViewPhase.READY for each in views) and all(map(picture.is_looked_at, picture.wanted)):
             return True
         looks = filter(None, map(picture.look, picture.wanted))

@@ -138,6 +138,15 @@ def test_a_deletion_while_waiting_for_ready_is_reported() -> None:
     assert last_views(picture)[OURS[0], KEY].lines[0].name == "g", "the last state is kept for the closing words"
 
 
+def test_a_deletion_that_somebody_asks_for_ends_the_wait_for_ready() -> None:
+    """Nothing becomes Ready any more, and how long the deletion takes is another command's to show."""
+    picture = _picture("False", MOVING)
+    picture.present[OURS[0], KEY]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    with pytest.raises(CliError) as said:
+        UntilReady()(picture, 0.0)
+    assert "K n/a is being deleted: wait until it is gone (freehold down K/a -n n)" in said.value.more[0]
+
+
 def test_other_objects_do_not_count() -> None:
     picture = _picture("True")
     picture.take(OURS[0], Change(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
