@@ -11,9 +11,9 @@ import pytest
 
 from harness.source_state import ROOT
 
-OLD = f'''#!/bin/sh
+OLD = f"""#!/bin/sh
 exec {sys.executable} -c "import sys; sys.version_info = (3, 10, 12, 'final', 0); exec(sys.argv[1])" "$2"
-'''
+"""
 """A Python 3.10 that can do no more than say so."""
 
 

@@ -23,7 +23,7 @@ from freehold.cli.plan_service import Wished, plans_of_server
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.tables import with_ids
-from freehold.cli.terminal import say, tell, warn, width
+from freehold.cli.terminal import say, tell, tell_at_once, warn, width
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
 from freehold.operator.kinds import READ_RESOURCES
 
@@ -95,6 +95,7 @@ def _plans_of_server(
         if session is None:
             return None
         _require_cloud(target)
+        tell_at_once("looking at the clouds")
 
         async def ask() -> list[Plan] | None:
             wished = await _wished(session, documents, doomed, namespace)
