@@ -16,11 +16,22 @@ import click
 _GIVEN = "freehold.given"
 _OPTIONS = ("--state", "--kubeconfig", "--simulator", "--keys-namespace")
 _COMMAND = re.compile(
-    r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|serve"
+    r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|logs|serve"
     r"|keys (?:list|new|add|export|accept-record|accept|remove)"
     r"|tags (?:plan|apply|list|report|audit|edit|login))\b(?!-)(?! --(?:state|kubeconfig)\b)"
 )
-_KUBECTL = re.compile(r"\bkubectl (?=(?:annotate|patch|get|create) )")
+_KUBECTL = re.compile(r"\bkubectl (?=(?:annotate|patch|get|create|logs) )")
+
+_UP = "freehold up -f FILE applies a manifest, and waits until it is Ready"
+_DOWN = "freehold down NAME deletes an object, and waits until all that it owns is gone"
+_GET = "freehold get shows the state of each cluster, freehold tree NAME that of its resources"
+COMMANDS_OF_OTHERS = {
+    "apply": _UP, "create": _UP, "delete": _DOWN, "destroy": _DOWN, "status": _GET, "list": _GET, "ls": _GET,
+    "describe": "freehold tree NAME shows an object with its resources, freehold get NAME -o yaml all of it",
+    "diff": "freehold plan -f FILE says what a manifest would change",
+    "events": "freehold get events shows them",
+}  # fmt: skip
+"""What commands of kubectl and other programs are called here."""
 
 
 def command(words: str, *names: str, namespace: str = "", usual: str = "default") -> str:
