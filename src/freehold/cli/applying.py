@@ -15,6 +15,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifest_fields import is_as_applied, manifest_fields, operator_fields, ownership_patch
 from freehold.cli.manifests import ManifestDocument
+from freehold.cli.misspelt import unknown_fields
 from freehold.cli.refusals import reworded
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
 from freehold.kube.field_managers import CLI, OPERATOR, handed_to_cli
@@ -236,7 +237,9 @@ async def _all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> lis
     (strict,) = await _outcomes(client, [_plain(put, "Strict")]) if isinstance(refusal, Invalid) else [refusal]
     if not isinstance(strict, KubeError):
         return sentences(refusal)  # only an apply is refused
-    unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(strict.message)]
+    found = _STRICT.findall(strict.message)
+    unknown = [f"{path}: {word} field" for word, path in found if word != "unknown"]
+    unknown += await unknown_fields(client, put.target.resource, [path for word, path in found if word == "unknown"])
     if not unknown:
         return sentences(strict)
     (rest,) = await _outcomes(client, [_plain(put, "Ignore")])
