@@ -15,8 +15,12 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
+# An environment of a Python that is too old, or that could not be made whole, is no environment: pip would speak in riddles.
+VERSION_CHECK := import sys; sys.version_info >= (3, 11) or sys.exit("Freehold needs Python 3.11 or newer, and $(PYTHON) is %d.%d: name another one, for example: make PYTHON=python3.12 $(or $(MAKECMDGOALS),setup)" % sys.version_info[:2])
+
 $(STAMP): requirements/dev.txt pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c '$(VERSION_CHECK)' 2>/dev/null || { $(PYTHON) -c '$(VERSION_CHECK)' && rm -rf $(VENV); }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

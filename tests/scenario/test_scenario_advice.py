@@ -88,6 +88,12 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "scenario/test_scenario_aws_decisions.py::"
         "test_of_two_with_the_birth_mark_of_a_create_a_person_tells_which_is_ours",
     ),
+    Reason.TAG_TAKEN: (
+        "unit/lifecycle/test_lifecycle_keyed_tags.py::"
+        "test_two_operators_on_one_object_are_told_and_the_key_of_the_other_ends_it",
+        "unit/lifecycle/test_lifecycle_keyed_tags.py::"
+        "test_anothers_value_in_place_of_the_seal_blocks_and_does_not_hold_the_delete",
+    ),
     Reason.FAILED: (
         "scenario/test_scenario_healing.py::test_a_failed_load_balancer_that_a_person_deletes_is_created_again",
     ),
@@ -114,7 +120,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     ),
 }
 NOT_FOLLOWED = frozenset({
-    Reason.NOT_OWNED, Reason.UNKNOWN_KIND, Reason.UNMARKABLE, Reason.DRIFTED, Reason.TAG_TAKEN, Reason.FROZEN,
+    Reason.NOT_OWNED, Reason.UNKNOWN_KIND, Reason.UNMARKABLE, Reason.DRIFTED, Reason.FROZEN,
     reconciler.DEFECT,
 })  # fmt: skip
 """Advice that no test follows yet; a row that is mended moves up."""

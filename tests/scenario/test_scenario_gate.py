@@ -85,7 +85,7 @@ def test_without_the_annotation_existing_workspace_and_network_are_used() -> Non
 
 @pytest.mark.parametrize("value", ["", "true", "false"])
 def test_the_paused_annotation_stops_every_write(value: str) -> None:
-    """Any value, even empty; the Paused condition is the only write (docs/reference/capi-contract.md C23, C24)."""
+    """Any value, even empty; the conditions are the only write (docs/reference/capi-contract.md C23, C24)."""
     harness = Harness()
     harness.pass_once()
     harness.clock.advance(30.0)
@@ -94,7 +94,9 @@ def test_the_paused_annotation_stops_every_write(value: str) -> None:
     harness.settle(4)
     assert harness.condition("Paused")["status"] == "True"
     harness.object.delete()
+    harness.settle(1)
     version = harness.object.raw["metadata"]["resourceVersion"]
+    assert (harness.condition("Ready")["status"], harness.status()["phase"]) == ("False", "Paused")
     harness.settle(4)
 
     assert len(harness.calls()) == calls

@@ -337,7 +337,7 @@ class AWSClusterStatus(ApiModel):
     ready: bool = False
     """True once the infrastructure has been complete for the first time; never false again."""
     phase: str | None = None
-    """``Progressing``, ``Ready``, ``Blocked`` or ``Deleting``: the conditions in one word, for people."""
+    """``Progressing``, ``Ready``, ``Blocked``, ``Paused`` or ``Deleting``: the conditions in one word, for people."""
     initialization: Initialization | None = None
     """The same for Cluster API's v1beta2 contract."""
     observed_generation: Annotated[Int64, Field(ge=0)] | None = None

@@ -116,26 +116,27 @@ def summary(
     return Observation(READY, "True", REASON_READY)
 
 
-Phase = Literal["Progressing", "Ready", "Blocked", "Deleting"]
+Phase = Literal["Progressing", "Ready", "Blocked", "Paused", "Deleting"]
 
 _ON_THE_WAY: Final = frozenset({REASON_READY, REASON_NOT_READY, REASON_READY_UNKNOWN, REASON_DELETING})
 """Reasons of ``Ready`` that ask nothing of anybody: the parts say more."""
 
 
 def phase(conditions: Sequence[Mapping[str, Any]], resources: Sequence[Mapping[str, Any]], *, deleting: bool) -> Phase:
-    """One word for the whole object. ``Blocked``: a person must act, or the cloud must answer again.
+    """Return one word for the whole object. ``Blocked``: a person must act, or the cloud must answer again.
 
-    While paused it does not tell of a deletion: nothing is written then (docs/reference/capi-contract.md C24).
+    A pause goes before a deletion, which waits for its end (docs/reference/capi-contract.md C23).
     """
-    paused = (find(conditions, PAUSED) or {}).get("status") == "True"
-    if deleting and not paused:
+    if (find(conditions, PAUSED) or {}).get("status") == "True":
+        return "Paused"
+    if deleting:
         return "Deleting"
     ready = find(conditions, READY) or {}
     if ready.get("status") == "True":
         return "Ready"
     blocked = any(row.get("state") == "Blocked" for row in resources)
     held = bool(ready) and ready.get("reason") not in _ON_THE_WAY
-    return "Blocked" if paused or blocked or held else "Progressing"
+    return "Blocked" if blocked or held else "Progressing"
 
 
 def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tuple[Observation, ...]:

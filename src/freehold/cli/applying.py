@@ -11,10 +11,12 @@ from enum import Enum
 from uuid import uuid4
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.cli.attention import being_deleted
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifest_fields import is_as_applied, manifest_fields, operator_fields, ownership_patch
 from freehold.cli.manifests import ManifestDocument
+from freehold.cli.misspelt import unknown_fields
 from freehold.cli.refusals import reworded
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
 from freehold.kube.field_managers import CLI, OPERATOR, handed_to_cli
@@ -134,6 +136,7 @@ async def apply(
     if unmade and not create_namespaces:
         raise CliError(await _no_namespace(client, unmade))
     tried = await _tried(client, wanted, missing, tell, brief=True, force=force)
+    _refuse_deleted([each.put for each in tried])
     for name in unmade:
         try:
             await _create_namespace(client, name, _REAL)
@@ -146,6 +149,18 @@ async def apply(
     for put, outcome in zip(puts, outcomes, strict=True):
         await _handed_over(client, put, outcome)
     return [await _settled(client, each, outcome, force=force) for each, outcome in zip(wanted, outcomes, strict=True)]
+
+
+def _refuse_deleted(puts: Sequence[_Put]) -> None:
+    """Raise CliError for what is being deleted: it goes whatever is applied to it, and the new one never comes."""
+    if going := [put for put in puts if put.current and "deletionTimestamp" in put.current["metadata"]]:
+        told = [
+            being_deleted(put.target.resource.kind, put.key.namespace, put.key.name)
+            if put.target.ours
+            else f"{put.target} is being deleted: wait until it is gone, then run the same command again"
+            for put in going
+        ]
+        raise CliError("nothing was applied: what the manifest asks for is being deleted", told)
 
 
 async def _no_namespace(client: ObjectClient, missing: Sequence[str]) -> str:
@@ -233,7 +248,9 @@ async def _all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> lis
     (strict,) = await _outcomes(client, [_plain(put, "Strict")]) if isinstance(refusal, Invalid) else [refusal]
     if not isinstance(strict, KubeError):
         return sentences(refusal)  # only an apply is refused
-    unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(strict.message)]
+    found = _STRICT.findall(strict.message)
+    unknown = [f"{path}: {word} field" for word, path in found if word != "unknown"]
+    unknown += await unknown_fields(client, put.target.resource, [path for word, path in found if word == "unknown"])
     if not unknown:
         return sentences(strict)
     (rest,) = await _outcomes(client, [_plain(put, "Ignore")])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from freehold.cli.view import View, ViewPhase, sentence
+from freehold.cli import hints
+from freehold.cli.view import View, sentence
 
 
 def attention(view: View, *, rows_shown: bool = False) -> list[str]:
@@ -20,6 +21,14 @@ def attention(view: View, *, rows_shown: bool = False) -> list[str]:
     if not view.blocked:
         return lines
     going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
-    aim = "gone" if view.phase is ViewPhase.DELETING else "Ready"
+    aim = "gone" if view.deleting else "Ready"
     meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
     return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]
+
+
+def being_deleted(kind: str, namespace: str, name: str) -> str:
+    """What to do about an object of ours that a manifest asks for, and whose deletion was requested."""
+    until = hints.command("down", f"{kind}/{name}", namespace=namespace)
+    return (
+        f"{kind} {namespace}/{name} is being deleted: wait until it is gone ({until}), then run the same command again"
+    )

@@ -56,7 +56,9 @@ async def _down(
         present = await _delete(session, ours)
         if present:
             with display() as show:
-                picture = await follow(session, present, show, UntilGone(), patience=patience)
+                picture = await follow(
+                    session, present, show, UntilGone(alone=session.running is not None), patience=patience
+                )
             _conclude(picture)
         await _delete_others(session, others)
 

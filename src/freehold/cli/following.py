@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import Protocol
 
-from freehold.cli.attention import attention
+from freehold.cli.attention import attention, being_deleted
 from freehold.cli.errors import CliError
 from freehold.cli.look_service import Requester, Told, looks_of_server
 from freehold.cli.progress import DONE, Display
@@ -272,12 +272,15 @@ class _Following:
 class UntilReady:
     """Done when every object is Ready; gives up once nothing more can become Ready without a person.
 
-    ``log`` is where the operator would say why it does not look at an object.
+    ``log`` is where the operator would say why it does not look at an object. ``alone``: the server ends with this
+    command.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic, *, log: Path | None = None) -> None:
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, *, log: Path | None = None, alone: bool = False
+    ) -> None:
         self._log = log
-        self._standstill = _StallDetector(monotonic)
+        self._standstill = _StallDetector(monotonic, alone=alone)
         self._silence = _SilenceDetector(monotonic)
 
     def __call__(self, picture: ViewSnapshot, now: float) -> bool:
@@ -285,6 +288,8 @@ class UntilReady:
         gone = [str(key) for resource, key in picture.wanted if (resource, key) not in picture.present]
         if gone:
             raise CliError(f"deleted meanwhile: {', '.join(gone)}")
+        if going := [being_deleted(each.kind, each.namespace, each.name) for each in views if each.deleting]:
+            raise CliError("somebody has asked for a deletion meanwhile", going)
         if all(each.phase is ViewPhase.READY for each in views) and all(map(picture.is_looked_at, picture.wanted)):
             return True
         looks = filter(None, map(picture.look, picture.wanted))
@@ -330,8 +335,9 @@ class _SilenceDetector:
 class _StallDetector:
     """People must act, and nothing has moved for a while: between two waves nothing moves for a moment either."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float], *, alone: bool) -> None:
         self._monotonic = monotonic
+        self._alone = alone
         self._still: tuple[object, float, float] | None = None
 
     def refuse(self, views: Sequence[View], now: float) -> None:
@@ -349,6 +355,8 @@ class _StallDetector:
         if now - since >= grace and self._monotonic() - wall >= _GRACE_WALL_SECONDS:
             said = [f"{each.title}: {text}" for each in stuck for text in (*each.blocked, *each.held)]
             said += [f"{each.title}: behind that wait: {each.behind}" for each in stuck if each.blocked and each.behind]
+            if self._alone and any(each.phase is ViewPhase.PAUSED for each in stuck):
+                said.append("kubectl reaches this state only while freehold serve runs")
             raise CliError(_needs_somebody(stuck), said)
 
 
@@ -360,8 +368,8 @@ def _needs_somebody(stuck: Sequence[View]) -> str:
 class UntilGone:
     """Done when none of the objects is there any more; gives up once nothing more can go without a person."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._standstill = _StallDetector(monotonic)
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, *, alone: bool = False) -> None:
+        self._standstill = _StallDetector(monotonic, alone=alone)
 
     def __call__(self, picture: ViewSnapshot, now: float) -> bool:
         self._standstill.refuse(picture.views, now)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from shlex import quote
 
 import click
@@ -16,10 +17,22 @@ import click
 _GIVEN = "freehold.given"
 _OPTIONS = ("--state", "--kubeconfig", "--simulator", "--keys-namespace")
 _COMMAND = re.compile(
-    r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|serve"
+    r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|logs|serve"
     r"|keys (?:list|new|add|export|accept-record|accept|remove)"
     r"|tags (?:plan|apply|list|report|audit|edit|login))\b(?!-)(?! --(?:state|kubeconfig)\b)"
 )
+_KUBECTL = re.compile(r"\bkubectl (?=(?:annotate|patch|get|create|logs) )")
+
+_UP = "freehold up -f FILE applies a manifest, and waits until it is Ready"
+_DOWN = "freehold down NAME deletes an object, and waits until all that it owns is gone"
+_GET = "freehold get shows the state of each cluster, freehold tree NAME that of its resources"
+COMMANDS_OF_OTHERS = {
+    "apply": _UP, "create": _UP, "delete": _DOWN, "destroy": _DOWN, "status": _GET, "list": _GET, "ls": _GET,
+    "describe": "freehold tree NAME shows an object with its resources, freehold get NAME -o yaml all of it",
+    "diff": "freehold plan -f FILE says what a manifest would change",
+    "events": "freehold get events shows them",
+}  # fmt: skip
+"""What commands of kubectl and other programs are called here."""
 
 
 def command(words: str, *names: str, namespace: str = "", usual: str = "default") -> str:
@@ -43,11 +56,22 @@ def remember(context: click.Context, option: str, value: str) -> None:
 def pasteable(text: str) -> str:
     """``text`` with the options of the running command that say where, in each command in it that takes them."""
     context = click.get_current_context(silent=True)
-    given = context.meta.get(_GIVEN) if context else None
-    if not context or not given:
+    if not context:
         return text
+    given = context.meta.get(_GIVEN) or {}
+    if _KUBECTL.search(text) and (where := _kubeconfig(context, given)):
+        text = _KUBECTL.sub(lambda _: f"kubectl --kubeconfig {quote(where)} ", text)
     root = context.find_root().command
-    return _COMMAND.sub(lambda found: _placed(found["verb"], root, given), text)
+    return _COMMAND.sub(lambda found: _placed(found["verb"], root, given), text) if given else text
+
+
+def _kubeconfig(context: click.Context, given: dict[str, str]) -> str:
+    """The file with which kubectl reaches what the running command works on; empty where kubectl knows it itself."""
+    if "--kubeconfig" in given or "--state" not in {name for each in context.command.params for name in each.opts}:
+        return given.get("--kubeconfig", "")
+    from freehold.cli.state_directory import StateDirectory, default_path
+
+    return str(StateDirectory(Path(given["--state"]) if "--state" in given else default_path()).kubeconfig)
 
 
 def _placed(verb: str, root: click.Command, given: dict[str, str]) -> str:

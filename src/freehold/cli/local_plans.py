@@ -17,7 +17,7 @@ from freehold.cli.lookup import ring_store
 from freehold.cli.session import Session
 from freehold.cli.simulator import clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
-from freehold.cli.terminal import warn
+from freehold.cli.terminal import tell_at_once, warn
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json
 
@@ -121,6 +121,8 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
 
     It binds the state to neither. Raises CliError where there are credentials for none of the real ones.
     """
+    if session.running is None:  # the start of a server has been told
+        tell_at_once("looking at the clouds")
     if session.simulator:
         return session.simulator
     if target.kubeconfig:

@@ -43,6 +43,11 @@ class _Program(click.Group):
             more = map(hints.pasteable, problem.more)
             raise CliError(hints.pasteable(problem.sentence), tuple(more), code=problem.code) from problem
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] not in self.commands and (meant := hints.COMMANDS_OF_OTHERS.get(args[0])):
+            raise click.UsageError(f"No such command {args[0]!r}: {meant}", ctx)
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(package_name="freehold", message="%(prog)s %(version)s")
@@ -251,6 +256,20 @@ def audit(**given: Any) -> None:
     Without a FILE: the log of the state directory, and those that were rotated away from it.
     """
     from freehold.cli import audit_log as command
+
+    command.run(**given)
+
+
+@cli.command(short_help="Show the log of the operator of a state directory.")
+@click.option("-f", "--follow", is_flag=True, help="Go on showing what is added, until Ctrl-C.")
+@options.state
+@options.kubeconfig
+def logs(**given: Any) -> None:
+    """Show the log of a state directory: of its operator, and of each command that worked on it.
+
+    FREEHOLD_DEBUG=1 makes serve, up and down log each look at the cloud, and what it is planned for.
+    """
+    from freehold.cli import logs as command
 
     command.run(**given)
 

@@ -24,7 +24,7 @@ from freehold.cli.plan_service import Wished, plans_of_server
 from freehold.cli.plan_text import print_plan
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
-from freehold.cli.terminal import warn
+from freehold.cli.terminal import tell_at_once, warn
 from freehold.kube.resources import NAMESPACES, SECRETS, Json
 from freehold.operator.kinds import METADATA_RESOURCES, READ_RESOURCES
 
@@ -112,6 +112,7 @@ def _plans_of_server(target: Access, asked: Asked) -> list[Plan] | None:
         if session is None:
             return None
         _require_cloud(target)
+        tell_at_once("looking at the clouds")
 
         async def ask() -> list[Plan] | None:
             found = await wished(session, target, asked)

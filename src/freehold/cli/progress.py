@@ -12,7 +12,7 @@ from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
 from freehold.cli.hints import pasteable
 from freehold.cli.terminal import duration, escaped, folded, say, shortened, tell
-from freehold.cli.view import Line, View, ViewPhase, sentence
+from freehold.cli.view import Line, View, sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,7 +56,7 @@ class ElapsedTimer:
         if key not in self._spans and line.state == "Ready":
             return None
         began, ended = self._spans.get(key, (line.since or now, None))
-        deleting = view.phase is ViewPhase.DELETING
+        deleting = view.deleting
         if deleting and key not in self._going:
             self._going.add(key)
             began, ended = now, None
@@ -211,7 +211,7 @@ def _object(
     from rich.text import Text
 
     looking = "" if attention(view) else "the cloud is being looked at"
-    known = view.lines and (not view.outdated or view.phase is ViewPhase.DELETING)
+    known = view.lines and (not view.outdated or view.deleting)
     count = f"{view.ready_count} ready" if known else looking
     head = f"{view.title}   {view.phase.value}   {count}".rstrip()
     parts: list[RenderableType] = [
@@ -286,4 +286,4 @@ def _middle_cut(text: str, width: int) -> str:
 
 def _untouched(view: View, line: Line) -> bool:
     """Unchanged since the deletion was requested."""
-    return view.outdated or (view.phase is ViewPhase.DELETING and line.state == "Ready")
+    return view.outdated or (view.deleting and line.state == "Ready")

@@ -19,7 +19,7 @@ from freehold.cli.logins import use
 from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
-from freehold.cli.terminal import say
+from freehold.cli.terminal import say, tell_at_once
 from freehold.tagging.configuration import Configuration
 
 
@@ -30,6 +30,7 @@ def run(
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
+    tell_at_once(f"starting on the state in {directory.path}")
     use(directory)
     log_to(directory.log)
     options = ServeOptions(

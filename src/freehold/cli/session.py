@@ -19,7 +19,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.serving_address import connection_to
 from freehold.cli.simulator import clock_of
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
-from freehold.cli.terminal import warn
+from freehold.cli.terminal import tell_at_once, warn
 from freehold.kube import config
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -120,6 +120,7 @@ class Session:
             if time.monotonic() > deadline:
                 raise CliError(_busy(state, server))
             await asyncio.sleep(0.1)
+        tell_at_once(f"starting on the state in {state.path}")
         from freehold.cli.live import live_server  # the whole API server: only where no other process has one
 
         self.running = await self._stack.enter_async_context(live_server(state, lock, self._access.options))

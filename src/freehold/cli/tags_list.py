@@ -59,17 +59,18 @@ def parsed(text: str) -> Selector:
 async def _found(
     target: Access, wanted: Sequence[Selector], cloud: str, regions: tuple[str, ...], namespace: str
 ) -> list[Resource]:
-    from freehold.lifecycle.errors import CloudError
-    from freehold.operator.app import clouds_of
-    from freehold.operator.audit import NoAudit
-    from freehold.operator.metadata.controller import tag_accounts
-    from freehold.operator.metadata.places import Region
-    from freehold.reconcilers.metadata.demand import Place
-    from freehold.reconcilers.metadata.references import Refused
-    from freehold.tagging.classifiers import Query
-    from freehold.tagging.resources import Cloud
-
     async with opened(target) as session, AsyncExitStack() as stack:
+        # Here, because the session has told by now that something goes on.
+        from freehold.lifecycle.errors import CloudError
+        from freehold.operator.app import clouds_of
+        from freehold.operator.audit import NoAudit
+        from freehold.operator.metadata.controller import tag_accounts
+        from freehold.operator.metadata.places import Region
+        from freehold.reconcilers.metadata.demand import Place
+        from freehold.reconcilers.metadata.references import Refused
+        from freehold.tagging.classifiers import Query
+        from freehold.tagging.resources import Cloud
+
         settings = await settings_of(session, target, await simulator_of(session, target, stack))
         accounts = tag_accounts(
             clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit()), session.clock

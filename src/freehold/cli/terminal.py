@@ -52,6 +52,12 @@ def warn(text: str) -> None:
     tell(text, sys.stderr)
 
 
+def tell_at_once(text: str) -> None:
+    """On a terminal, what takes its time before anything else can be told; never among data."""
+    if sys.stderr.isatty():
+        warn(text)
+
+
 def tell(text: str, stream: IO[str] | None = None, *, bullet: str = "") -> None:
     """Print a sentence; on a terminal broken between words, its indentation kept. Commands in it can be pasted."""
     out, text = stream or sys.stdout, pasteable(text)

@@ -35,6 +35,7 @@ COLOURS = {
     "Progressing": "yellow",
     "Waiting": "yellow",
     "Blocked": "red",
+    "Paused": "red",
     "Surplus": "yellow",
     "Unknown": "yellow",
     "Deleting": "magenta",

@@ -59,7 +59,7 @@ async def _up(
                 say("nothing in this manifest is served by Freehold; it is kept as it is")
             return
         with display() as show:
-            verdict, changed = UntilReady(log=session.log), _versions(applied)
+            verdict, changed = UntilReady(log=session.log, alone=session.running is not None), _versions(applied)
             picture = await follow(session, followed, show, verdict, patience=patience, news_only=True, applied=changed)
         _conclude(picture, [each.target for each in applied if each.verb is Verb.UNCHANGED])
 

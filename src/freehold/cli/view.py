@@ -63,6 +63,7 @@ class ViewPhase(Enum):
     READY = "Ready"
     PROGRESSING = "Progressing"
     BLOCKED = "Blocked"
+    PAUSED = "Paused"
     DELETING = "Deleting"
 
 
@@ -72,7 +73,8 @@ class View:
 
     ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
     ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it says nothing yet of what is
-    wanted now, or of what its resources are like now. ``reason`` is that of the Ready condition.
+    wanted now, or of what its resources are like now. ``reason`` is that of the Ready condition. ``deleting``: its
+    deletion was requested, also where a pause holds it up.
     """
 
     kind: str
@@ -89,6 +91,7 @@ class View:
     has_status: bool
     outdated: bool = False
     reason: str = ""
+    deleting: bool = False
 
     @property
     def title(self) -> str:
@@ -142,14 +145,15 @@ def view(obj: Json, *, news: bool = True) -> View:
     waits = not conditions and (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED
     current = (_current(metadata, conditions) or waits) and news
     # The request of a delete is a generation of its own. While paused, nothing but the pause is reported.
-    outdated = not current and not (news and _is_paused(metadata, conditions))
+    paused = news and (waits or _is_paused(metadata, conditions))
+    outdated = not current and not paused
     blocked = () if outdated else tuple(_blocked(conditions, lines, deleting=deleting))
     blocked = (*blocked, f"paused: {names.RECOVERED_WAITS}") if waits else blocked
     return View(
         kind=str(obj.get("kind", "")),
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata["name"]),
-        phase=_phase(deleting, conditions, blocked, current),
+        phase=ViewPhase.PAUSED if paused else _phase(deleting, conditions, blocked, current),
         lines=lines,
         endpoint=_endpoint(obj),
         blocked=blocked,
@@ -160,6 +164,7 @@ def view(obj: Json, *, news: bool = True) -> View:
         moving=outdated or any(line.moving for line in lines) or (not lines and not blocked),
         has_status=bool(conditions),
         reason=str((find(conditions, names.READY) or {}).get("reason") or ""),
+        deleting=deleting,
     )
 
 

@@ -117,16 +117,16 @@ def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collec
     record = fingerprint(ctx.owner, str(key), entry.id, entry.incarnation)
     if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):
         return False
-    return observed.carried or _marks_name(ctx, key, tags)
+    return observed.carried or marks_name(ctx, key, tags)
 
 
 def is_decided(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Whether its record is signed anew, and its marks agree, for an object of which a key is lost: by a decision."""
     lost = any(uuid == ctx.owner.uuid for _, uuid in ctx.deps.ring.accepted)
-    return lost and not observed.carried and ctx.is_believed(key) and _marks_name(ctx, key, tags)
+    return lost and not observed.carried and ctx.is_believed(key) and marks_name(ctx, key, tags)
 
 
-def _marks_name(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> bool:
+def marks_name(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> bool:
     """Whether these are the owner's marks, and name this node, with whatever seal."""
     codec = ctx.deps.codec
     nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}

@@ -31,7 +31,10 @@ def event_specs(before: Status, after: Status, notes: Sequence[str] = ()) -> Ite
 
 
 def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[EventSpec]:
+    parts = {each["reason"] for each in after if each["type"] != names.READY and each["status"] == "False"}
     for condition in after:
+        if condition["type"] == names.READY and condition["status"] == "False" and condition["reason"] in parts:
+            continue  # the part says it
         old = conditions.find(before, condition["type"])
         verb = (condition["status"], condition["reason"])
         if condition["status"] == "Unknown" or (old and (old.get("status"), old.get("reason")) == verb):

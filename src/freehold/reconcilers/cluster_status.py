@@ -120,6 +120,8 @@ def _observe(
         return [Observation(names.READY, "False", valid.reason, valid.message), *rest], None
     found = [*shape.always, *observed_parts(shape.parts, graph, report.journal, report.outcomes)]
     ready = api_conditions.summary(found, wanted_parts(shape.parts, graph))
+    if ready.reason == names.REASON_NOT_READY:
+        ready = replace(ready, reason=part_conditions.blocking(shape.parts, report.outcomes) or ready.reason)
     endpoint = _endpoint(raw, report.plan, report.outcomes, shape.address)
     if ready.status == "True" and (report.plan.unmet or not (_host(raw) or endpoint)):
         ready = _unmet(raw, report.plan)

@@ -15,6 +15,7 @@ from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
 
 DEFAULT_API_PORT = 6443
+_STOPPED = "nothing is created, changed or deleted"
 
 
 class Mode(StrEnum):
@@ -96,7 +97,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Paused:
-    """No write but the Paused condition (docs/reference/capi-contract.md C23, C24, C30)."""
+    """No write but its conditions (docs/reference/capi-contract.md C23, C24, C30)."""
 
     message: str
 
@@ -187,7 +188,7 @@ def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) 
     if annotations.get(names.PAUSED_ANNOTATION) == names.RECOVERED:
         return Paused(names.RECOVERED_WAITS)
     if names.PAUSED_ANNOTATION in annotations:
-        return Paused(f"{raw.get('kind', 'The object')} has the {names.PAUSED_ANNOTATION} annotation")
+        return _paused_by_annotation(raw)
     if served.link is ClusterLink.NONE:
         return Release() if deleting else Proceed(metadata["name"], standalone=True)
     return _by_cluster(raw, context, served, deleting)
@@ -200,7 +201,7 @@ def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, served: ServedN
         case UnreadableCluster(why):
             return Hold(names.REASON_WAITING_FOR_CLUSTER, f"whether a Cluster owns it cannot be told: {why}")
         case FoundCluster(cluster) if (cluster.get("spec") or {}).get("paused") is True:
-            return Paused("Cluster spec.paused is set to true")
+            return _paused_by_cluster(raw, cluster)
     if deleting:
         # Also with the Cluster gone: nobody could unpause it any more, and only ReleaseForMove means a move.
         return _release(context, served)
@@ -214,6 +215,26 @@ def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, served: ServedN
             )
         return _proceed(raw, lookup, standalone=False)
     return _alone(raw, context, lookup, served)
+
+
+def _paused_by_annotation(raw: Mapping[str, Any]) -> Paused:
+    """The first words are those of Cluster API; the manifest that sets the annotation would bring it back."""
+    metadata, kind = raw["metadata"], str(raw.get("kind", "object"))
+    where = f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
+    return Paused(
+        f"{kind} has the {names.PAUSED_ANNOTATION} annotation: {_STOPPED}. To go on: "
+        f"kubectl annotate {kind.lower()} {metadata['name']}{where} {names.PAUSED_ANNOTATION}- (take it out of the "
+        "manifest too, if it is there)"
+    )
+
+
+def _paused_by_cluster(raw: Mapping[str, Any], cluster: Mapping[str, Any]) -> Paused:
+    where = f" -n {raw['metadata']['namespace']}" if raw["metadata"].get("namespace") else ""
+    return Paused(
+        f"Cluster spec.paused is set to true: {_STOPPED}. To go on: kubectl patch clusters.{names.CLUSTER_API_GROUP} "
+        f'{cluster["metadata"]["name"]}{where} --type=merge -p \'{{"spec":{{"paused":null}}}}\' (clusterctl move '
+        "does so itself, at its end)"
+    )
 
 
 def cluster_name(raw: Mapping[str, Any], link: ClusterLink) -> str:

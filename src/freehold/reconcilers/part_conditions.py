@@ -32,6 +32,12 @@ def observed_parts(
         yield _part(part, [*members, *surplus], graph, journal, outcomes)
 
 
+def blocking(parts: Parts, outcomes: Mapping[NodeKey, Outcome]) -> str:
+    """Return the first reason for which somebody must act, in the order of the parts; empty if nobody must."""
+    blocked = {key.kind: o.reason.value for key, o in sorted(outcomes.items(), reverse=True) if isinstance(o, Blocked)}
+    return next((blocked[kind] for members in parts.values() for kind in members if kind in blocked), "")
+
+
 def _part(
     part: str,
     members: Sequence[NodeKey],

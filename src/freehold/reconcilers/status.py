@@ -13,8 +13,15 @@ from freehold.reconcilers.adapter import StatusUpdate
 
 
 def paused(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """The only write while paused (docs/reference/capi-contract.md C24)."""
-    return _with_conditions(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
+    """Tell of a pause: the only write while it lasts (docs/reference/capi-contract.md C24).
+
+    Ready stays as it was, but not on an object that is being deleted: that is never Ready (C9).
+    """
+    observed = [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)]
+    if "deletionTimestamp" in raw["metadata"]:
+        waits = f"it is being deleted once the pause ends: {message}"
+        observed.append(Observation(names.READY, "False", names.REASON_DELETING, waits))
+    return _with_conditions(raw, observed, now)
 
 
 def held(

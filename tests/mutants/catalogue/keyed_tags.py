@@ -63,7 +63,7 @@ MUTANTS = (
     ),
     _read_marks(
         "_judge_marks",
-        "elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken):",
+        "elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken, tags):",
         "elif blocked := None:",
         "a resource whose proof somebody overwrote is only said to wait",
     ),
@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     _mark(
         "attach",
-        "if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken):",
+        "if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken, have or ()):",
         "if blocked := None:",
         "a new resource whose proof somebody else wrote is said to be marked soon",
     ),

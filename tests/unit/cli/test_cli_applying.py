@@ -285,3 +285,23 @@ async def test_what_freehold_tags_edit_changed_is_no_conflict(client: KubeClient
     (applied,) = await _apply(client, _cluster("c", zone="dal10"))
     assert applied.verb is Verb.CONFIGURED
     assert (await client.get(OURS[0], Key("default", "c")))["spec"]["zone"] == "dal10"
+
+
+async def test_what_is_being_deleted_is_not_applied_to(client: KubeClient) -> None:
+    """Its deletion goes on whatever is applied, so that the object would be gone at the end, and no new one there."""
+    held = _document("ConfigMap", "other", data={"a": "b"})
+    cluster = _cluster("c", zone="dal10")
+    for each in (held, cluster):
+        each.obj["metadata"]["finalizers"] = ["example.com/held"]
+    for applied in await _apply(client, held, cluster):
+        await client.delete(applied.target.resource, applied.target.key)
+    fresh = _document("ConfigMap", "fresh")
+    with pytest.raises(CliError, match="nothing was applied: what the manifest asks for is being deleted") as refused:
+        await _apply(client, fresh, held, cluster)
+    assert refused.value.more == (
+        "ConfigMap default/other is being deleted: wait until it is gone, then run the same command again",
+        "IBMPowerVSCluster default/c is being deleted: wait until it is gone (freehold down IBMPowerVSCluster/c), then "
+        "run the same command again",
+    )
+    with pytest.raises(NotFound):
+        await client.get(CONFIG_MAPS, Key("default", "fresh"))

@@ -33,6 +33,10 @@ GATE = "BootstrapFormatIgnition=true"
     ("arguments", "code", "sentence"),
     [
         (["frobnicate"], 2, "No such command 'frobnicate'; see freehold --help"),
+        (["apply", "-f", "x"], 2, "No such command 'apply': freehold up -f FILE applies a manifest, and waits"),
+        (["destroy"], 2, "No such command 'destroy': freehold down NAME deletes an object"),
+        (["plna"], 2, "No such command 'plna'. Did you mean 'plan'?; see freehold --help"),
+        (["logs", "--kubeconfig", "k"], 1, "it runs: kubectl --kubeconfig k logs -n NAMESPACE POD --follow"),
         (["up"], 2, "Missing option '-f' / '--filename'; see freehold up --help"),
         (["up", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
         (["up", "-f", MINIMAL, "--simulate", "--kubeconfig", "x"], 2, "--simulate and --kubeconfig exclude each other"),

@@ -138,6 +138,15 @@ def test_a_deletion_while_waiting_for_ready_is_reported() -> None:
     assert last_views(picture)[OURS[0], KEY].lines[0].name == "g", "the last state is kept for the closing words"
 
 
+def test_a_deletion_that_somebody_asks_for_ends_the_wait_for_ready() -> None:
+    """Nothing becomes Ready any more, and how long the deletion takes is another command's to show."""
+    picture = _picture("False", MOVING)
+    picture.present[OURS[0], KEY]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    with pytest.raises(CliError) as said:
+        UntilReady()(picture, 0.0)
+    assert "K n/a is being deleted: wait until it is gone (freehold down K/a -n n)" in said.value.more[0]
+
+
 def test_other_objects_do_not_count() -> None:
     picture = _picture("True")
     picture.take(OURS[0], Change(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
@@ -205,14 +214,16 @@ def test_an_earlier_processs_blockers_are_not_told() -> None:
 
 def test_a_pause_is_told_also_where_the_object_was_ready() -> None:
     wall = Wall()
-    verdict, picture = UntilReady(wall), _seen(_picture("True"), Seen.TOLD)
+    verdict, picture = UntilReady(wall, alone=True), _seen(_picture("True"), Seen.TOLD)
     pause = {"type": "Paused", "status": "True", "message": "spec.paused is set", "observedGeneration": 1}
     picture.present[OURS[0], KEY]["status"]["conditions"].append(pause)
     assert not verdict(picture, 0.0)
     wall.now = 40.0
     with pytest.raises(CliError) as said:
         verdict(picture, 40.0)
-    assert said.value.more == ("K n/a: paused: spec.paused is set",)
+    assert said.value.more == (
+        "K n/a: paused: spec.paused is set", "kubectl reaches this state only while freehold serve runs",
+    )  # fmt: skip
 
 
 def test_an_object_that_is_left_to_somebody_else_is_not_waited_for() -> None:

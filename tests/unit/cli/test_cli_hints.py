@@ -51,10 +51,17 @@ def said(text: str, *arguments: str) -> str:
         (("down", "m1", "--kubeconfig", "k"), "freehold serve", "freehold serve"),
         (("get", "--state", "s"), "freehold: there is no up; the freehold operator", None),
         (("get", "--state", "s"), "freehold get --state s shows it", None),
+        (
+            ("get", "--kubeconfig", "my k"), "kubectl annotate awscluster a x-",
+            "kubectl --kubeconfig 'my k' annotate awscluster a x-",
+        ),
+        (("get", "--state", "s"), "kubectl patch a", "kubectl --kubeconfig s/kubeconfig patch a"),
+        (("operator", "--kubeconfig", "k"), "kubectl shows a", None),
     ],
     ids=[
         "nothing given", "a status cannot know it", "kubeconfig", "a command of a group", "the namespace of the ring",
         "a command whose name begins as another's", "serve has no kubeconfig", "what is no command", "never twice",
+        "kubectl", "kubectl of a laptop", "kubectl in prose",
     ],
 )  # fmt: skip
 def test_a_command_in_a_message_gets_the_options_that_say_where(
@@ -96,3 +103,9 @@ def test_what_a_refusal_names_can_be_pasted(command: tuple[str, ...], tmp_path: 
     assert f"; {hint} shows what there is" in refused.stderr
     again = freehold(*shlex.split(hint)[1:])
     assert (again.returncode, again.stdout) == (0, "no clusters in namespace default\n")
+
+
+def test_kubectl_reaches_the_usual_state_directory_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the option kubectl would go to whatever cluster it knows."""
+    monkeypatch.setenv("FREEHOLD_STATE", "/there")
+    assert said("kubectl annotate a b-", "up", "-f", "x") == "kubectl --kubeconfig /there/kubeconfig annotate a b-"

@@ -46,6 +46,36 @@ async def test_an_illegal_tag_names_the_character_and_the_rule(
     assert "should match" not in said
 
 
+async def test_a_misspelt_field_comes_with_the_one_that_was_meant(client: KubeClient, tmp_path: Path) -> None:
+    """Wherever it is: in the spec, in an item of a list, in metadata; and nothing where there is nothing like it."""
+    (tmp_path / "a.yaml").write_text(
+        """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {name: a, lables: {}}
+spec:
+  regoin: us-east-1
+  colour: red
+  network: {subnets: [{id: one, availabiltyZone: us-east-1a}]}
+  additionalTags: {any: name}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+dta: {}
+"""
+    )
+    with pytest.raises(CliError) as refused:
+        await apply(client, await targets(client, read(str(tmp_path / "a.yaml")), "default"))
+    assert set(refused.value.more) == {
+        "AWSCluster default/a: metadata.lables: unknown field; did you mean labels?",
+        "AWSCluster default/a: spec.regoin: unknown field; did you mean region?",
+        "AWSCluster default/a: spec.colour: unknown field",
+        "AWSCluster default/a: spec.network.subnets[0].availabiltyZone: unknown field; did you mean availabilityZone?",
+        "ConfigMap default/b: dta: unknown field",
+    }
+
+
 def test_a_pattern_of_another_kind_is_left_as_the_server_words_it() -> None:
     message = "Invalid value: \"a\": spec.x in body should match '^b$'"
     assert reworded(message) == message

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.api.conditions import phase
+from freehold.cli.attention import attention
 from freehold.cli.view import ViewPhase, view
 
 
@@ -39,7 +41,7 @@ def test_a_recovered_object_that_nobody_has_served_yet_waits_for_a_person() -> N
         "metadata": {"name": "c", "annotations": {names.PAUSED_ANNOTATION: names.RECOVERED}, "generation": 1},
     }
     shown = view(obj)
-    assert (shown.phase, shown.moving) == (ViewPhase.BLOCKED, False)
+    assert (shown.phase, shown.moving) == (ViewPhase.PAUSED, False)
     assert "freehold up -f FILE" in shown.blocked[0]
 
 
@@ -60,7 +62,17 @@ def test_a_pause_that_was_seen_of_the_new_generation_blocks_it() -> None:
     """Nothing but the pause is reported while it lasts; Ready is still that of the earlier generation."""
     pause = _condition("Paused", "True", "Paused", "spec.paused is set", seen=2)
     seen = view(_object(_condition("Ready", "True"), pause, generation=2))
-    assert (seen.phase, seen.blocked, seen.moving) == (ViewPhase.PROGRESSING, ("paused: spec.paused is set",), False)
+    assert (seen.phase, seen.blocked, seen.moving) == (ViewPhase.PAUSED, ("paused: spec.paused is set",), False)
+
+
+@pytest.mark.parametrize("metadata", [{}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}], ids=["kept", "deleted"])
+def test_paused_is_one_word_here_and_in_kubectl(metadata: dict[str, str]) -> None:
+    """Also of an object that is being deleted: nothing of it goes before the pause ends."""
+    obj = _object(_condition("Ready", "True"), _condition("Paused", "True", "Paused", "it is"), **metadata)
+    conditions, seen = obj["status"]["conditions"], view(obj)
+    assert seen.phase.value == phase(conditions, (), deleting=bool(metadata)) == "Paused"
+    aim = "gone" if metadata else "Ready"
+    assert attention(seen) == ["blocked: paused: it is", f"somebody must act before n/a is {aim}"]
 
 
 def test_a_node_that_waits_for_another_makes_no_progress_by_itself() -> None:

@@ -44,6 +44,11 @@ def test_events_of_condition_changes(before: Any, after: Any, said: list[tuple[S
     assert [(event.severity, event.reason, event.message) for event in found] == said
 
 
+def test_what_ready_says_of_a_part_is_one_event() -> None:
+    after = [condition("Ready", "False", "NameTaken", "VPCReady: a"), condition("VPCReady", "False", "NameTaken", "a")]
+    assert [event.message for event in event_specs({}, {"conditions": after})] == ["a"]
+
+
 def test_created_and_deleted_resources_have_events() -> None:
     made = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "managed"}
     found = {"kind": "workspace", "name": "team", "id": "w", "ownership": "unmanaged"}

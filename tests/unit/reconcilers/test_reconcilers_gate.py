@@ -236,7 +236,17 @@ def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
     """docs/reference/capi-contract.md C24 fixes the texts."""
     raw["metadata"]["annotations"] = PAUSED
     decision = decide(raw, ClusterContext(AUTO, owner=cluster()), POWERVS_CLUSTER)
-    assert decision == Paused("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation")
+    assert isinstance(decision, Paused)
+    assert decision.message.startswith("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation: ")
+    assert "kubectl annotate ibmpowervscluster c1 -n ns cluster.x-k8s.io/paused- (" in decision.message
+
+
+def test_the_pause_of_a_cluster_says_how_to_end_it() -> None:
+    """As clusterctl does: the field is removed."""
+    decision = decide(obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), POWERVS_CLUSTER)
+    assert isinstance(decision, Paused) and decision.message.startswith("Cluster spec.paused is set to true: ")
+    command = 'kubectl patch clusters.cluster.x-k8s.io c1 -n ns --type=merge -p \'{"spec":{"paused":null}}\' ('
+    assert command in decision.message
 
 
 @pytest.mark.parametrize(

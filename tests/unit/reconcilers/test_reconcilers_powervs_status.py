@@ -279,6 +279,19 @@ def test_ignored_fields_are_named_in_a_condition() -> None:
     assert "spec.network.regex" in found["message"]
 
 
+def test_ready_has_the_reason_for_which_somebody_must_act() -> None:
+    """A row of kubectl has nothing but that word; the first part counts, and what only waits does not."""
+    lb, vpc = Blocked(Reason.NAME_TAKEN, "theirs"), Blocked(Reason.QUOTA, "10 of 10 VPCs: ask for more")
+    waits = Waiting(Reason.PROVISIONING, 5.0, "creating")
+    folded = build_status(
+        obj(), PassReport(plan(), journal(), ready(**{"workspace": waits, "vpc": vpc, "load-balancer": lb})), NOW
+    )
+    found = condition(folded, "Ready")
+    assert (found["status"], found["reason"], folded.status["phase"]) == ("False", "QuotaReached", "Blocked")
+    waiting = build_status(obj(), PassReport(plan(), journal(), ready(workspace=waits)), NOW)
+    assert condition(waiting, "Ready")["reason"] == "NotReady" and waiting.status["phase"] == "Progressing"
+
+
 def test_paused_writes_one_condition() -> None:
     """docs/reference/capi-contract.md C24: the only write while paused."""
     first = build_status(obj(), WHOLE, NOW)
@@ -286,10 +299,19 @@ def test_paused_writes_one_condition() -> None:
     before = {c["type"]: c for c in first.status["conditions"]}
     after = {c["type"]: c for c in folded.status["conditions"]}
     assert {type_ for type_ in after if after[type_] != before[type_]} == {"Paused"}
-    assert {k: v for k, v in folded.status.items() if k != "conditions"} == {
-        k: v for k, v in first.status.items() if k != "conditions"
-    }
+    assert folded.status == {**first.status, "conditions": folded.status["conditions"], "phase": "Paused"}
     assert condition(build_status(obj(folded.status), WHOLE, LATER), "Paused")["status"] == "False"
+
+
+def test_a_paused_object_that_is_being_deleted_is_not_ready() -> None:
+    """kubectl, and Cluster API, would show it as complete for ever."""
+    raw = obj(build_status(obj(), WHOLE, NOW).status)
+    raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    folded = paused(raw, "Cluster spec.paused is set to true", LATER)
+    ready = condition(folded, "Ready")
+    assert (ready["status"], ready["reason"], folded.status["phase"]) == ("False", "Deleting", "Paused")
+    assert "once the pause ends: Cluster spec.paused is set to true" in ready["message"]
+    assert not paused({**raw, "status": folded.status}, "Cluster spec.paused is set to true", LATER).changed
 
 
 def test_an_object_on_hold_reports_the_reason() -> None:

@@ -110,15 +110,35 @@ def superseded(codec: Codec, tags: Collection[str], wanted: Collection[str]) -> 
     return frozenset(tag for tag in tags if codec.key(tag) in keys)
 
 
-def proof_taken(ctx: PassContext, key: NodeKey, observed: Observed, pairs: Taken) -> Blocked | None:
-    """If the mark that proves is among them: without it nothing is changed."""
-    if not pairs or proofs.seal_mark(ctx, key, observed) not in {tag for tag, _ in pairs}:
+def proof_taken(
+    ctx: PassContext, key: NodeKey, observed: Observed, pairs: Taken, have: Collection[str]
+) -> Blocked | None:
+    """If the mark that proves is among ``pairs``: without it nothing is changed. ``have``: all tags that are there."""
+    present = dict(pairs).get(proofs.seal_mark(ctx, key, observed)) if pairs else None
+    if present is None:
         return None
+    what = f"{observed.name} ({observed.id})"
+    if not observed.carried and proofs.marks_name(ctx, key, have):
+        return Blocked(Reason.TAG_TAKEN, f"{what}: {_other_operator(ctx.deps.codec.key(present))}", observed=observed)
+    detach = ctx.deps.codec.detach_command(observed.target, [present])
     return Blocked(
         Reason.TAG_TAKEN,
-        f"{observed.name} ({observed.id}): {said(pairs)}, so the mark of {key} cannot be attached. Detach that tag if "
-        "the resource was made for this object",
+        f"{what}: {said(pairs)}, so the mark of {key} cannot be attached. If the resource was made for this object, "
+        f"detach that tag: {detach}",
         observed=observed,
+    )
+
+
+def _other_operator(tag: str) -> str:
+    """Say what a seal of an unknown key means where all other marks are ours: two operators serve one object (ADR 29).
+
+    A copy that was restored elsewhere begins so, with a key of its own after ``freehold keys accept`` or ``keys new``.
+    """
+    return (
+        f"its tag {tag} was made with a key that this operator's key ring lacks, and its other marks are this "
+        "object's: another operator works on this object too (from a backup that was restored elsewhere?), or "
+        "somebody changed the tag. Nothing of it is changed. End one of the two operators; if this one is to go on: "
+        "freehold keys add FILE, with what keys export prints for the other one. If there is no other: detach the tag"
     )
 
 

@@ -50,7 +50,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         except CloudError as error:
             ctx.outcomes[key] = of_error(error)
             continue
-        if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken):
+        if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken, have or ()):
             ctx.outcomes[key] = blocked
             continue
         if tags := _not_shown(ctx, observed, attachable, have):

@@ -188,7 +188,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
         ctx.node(key).marks_doubted = False
         observe.record_owned(ctx, key, observed, entry)
-    elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken):
+    elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken, tags):
         _exclude(ctx, key, blocked)
     elif not ctx.is_signed(key):
         ctx.node(key).marks_doubted = False
