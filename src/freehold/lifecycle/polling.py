@@ -12,7 +12,7 @@ from dataclasses import replace
 from freehold.lifecycle import deletion_order, schedule
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.durations import SLOWEST, DurationKey, Estimate, Span, Verb
-from freehold.lifecycle.outcomes import Outcome, Reason, Waiting
+from freehold.lifecycle.outcomes import Waiting
 from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.lifecycle.schedule import Task
 from freehold.lifecycle.state import Started, earliest
@@ -36,18 +36,18 @@ def next_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
     tasks = _tasks(ctx)
     if key not in tasks or verb is not _verb(ctx):
         tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key), looked=_looked(ctx, key))}
-    return _planned(ctx, key, verb, tasks).wait
+    return _planned(ctx, key, verb, tasks)
 
 
 def plan_again(ctx: PassContext) -> None:
     """Move the looks that are planned by what this pass has seen: ends that came early or late change what is best."""
     verb = _verb(ctx)
-    waiting = [key for key, outcome in ctx.outcomes.items() if _is_timed(ctx, key, outcome, verb)]
+    waiting = [key for key in ctx.outcomes if _is_timed(ctx, key, verb)]
     tasks = _tasks(ctx) if waiting else {}
     for key in waiting:
         outcome = ctx.outcomes[key]
         if key in tasks and isinstance(outcome, Waiting):
-            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks).wait))
+            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks)))
 
 
 def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
@@ -55,20 +55,19 @@ def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
     return _spent(ctx, key) > SLOWEST * ctx.kind(key).create_time
 
 
-def _is_timed(ctx: PassContext, key: NodeKey, outcome: Outcome, verb: Verb) -> bool:
-    """Whether it waits for the end of what this process sent, and for nothing else."""
-    if not isinstance(outcome, Waiting) or outcome.reason not in (Reason.PROVISIONING, Reason.DELETING):
-        return False
-    node = ctx.node(key)
-    planned = node.deferred is not None and node.deferred.reason is outcome.reason
+def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
+    """Whether it waits for the end of what this process sent: a look that is put off for another reason stays."""
+    node, outcome = ctx.node(key), ctx.outcomes[key]
+    planned = isinstance(outcome, Waiting) and node.deferred is not None and node.deferred.after == node.planned
     return planned and node.started is not None and node.started.verb is verb
 
 
-def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task]) -> schedule.NextLook:
+def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task]) -> float:
     look = schedule.next_look(key, tasks, schedule.pace_of(tasks.values(), _learned(ctx)))
     if _LOG.isEnabledFor(logging.DEBUG):
         _LOG.debug("%s", _told(ctx, key, verb, tasks[key], look))
-    return look
+    ctx.node(key).planned = look.wait
+    return look.wait
 
 
 def _learned(ctx: PassContext) -> list[Estimate]:

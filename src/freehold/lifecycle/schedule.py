@@ -90,7 +90,7 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span = ANY_PACE
     margin = min(1.0, 0.02 * high)
     begin, end = max(task.looked, low), high + margin
     if begin >= end:
-        late = _lateness(0.0, whole, spare)
+        late = _lateness(begin, whole, spare)  # it may take as long once more
         at = begin + late
     else:
         expected = task.likely(pace)

@@ -71,7 +71,8 @@ class NodeState:
     ``part_unknown_at``: when an add of one last had no answer. ``inside_unknown``: why it could not be looked into.
     ``renewal_refused``: it took no new seal when that was last tried. ``seen_since_attach``: whether it was looked at
     since tags were last attached. ``taken``: the wanted tags whose keys have another's value
-    (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
+    (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``planned``
+    the seconds that :mod:`polling` last said to wait; ``took`` and ``before`` are the seconds that it took,
     and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
     id that a create of this process answered with, which only a birth mark can prove. ``itself_gone``: the resource has
     gone, and the cloud may still take away what remains of it (:class:`drivers.RemainsDriver`). ``id_taken``: a
@@ -102,6 +103,7 @@ class NodeState:
     renewal_refused: bool = False
     taken: tuple[tuple[str, str], ...] = ()
     started: Started | None = None
+    planned: float = inf
     took: float = 0.0
     before: float = 0.0
     answered: str = ""
