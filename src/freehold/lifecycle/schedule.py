@@ -17,10 +17,13 @@ from freehold.lifecycle.resources import NodeKey
 SHORTEST, LATEST = 2.0, 300.0
 """Seconds between two looks at one resource at least, and by which a look is late at most."""
 
-PRICE = 0.01
+PRICE = 0.015
 """What a look is worth: so much of the time that the object needs as a whole."""
 
-LATE = 0.04
+LEAST_PRICE = 1.5
+"""Seconds that a look is worth at least."""
+
+LATE = 0.06
 """How late a look may always be, as a share of what the object needs as a whole."""
 
 UNLIKELY = 3.0
@@ -114,7 +117,7 @@ def _lateness(width: float, whole: float, spare: float) -> float:
     More looks find it earlier, and each costs. Of ``n`` looks about half are needed, and the end is found half of
     ``width / n`` late: with a look worth ``price`` seconds, the sum is the least where they are this far apart.
     """
-    late = max(SHORTEST, LATE * whole, sqrt(2 * PRICE * whole * width))
+    late = max(SHORTEST, LATE * whole, sqrt(2 * max(PRICE * whole, LEAST_PRICE) * width))
     return min(late + spare, LATEST)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from math import isclose, sqrt
+from math import isclose
 
 import pytest
 from hypothesis import example, given
@@ -15,7 +15,7 @@ from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.durations import SLOWEST, Span, Verb, estimate
 from freehold.lifecycle.overlay import Overlay
 from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.schedule import ANY_PACE, LATEST, PRICE, SHORTEST, NextLook, Task, next_look, pace_of
+from freehold.lifecycle.schedule import ANY_PACE, LATE, LATEST, SHORTEST, NextLook, Task, next_look, pace_of
 from lab.life import Life
 from lab.world import MemoryWorld, node
 
@@ -36,7 +36,7 @@ def _looks(duration: float, published: float, samples: Iterable[Span] = ()) -> l
 def test_a_duration_that_is_not_known_costs_few_looks_and_little_time(published: float, factor: float) -> None:
     """However fast the cloud is: a look that is planned for a slow one is late by more than a fast one takes."""
     looks = _looks(published * factor, published)
-    assert looks[-1] <= published * factor * 1.45 + 2 * SHORTEST
+    assert looks[-1] <= published * factor * 1.6 + 6 * SHORTEST
     assert len(looks) <= 30
 
 
@@ -72,14 +72,14 @@ def test_the_published_time_itself_is_looked_at() -> None:
 
 
 @given(st.floats(10.0, 290.0), st.floats(0.3, 3.0))
-def test_from_the_third_on_one_or_two_looks_find_it_within_a_twentieth(published: float, factor: float) -> None:
+def test_from_the_third_on_one_or_two_looks_find_it_almost_at_once(published: float, factor: float) -> None:
     duration, samples = published * factor, list[Span]()
     for _ in range(2):
         looks = [0.0, *_looks(duration, published, samples)]
         samples.append(Span(looks[-2], looks[-1]))
     looks = _looks(duration, published, samples)
     assert len(looks) <= 2
-    assert looks[-1] <= duration * 1.05 + SHORTEST
+    assert looks[-1] <= duration * (1 + 2 * LATE) + 2 * SHORTEST
 
 
 def test_what_has_time_to_spare_beside_the_longest_chain_is_looked_at_once() -> None:
@@ -91,7 +91,7 @@ def test_what_has_time_to_spare_beside_the_longest_chain_is_looked_at_once() -> 
     assert alone.wait < beside.wait
     assert beside.wait >= 90
     before = {NET: Task(wide, then=frozenset({VM})), VM: Task(slow), DISK: Task(exact)}
-    assert isclose(next_look(NET, before).late, sqrt(2 * PRICE * (40 + 499) * 51)), "what waits for it has the time"
+    assert isclose(next_look(NET, before).late, LATE * (40 + 499)), "what waits for it leaves nothing to spare"
 
 
 _spans = st.tuples(st.floats(0.0, 1e5), st.floats(0.0, 1e5)).map(lambda ends: Span(min(ends), max(ends)))
