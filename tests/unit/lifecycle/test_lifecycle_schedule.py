@@ -72,13 +72,13 @@ def test_the_published_time_itself_is_looked_at() -> None:
 
 
 @given(st.floats(10.0, 290.0), st.floats(0.3, 3.0))
-def test_from_the_third_on_one_or_two_looks_find_it_almost_at_once(published: float, factor: float) -> None:
+def test_from_the_third_on_a_few_looks_find_it_almost_at_once(published: float, factor: float) -> None:
     duration, samples = published * factor, list[Span]()
     for _ in range(2):
         looks = [0.0, *_looks(duration, published, samples)]
         samples.append(Span(looks[-2], looks[-1]))
     looks = _looks(duration, published, samples)
-    assert len(looks) <= 2
+    assert len(looks) <= 3
     assert looks[-1] <= duration * (1 + 2 * LATE) + 2 * SHORTEST
 
 
