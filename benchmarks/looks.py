@@ -93,7 +93,7 @@ def _idle(name: str, count: int, most: float) -> Iterator[Row]:
     fleet.look_at_all()
     fleet.for_a_while(1200.0)
     calls = len(fleet.for_a_while(3600.0 * HOURS)) / count / HOURS
-    peer = "91" if count == 1 else ""
+    peer = "96 to 105" if count == 1 else ""
     yield Row(f"powervs.idle.{name}", round(calls, 1), "calls a cluster and hour", most, peer, CAPIBM)
     yield Row(f"powervs.drift.{name}", round(_seen_after(fleet)), "s until drift is seen", DRIFT, "", TARGET)
 

@@ -119,7 +119,7 @@ def _watched(operator: Child, cloud: str, count: int) -> Iterator[Row]:
     yield Row("operator.idle.rss", round(after.peak), f"MB, {count} clusters", source=WAY)
     calls = passes.total() / count * 3600.0 / INTERVAL
     unit = f"calls a cluster and hour, {count} clusters"
-    yield Row("operator.idle.calls", round(calls, 1), unit, 16, "91 (CAPIBM)", WAY)
+    yield Row("operator.idle.calls", round(calls, 1), unit, 16, "96 to 105 (CAPIBM)", WAY)
 
 
 def _when_looked_at(operator: Child, count: int) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 api STORE                    the embedded API server on a SQLite file; says its URL
 cloud WORLD SPEED            the simulated IBM Cloud on a prepared world (JSON); says its URL
-new_cloud PROFILE            the simulated IBM Cloud, empty, with settings (JSON); says its URL
+new_cloud PROFILE SPEED      the simulated IBM Cloud, empty, with settings (JSON); says its URL
 operator API CLOUD SPEED KEYS
                              the operator, its key ring in KEYS; answers each line of input with its use and its queue
 controller API COUNT         a Controller that gives COUNT widgets a finalizer and a status; says its use when done
@@ -50,11 +50,11 @@ async def cloud(world: str, speed: str) -> None:
     await serving
 
 
-async def new_cloud(profile: str) -> None:
+async def new_cloud(profile: str, speed: str) -> None:
     from freehold_sim.server import Options, Server
 
     stop = asyncio.Event()
-    server = Server(Options(settings={"ibm": json.loads(profile)}))
+    server = Server(Options(settings={"ibm": json.loads(profile)}, speed=float(speed)))
     serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
     await _end_of_input()
     stop.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.port import step
 from freehold.operator.controller import RequeueAfter
-from freehold_sim.ibm.settings import Lags, Quotas, Settings
+from freehold_sim.ibm.settings import Delays, Lags, Quotas, Settings
 from harness.powervs import Harness, MemoryDocument, StoredObject, example
 
 INTERVAL = Intervals().deep
@@ -108,3 +109,37 @@ def test_a_list_that_does_not_show_a_resource_changes_nothing(lag: float) -> Non
     assert asked["vpc.get_vpc"] >= 2, "it is asked for by its id"
     assert len(clusters.harness.calls(mutating=True)) == writes
     assert [obj.raw["metadata"]["resourceVersion"] for obj in clusters.objects] == stored
+
+
+def _begun(delays: Delays, after: float = 0.0) -> Harness:
+    """A cluster whose create begins so many seconds after a round."""
+    harness = Harness(example(vpcSubnets=None), Settings(delays=delays))
+    harness.clock.advance(after)
+    return harness
+
+
+@pytest.mark.parametrize("after", (INTERVAL / 2, INTERVAL - 1.0))
+def test_a_long_create_costs_the_same_wherever_in_a_round_it_begins(after: float) -> None:
+    """A look at everything is nine calls that a create under way does not need."""
+    slow = Delays().scaled(2.0)
+    first, other = _begun(slow), _begun(slow, after)
+    assert first.up() == pytest.approx(other.up())
+    assert len(other.calls()) == len(first.calls())
+
+
+def test_the_look_that_a_create_puts_off_is_made_after_it() -> None:
+    harness = _begun(Delays().scaled(2.0), INTERVAL - 1.0)
+    harness.up()
+    before = len(harness.calls())
+    harness.for_a_while(INTERVAL + 1.0)
+    assert any(call.operation == "rc.get_resource_instance" for call in harness.calls()[before:])
+
+
+def test_a_create_that_does_not_end_does_not_put_the_look_off_for_ever() -> None:
+    harness = _begun(replace(Delays(), create_dhcp=1e6))
+    harness.for_a_while(600.0)
+    renamed = next(r for r in harness.cloud.strangers.resources() if r["kind"] == "vpc")
+    harness.cloud.strangers.change(renamed["id"], name="renamed")
+    harness.for_a_while(900.0 + 2 * INTERVAL)
+    assert not harness.ready()
+    assert renamed["name"] in {r["name"] for r in harness.resources() if r["kind"] == "vpc"}

@@ -42,6 +42,7 @@ import logging
 from dataclasses import replace
 from math import inf
 
+from freehold.lifecycle import polling
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Decision
 from freehold.lifecycle.deletion_order import add_edges
@@ -50,7 +51,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Journal, Phase, Store
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.phases import (
     confirm,
     create,
@@ -145,6 +146,7 @@ async def ensure(
     if ctx.deep:
         state.own_look_due = False
     state.looked_at = ctx.now
+    polling.plan_again(ctx)
     _plan_deep_look(ctx, "each resource itself")
     return ctx.finish()
 
@@ -158,17 +160,24 @@ def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
 
 
 def _plan_deep_look(ctx: PassContext, how: str) -> None:
-    """While something is being created the others were looked at lately: they wait twice as long for the next look."""
+    """In the next round of all objects; where something is being created, after that, unless that takes too long."""
     state, ctx.looked = ctx.state, ctx.deep
-    waits = (o.reason for o in ctx.outcomes.values() if isinstance(o, Waiting))
-    under_way = not {Reason.CREATING, Reason.PROVISIONING}.isdisjoint(waits)
-    if ctx.deep:
-        state.deep_at = ctx.next_round + (ctx.deps.intervals.deep if under_way else 0.0)
-    elif not under_way:
+    if any(_is_under_way(ctx, key, outcome) for key, outcome in ctx.outcomes.items()):
+        if ctx.deep or state.deep_at > -inf:
+            state.deep_at = ctx.next_round + ctx.deps.intervals.deep
+    elif ctx.deep:
+        state.deep_at = ctx.next_round
+    else:
         state.deep_at = min(state.deep_at, ctx.next_round)
     if ctx.deep and _LOG.isEnabledFor(logging.DEBUG):
         who, seconds = f"{ctx.owner.namespace}/{ctx.owner.name}", state.deep_at - ctx.now
         _LOG.debug("%s: looked at everything, %s; next in %.0f s, in the round of all objects", who, how, seconds)
+
+
+def _is_under_way(ctx: PassContext, key: NodeKey, outcome: Outcome) -> bool:
+    """Whether it is being created, and not for longer than any create is believed to take."""
+    waits = isinstance(outcome, Waiting) and outcome.reason in (Reason.CREATING, Reason.PROVISIONING)
+    return waits and not polling.is_overdue(ctx, key)
 
 
 def _is_planned_look(ctx: PassContext) -> bool:
@@ -293,6 +302,7 @@ async def release(
     delete.next_wave(ctx)
     done = await delete.finished(ctx)
     await ctx.save()
+    polling.plan_again(ctx)
     return ctx.finish(released=done)
 
 

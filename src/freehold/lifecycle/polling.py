@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from freehold.lifecycle import deletion_order, schedule
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.durations import DurationKey, Estimate, Span, Verb
+from freehold.lifecycle.durations import SLOWEST, DurationKey, Estimate, Span, Verb
+from freehold.lifecycle.outcomes import Waiting
 from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.lifecycle.schedule import Task
 from freehold.lifecycle.state import Started, earliest
@@ -34,11 +35,49 @@ def next_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
         node.started = replace(node.started, pending_at=ctx.now)
     tasks = _tasks(ctx)
     if key not in tasks or verb is not _verb(ctx):
-        tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key))}
-    look = schedule.next_look(key, tasks)
+        tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key), looked=_looked(ctx, key))}
+    return _planned(ctx, key, verb, tasks)
+
+
+def plan_again(ctx: PassContext) -> None:
+    """Move the looks that are planned by what this pass has seen: ends that came early or late change what is best."""
+    verb = _verb(ctx)
+    waiting = [key for key in ctx.outcomes if _is_timed(ctx, key, verb)]
+    tasks = _tasks(ctx) if waiting else {}
+    for key in waiting:
+        outcome = ctx.outcomes[key]
+        if key in tasks and isinstance(outcome, Waiting):
+            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks)))
+
+
+def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether its create takes longer than any is believed to."""
+    return _spent(ctx, key) > SLOWEST * ctx.kind(key).create_time
+
+
+def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
+    """Whether it waits for the end of what this process sent: a look that is put off for another reason stays."""
+    node, outcome = ctx.node(key), ctx.outcomes[key]
+    planned = isinstance(outcome, Waiting) and node.deferred is not None and node.deferred.after == node.planned
+    return planned and node.started is not None and node.started.verb is verb
+
+
+def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task]) -> float:
+    look = schedule.next_look(key, tasks, schedule.pace_of(tasks.values(), _learned(ctx)))
     if _LOG.isEnabledFor(logging.DEBUG):
         _LOG.debug("%s", _told(ctx, key, verb, tasks[key], look))
+    ctx.node(key).planned = look.wait
     return look.wait
+
+
+def _learned(ctx: PassContext) -> list[Estimate]:
+    """What is known of the creates and the deletes of all kinds: a slow cloud is slow in both."""
+    durations, registry = ctx.deps.durations, ctx.deps.registry
+    return [
+        durations.estimate(name, verb, published)
+        for name, kind in registry.items()
+        for verb, published in ((Verb.CREATE, kind.create_time), (Verb.DELETE, kind.delete_time))
+    ]
 
 
 def finished(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
@@ -80,13 +119,20 @@ def _task(ctx: PassContext, key: NodeKey, verb: Verb) -> Task:
     node = ctx.node(key)
     done = verb is Verb.CREATE and node.last_seen is not None and node.last_seen.state is State.READY
     spent = node.took if done else _spent(ctx, key)
-    return Task(_estimate(ctx, key, verb), node.before, spent, done, frozenset(_then(ctx, key)))
+    looked = node.took if done else _looked(ctx, key)
+    return Task(_estimate(ctx, key, verb), node.before, spent, looked, done, frozenset(_then(ctx, key)))
 
 
 def _spent(ctx: PassContext, key: NodeKey) -> float:
     """Since the request, or since this process first saw it under way."""
     node = ctx.node(key)
     return ctx.now - (node.started.at if node.started else earliest(node.pending_since, ctx.now))
+
+
+def _looked(ctx: PassContext, key: NodeKey) -> float:
+    """How long it had taken at the last look that showed it under way."""
+    started = ctx.node(key).started
+    return started.pending_at - started.at if started else _spent(ctx, key)
 
 
 def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:

@@ -72,11 +72,12 @@ class NodeState:
     of one last had no answer. ``inside_unknown``: why it could not be looked into. ``renewal_refused``: it took no new
     seal when that was last tried. ``seen_since_attach``: whether it was looked at since tags were last attached.
     ``taken``: the wanted tags whose keys have another's value (:mod:`phases.keyed_tags`). ``started`` is what is timed
-    now; ``took`` and ``before`` are the seconds that it took, and those of the longest chain of creates or deletes
-    before it, since the object was last at rest. ``answered``: the id that a create of this process answered with,
-    which only a birth mark can prove. ``itself_gone``: the resource has gone, and the cloud may still take away what
-    remains of it (:class:`drivers.RemainsDriver`). ``id_taken``: a later resource has its id
-    (:attr:`kinds.Kind.id_returns`). ``unanswered``: what the last create of this process got instead of an answer.
+    now; ``planned`` the seconds that :mod:`polling` last said to wait; ``took`` and ``before`` are the seconds that it
+    took, and those of the longest chain of creates or deletes before it, since the object was last at rest.
+    ``answered``: the id that a create of this process answered with, which only a birth mark can prove.
+    ``itself_gone``: the resource has gone, and the cloud may still take away what remains of it
+    (:class:`drivers.RemainsDriver`). ``id_taken``: a later resource has its id (:attr:`kinds.Kind.id_returns`).
+    ``unanswered``: what the last create of this process got instead of an answer.
     """
 
     last_seen: Observed | None = None
@@ -103,6 +104,7 @@ class NodeState:
     renewal_refused: bool = False
     taken: tuple[tuple[str, str], ...] = ()
     started: Started | None = None
+    planned: float = inf
     took: float = 0.0
     before: float = 0.0
     answered: str = ""

@@ -1584,8 +1584,8 @@ LOOKS = (
     ),
     _schedule(
         "next_look",
-        "return NextLook(min(max(at - task.spent, SHORTEST), longest), late)",
-        "return NextLook(max(at - task.spent, SHORTEST), late)",
+        "return NextLook(min(max(at - task.spent, 0.0), longest), late)",
+        "return NextLook(max(at - task.spent, 0.0), late)",
         "a duration of hours keeps a resource from being looked at for hours",
     ),
 )
