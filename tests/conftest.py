@@ -19,6 +19,7 @@ settings.register_profile("whole", derandomize=True, deadline=None, max_examples
 settings.load_profile("suite")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: some tests wait for a server, a terminal or a time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -36,18 +36,26 @@ def next_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
     tasks = _tasks(ctx)
     if key not in tasks or verb is not _verb(ctx):
         tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key), looked=_looked(ctx, key))}
-    return _planned(ctx, key, verb, tasks)
+    return _planned(ctx, key, verb, tasks, _pace(ctx, tasks))
 
 
 def plan_again(ctx: PassContext) -> None:
-    """Move the looks that are planned by what this pass has seen: ends that came early or late change what is best."""
+    """Move the looks that are planned by what this pass has seen: ends that came early or late change what is best.
+
+    A pass that leaves no trace moves none: the next one would move them again, at once.
+    """
+    if ctx.state.planning:
+        return
     verb = _verb(ctx)
     waiting = [key for key in ctx.outcomes if _is_timed(ctx, key, verb)]
-    tasks = _tasks(ctx) if waiting else {}
+    if not waiting:
+        return
+    tasks = _tasks(ctx)
+    pace = _pace(ctx, tasks)
     for key in waiting:
         outcome = ctx.outcomes[key]
         if key in tasks and isinstance(outcome, Waiting):
-            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks)))
+            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks, pace)))
 
 
 def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
@@ -58,16 +66,22 @@ def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
 def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
     """Whether it waits for the end of what this process sent: a look that is put off for another reason stays."""
     node, outcome = ctx.node(key), ctx.outcomes[key]
-    planned = isinstance(outcome, Waiting) and node.deferred is not None and node.deferred.after == node.planned
-    return planned and node.started is not None and node.started.verb is verb
+    if node.deferred is None or node.deferred.after != node.planned or not isinstance(outcome, Waiting):
+        return False
+    still = replace(outcome, after=node.planned) == node.deferred
+    return still and node.started is not None and node.started.verb is verb
 
 
-def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task]) -> float:
-    look = schedule.next_look(key, tasks, schedule.pace_of(tasks.values(), _learned(ctx)))
+def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task], pace: Span) -> float:
+    look = schedule.next_look(key, tasks, pace)
     if _LOG.isEnabledFor(logging.DEBUG):
         _LOG.debug("%s", _told(ctx, key, verb, tasks[key], look))
     ctx.node(key).planned = look.wait
     return look.wait
+
+
+def _pace(ctx: PassContext, tasks: Mapping[NodeKey, Task]) -> Span:
+    return schedule.pace_of(tasks.values(), _learned(ctx))
 
 
 def _learned(ctx: PassContext) -> list[Estimate]:
