@@ -59,8 +59,9 @@ def test_the_last_lines_of_a_delete_name_what_is_kept_with_the_commands_that_del
 
 
 def test_the_plan_of_a_delete_shows_what_would_be_kept(state: Path) -> None:
+    """Asked by ``plan``: the operator of ``down`` heals what lives, and may have done so before its plan."""
     _strip(state, "gateway", "cluster-uuid")
-    shown = freehold_in(state, "down", "minimal")
+    shown = freehold_in(state, "plan", "--down", "minimal")
     assert "keep" in shown.stdout and "is kept" in shown.stdout and "gateway-delete" in shown.stdout
 
 
