@@ -18,7 +18,6 @@ exec {sys.executable} -c "import sys; sys.version_info = (3, 10, 12, 'final', 0)
 """A Python 3.10 that can do no more than say so."""
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 @pytest.mark.parametrize("left", [False, True], ids=["at first", "an environment of it is there"])
 def test_a_python_that_is_too_old_is_named_before_anything_is_made(left: bool, tmp_path: Path) -> None:
     """Pip would speak of hashes after half a minute, and the environment would stay broken."""

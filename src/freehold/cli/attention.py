@@ -27,7 +27,7 @@ def attention(view: View, *, rows_shown: bool = False) -> list[str]:
 
 
 def being_deleted(kind: str, namespace: str, name: str) -> str:
-    """What to do about an object of ours that a manifest asks for, and whose deletion was requested."""
+    """Say what to do about an object of ours that a manifest asks for, and whose deletion was requested."""
     until = hints.command("down", f"{kind}/{name}", namespace=namespace)
     return (
         f"{kind} {namespace}/{name} is being deleted: wait until it is gone ({until}), then run the same command again"

@@ -54,6 +54,7 @@ def run(follow: bool, state: Path | None, kubeconfig: str) -> None:
 
 
 def _next_look() -> bool:
+    """Wait as ``tail -f`` does: this is a command of a person, and nothing is reconciled here."""
     time.sleep(0.3)
     return True
 

@@ -53,7 +53,7 @@ def short(name: str) -> str:
 
 
 def ring_store(target: Access, session: ReadSession) -> RingStore:
-    """Where the operator keeps its key ring."""
+    """Return where the operator keeps its key ring."""
     if target.state:
         from freehold.operator.keyring_file import FileRing
 

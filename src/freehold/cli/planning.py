@@ -48,7 +48,7 @@ _PLAN_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be planned: the documents of ``files``, or the deletion of ``doomed``."""
+    """Name what is to be planned: the documents of ``files``, or the deletion of ``doomed``."""
 
     files: Sequence[str]
     documents: Sequence[manifests.ManifestDocument]

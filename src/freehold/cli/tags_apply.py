@@ -89,7 +89,7 @@ def planning_only(target: Access) -> Access:
 
 
 async def _agreed(target: Access, asked: Asked) -> tuple[Sequence[Target], Sequence[TagPlan], Mapping[str, str]]:
-    """What is applied, the plan that the person saw and agreed to, and the digests to store. Raises CliError."""
+    """Return what is applied, the plan that was agreed to, and the digests to store. Raises CliError."""
     async with opened(target) as session:
         wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
         _refuse_others(wanted)

@@ -175,7 +175,7 @@ def _plan_deep_look(ctx: PassContext, how: str) -> None:
 
 
 def _is_under_way(ctx: PassContext, key: NodeKey, outcome: Outcome) -> bool:
-    """Whether it is being created, and not for longer than any create is believed to take."""
+    """Return whether it is being created, for no longer than any create is believed to take."""
     waits = isinstance(outcome, Waiting) and outcome.reason in (Reason.CREATING, Reason.PROVISIONING)
     return waits and not polling.is_overdue(ctx, key)
 

@@ -96,7 +96,7 @@ class Entry:
 
     @property
     def had_marks(self) -> bool:
-        """Whether a read has shown its marks since it was put on record."""
+        """Return whether a read has shown its marks since it was put on record."""
         return self.phase is Phase.OWNED or self.read_back
 
     def to_mark_again(self) -> Entry:

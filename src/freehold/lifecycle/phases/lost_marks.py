@@ -42,7 +42,7 @@ def _what_is_lost(ctx: PassContext, observed: Observed, tags: Collection[str]) -
 
 
 def is_lost(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether reads do not show the marks that it had, for however short a time."""
+    """Return whether reads do not show the marks that it had, for however short a time."""
     return ctx.node(key).marks_lost_since is not None
 
 
@@ -64,7 +64,7 @@ def holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
 
 
 def outcome_of(ctx: PassContext, key: NodeKey, holder: NodeKey) -> Outcome:
-    """What becomes of ``key``, which ``holder`` needs."""
+    """Return what becomes of ``key``, which ``holder`` needs."""
     held = f"{holder} ({ctx.journal.entries[holder].id})"
     if is_lost(ctx, holder) and not isinstance(ctx.outcomes.get(holder), Kept):
         return Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, f"waits for {held}, which may have lost a mark")
