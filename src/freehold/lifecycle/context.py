@@ -51,12 +51,15 @@ class PassContext:
     decided: list[Conclusion] = field(default_factory=list)
     approved: dict[NodeKey, Decision] = field(default_factory=dict)
     """Surplus that a person wants to be deleted now."""
+    collected: bool = False
+    """What others made in the network was collected in this pass, or nothing is."""
     come_back: float = float("inf")
     """Seconds after which something is due that is no outcome of a resource."""
 
     def __post_init__(self) -> None:
         self.saved = self.journal
         self.keys: ObjectKeys = self.deps.ring.of(self.owner)
+        self.collected = self.deps.collection is None
 
     @property
     def owner(self) -> Owner:

@@ -29,6 +29,7 @@ that does what can be done now and returns when to come back. A pass never waits
     decide*       act on what a person has decided
     observe*      read what nothing else of ours depends on, or names in a part; what is gone leaves the journal
     inner owners* wait for what a machine of this cluster, for example, still has
+    collect*      before anything of the network goes: what the cluster's own controllers have made in it
     read marks*   in the pass that deletes; what had its marks and has lost one is kept, with what it needs
     delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;
                   from observe on again for what that freed, where it goes at once
@@ -53,6 +54,7 @@ from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Journal, Phase, Store
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.phases import (
+    collect,
     confirm,
     create,
     decide,
@@ -312,7 +314,11 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
     marked: TagsByTarget = {}
     while True:
         present = await delete.observe_owned(ctx)
-        if not (present or not state.index_read) or await inner_owners.hold(ctx, present):
+        if not present and state.index_read:
+            if ctx.collected or not await collect.is_done(ctx):
+                return in_use
+            continue
+        if await inner_owners.hold(ctx, present):
             return in_use
         if not state.index_read:
             marked = await read_marks.from_index(ctx)

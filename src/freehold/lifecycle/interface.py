@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.collection import Collection
 from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.inventory import InnerOwners, Inventory, NoOthers, OtherObjects, Tagger
@@ -58,6 +59,8 @@ class EngineDeps:
     """None where every look is to ask for each resource itself, as in a plan."""
     inner: InnerOwners | None = None
     """None where nothing can be part of an object."""
+    collection: Collection | None = None
+    """None where nothing that others made is collected: the network of a cluster goes as soon as it can."""
     others: OtherObjects = field(default_factory=NoOthers)
     secrets: SecretReader = field(default_factory=NoSecrets)
     """Reads the secret values that requests refer to."""

@@ -161,6 +161,10 @@ class Kind:
     """To add a part takes up to so many calls."""
 
     # Deletes
+    network: bool = False
+    """It goes after what the cluster's own controllers have made was collected (:mod:`collection`)."""
+    holds_external: bool = False
+    """It is where they make it."""
     prunable: bool = False
     """What the spec does not name any more is deleted, unless something of ours needs it."""
     gone_at_once: bool = False

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     UPDATING = "Updating"
     DELETING = "Deleting"
     DEPENDENTS = "WaitingForDependents"
+    COLLECTING = "CollectingExternalResources"
     RETRYING = "Retrying"
     THROTTLED = "Throttled"
     # blocked: somebody must act
@@ -39,6 +40,8 @@ class Reason(StrEnum):
     DRIFTED = "Drifted"
     TAG_TAKEN = "TagTaken"
     FROZEN = "Frozen"
+    COLLECTION_HELD = "ExternalResourcesHeld"
+    COLLECTION_UNREADABLE = "InvalidCollectionPolicy"
     # kept on delete
     GIVEN = "GivenInSpec"
     REUSED_BY_NAME = "ReusedByName"

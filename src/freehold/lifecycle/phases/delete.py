@@ -20,6 +20,7 @@ from freehold.lifecycle.journal import Phase, let_go
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
 from freehold.lifecycle.phases import (
+    collect,
     final_check,
     given_tags,
     inner_owners,
@@ -62,10 +63,13 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
 
 
 async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
-    """Look at everything that may leave now; what is seen gone frees what it depended on in the same pass."""
+    """Look at everything that may leave now; what is seen gone frees what it depended on in the same pass.
+
+    Not at the network before the collection is done (:mod:`phases.collect`).
+    """
     observed: set[NodeKey] = set()
     present: frozenset[NodeKey] = frozenset()
-    while now := next_wave(ctx) - observed:
+    while now := {key for key in next_wave(ctx) - observed if ctx.collected or not ctx.kind(key).network}:
         observed |= now
         present |= await observe_present(ctx, now, named_parts.unseen(ctx, now))
     return present
@@ -378,7 +382,7 @@ async def finished(ctx: PassContext) -> bool:
             Reason.SETTLING, left, "a create or a mark that was cut off may still take effect"
         )
         return False
-    if await inner_owners.hold(ctx, ()):
+    if await inner_owners.hold(ctx, ()) or not await collect.is_done(ctx):
         return False
     try:
         marked = await ctx.deps.tagger.marked(ctx.owner.uuid)

@@ -59,6 +59,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "egress-only-gateway",
         driver,
+        network=True,
         requires=("vpc",),
         usage=driver,
         listing=driver,

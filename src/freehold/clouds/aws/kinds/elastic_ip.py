@@ -56,6 +56,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "elastic-ip",
         driver,
+        network=True,
         outputs=frozenset({"address"}),
         listing=driver,
         nameless=True,

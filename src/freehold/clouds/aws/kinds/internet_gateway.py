@@ -81,6 +81,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "internet-gateway",
         driver,
+        network=True,
         requires=("vpc",),
         exclusive_parts=attachment,
         essential_parts=attachment,

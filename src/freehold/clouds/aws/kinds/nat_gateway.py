@@ -98,6 +98,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "nat-gateway",
         driver,
+        network=True,
         requires=("vpc", "internet-gateway", "subnet", "elastic-ip"),
         usage=driver,
         listing=driver,

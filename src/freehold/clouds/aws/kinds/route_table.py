@@ -145,6 +145,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "route-table",
         driver,
+        network=True,
         requires=("vpc", "subnet", "internet-gateway", "egress-only-gateway", "nat-gateway"),
         exclusive_parts=associations,
         holding_parts=associations,

@@ -210,6 +210,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "security-group",
         driver,
+        network=True,
         requires=("vpc",),
         exclusive_parts=frozenset({INGRESS}),
         holding_parts=frozenset({INGRESS, EGRESS}),

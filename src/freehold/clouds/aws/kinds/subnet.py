@@ -188,6 +188,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "subnet",
         driver,
+        network=True,
         requires=("vpc",),
         mutable=frozenset(_ATTRIBUTES),
         at_birth=lambda request: dict.fromkeys(_ATTRIBUTES, False),

@@ -226,6 +226,8 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "vpc",
         driver,
+        network=True,
+        holds_external=True,
         mutable=frozenset(_ATTRIBUTES),
         at_birth=lambda request: _AT_BIRTH,
         changeable=frozenset({"ipv6"}),

@@ -113,6 +113,7 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "vpc-endpoint",
         driver,
+        network=True,
         requires=("vpc", "route-table"),
         mutable=frozenset({"policy_document"}),
         born_with_parts=True,

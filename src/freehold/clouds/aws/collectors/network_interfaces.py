@@ -1,0 +1,56 @@
+"""Network interfaces that the VPC CNI left when its machine went: they block subnets and groups.
+
+https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/troubleshooting.md#known-issues: a machine that goes
+while its agent detaches an interface leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.collectors.collector import Scene
+from freehold.clouds.aws.native_tags import tag_map
+from freehold.collection.found import Step, Thing, Volumes
+from freehold.collection.rules import IN_NETWORK, Rule, in_state, tagged, tagged_by_name
+from freehold.collection.things import Task
+
+CLUSTER, OWNER = "cluster.k8s.amazonaws.com/name", "eks:eni:owner"
+"""What the CNI puts on its interfaces
+(https://github.com/aws/amazon-vpc-cni-k8s/blob/master/pkg/awsutils/awsutils.go)."""
+
+
+class NetworkInterfaces:
+    """Those that are attached to nothing."""
+
+    task = Task.NETWORK_INTERFACE
+    rule = Rule(((tagged_by_name(CLUSTER), tagged(OWNER, value="amazon-vpc-cni"), IN_NETWORK, in_state("available")),))
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def find(self, scene: Scene) -> Sequence[Thing]:
+        return [
+            Thing(
+                task=self.task,
+                noun="network interface",
+                id=row["NetworkInterfaceId"],
+                name=row["NetworkInterfaceId"],
+                tags=tag_map(row.get("TagSet", ())),
+                network=row.get("VpcId", ""),
+                description=row.get("Description", ""),
+                state=row.get("Status", ""),
+                by_service=bool(row.get("RequesterManaged")),
+            )
+            for row in scene.interfaces
+        ]
+
+    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+        """None: a delete that is taken is done."""
+        return ()
+
+    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        return [[Step(thing, "delete", lambda ident=thing.id: self._delete(ident)) for thing in things]]  # type: ignore[misc]
+
+    async def _delete(self, ident: str) -> None:
+        await self._client.write("ec2", "delete_network_interface", ident, NetworkInterfaceId=ident)

@@ -1,0 +1,236 @@
+"""One object's collection, step by step: look, judge, delete what is proven, wait until it is seen gone.
+
+What a :class:`Sweep` remembers is lost with the process, and costs looks only: every proof is read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from math import inf
+
+from freehold.collection.found import Step, Thing, Workloads
+from freehold.collection.policy import Collect, Policy, Skip, Unreadable
+from freehold.collection.rules import Delete, Keep, verdicts
+from freehold.collection.survey import Survey
+from freehold.collection.things import Task
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.collection import Collected, Site
+from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Unknown
+from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
+
+PACE = 15.0
+"""Seconds between looks at what the cloud takes away by itself: minutes for a load balancer's interfaces."""
+QUIET = 30.0
+"""Seconds between the two looks that must find nothing where machines of the cluster may have run until now."""
+MOST_SWEEPS = 5
+LONGEST = 3600.0
+"""After so many sweeps, or seconds, a person is told what comes back."""
+RECHECK = 300.0
+
+
+class Sweep:
+    """Collects for one object (lifecycle.collection.Collection).
+
+    ``policy`` reads anew whether the object wants it; ``rivals`` names other objects with this cluster's name in the
+    same network.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        survey: Survey,
+        clock: Clock,
+        policy: Callable[[], Awaitable[Policy]],
+        rivals: Callable[[str], Awaitable[Sequence[str]]],
+    ) -> None:
+        self._name = name
+        self._survey = survey
+        self._clock = clock
+        self._policy = policy
+        self._rivals = rivals
+        self._asked: dict[str, Thing] = {}
+        """Whose delete the cloud has taken, by id."""
+        self._lingering: set[str] = set()
+        self._kept: tuple[Keep, ...] = ()
+        self._sweeps = 0
+        self._began: float | None = None
+        self._machines_seen = False
+        self._empty_since: float | None = None
+        self._refused_since: dict[str, float] = {}
+        self._next_at = -inf
+        self._last = Collected(done=False)
+
+    async def sweep(self, site: Site) -> Collected:
+        policy = await self._policy()
+        if isinstance(policy, Skip):
+            return Collected(done=True)
+        if isinstance(policy, Unreadable):
+            return Collected(False, {"policy": Blocked(Reason.COLLECTION_UNREADABLE, policy.message)})
+        if not site.network:
+            return Collected(done=True)
+        left = self._next_at - self._clock.monotonic()
+        if left > 0:
+            return self._last
+        try:
+            self._last = await self._step(Workloads(self._name, site.network, site.owner.uuid), policy)
+        except CloudError as error:
+            self._last = Collected(False, {"search": self._refused("search", "they cannot be looked for", error)})
+        waits = [o.after for o in self._last.outcomes.values() if isinstance(o, Waiting | Blocked)]
+        self._next_at = self._clock.monotonic() + min(waits, default=0.0)
+        return self._last
+
+    async def _step(self, workloads: Workloads, policy: Collect) -> Collected:
+        if self._lingering:
+            traces = await self._survey.traces(workloads.network)
+            self._lingering &= traces.keys()
+            if self._lingering:
+                return Collected(False, self._remains(traces))
+        if rivals := await self._rivals(workloads.network):
+            return Collected(False, {"namesakes": _namesakes(workloads, rivals)})
+        look = await self._survey.look(workloads, policy.tasks)
+        if look.namesakes:
+            return Collected(False, {"namesakes": _namesakes(workloads, look.namesakes)})
+        said = verdicts(look, workloads, self._survey.rules, policy.tasks, policy.volumes)
+        self._kept = tuple(each for each in said if isinstance(each, Keep))
+        if look.running:
+            self._machines_seen, self._empty_since = True, None
+            shown = ", ".join(look.running[:5])
+            message = (
+                f"{shown} of cluster {self._name} runs in {workloads.network}, so its controllers may make again what "
+                "is collected: the collection begins when it has stopped. Delete it"
+            )
+            return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, message)})
+        self._machines_seen = self._machines_seen or look.lately
+        doomed = [each.thing for each in said if isinstance(each, Delete)]
+        if not doomed:
+            return self._nothing_left()
+        self._empty_since = None
+        outcomes = await self._delete(doomed, policy)
+        if again := self._comes_back(doomed):
+            outcomes = {"again": again}
+        return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
+
+    def _nothing_left(self) -> Collected:
+        """One look is enough, unless machines of the cluster may have run until a moment ago."""
+        if self._machines_seen and self._empty_since is None:
+            self._empty_since = self._clock.monotonic()
+            message = "nothing is found; looked for once more, since machines of the cluster have run until now"
+            return Collected(False, {"look": Waiting(Reason.COLLECTING, QUIET, message)})
+        kept = {str(each.thing): Kept(Reason.NOT_OWNED, f"{each.thing}: {each.why}") for each in self._kept}
+        return Collected(True, kept, self._told())
+
+    def _told(self) -> tuple[str, ...]:
+        """What was collected and what stays, for an event."""
+        if not self._asked and not self._kept:
+            return ()
+        counts = Counter(thing.task for thing in self._asked.values())
+        gone = ", ".join(f"{counts[task]} {task}" for task in Task if counts[task]) or "nothing"
+        kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
+        return (f"external resources of cluster {self._name}: collected {gone}{kept}",)
+
+    async def _delete(self, doomed: Sequence[Thing], policy: Collect) -> dict[str, Outcome]:
+        """Delete as far as goes now: the next task begins when all of the one before are seen gone."""
+        outcomes: dict[str, Outcome] = {}
+        new = {thing.id for thing in doomed} - self._asked.keys()
+        if new:
+            self._began = self._clock.monotonic() if self._began is None else self._began
+            self._sweeps += 1
+        for task in policy.tasks:
+            things = [thing for thing in doomed if thing.task is task]
+            free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
+            outcomes |= {str(thing): self._held(thing) for thing in things if thing.held_by}
+            outcomes |= {str(thing): _waits(thing) for thing in things if thing.waits_for and not thing.held_by}
+            refused = await self._send(self._survey.steps(free, policy.volumes))
+            outcomes |= refused
+            taken = [thing for thing in free if str(thing) not in refused]
+            for thing in taken:
+                self._asked[thing.id] = thing
+                self._lingering |= {thing.leaves} - {""}
+            still = await self._survey.left(taken) if taken else ()
+            outcomes |= {
+                str(thing): Waiting(Reason.COLLECTING, 5.0, f"{thing}: its delete was requested") for thing in still
+            }
+            if outcomes:
+                return outcomes
+        return outcomes
+
+    async def _send(self, waves: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
+        """Send wave after wave, each step only while the object still wants it. Return what was refused."""
+        refused: dict[str, Outcome] = {}
+        for wave in waves:
+            steps = [step for step in wave if str(step.thing) not in refused]
+            results = await self._survey.all([self._send_if_wanted(step) for step in steps])
+            for step, error in zip(steps, results, strict=True):
+                if error is None or isinstance(error, NotFound):
+                    self._refused_since.pop(step.thing.id, None)
+                elif isinstance(error, _Stopped):
+                    message = f"{step.thing}: the object's annotation has stopped the collection"
+                    refused[str(step.thing)] = Waiting(Reason.COLLECTING, 0.0, message)
+                elif isinstance(error, CloudError):
+                    refused[str(step.thing)] = self._refused(step.thing.id, f"{step.what} {step.thing}", error)
+                else:
+                    raise error
+        return refused
+
+    async def _send_if_wanted(self, step: Step) -> None:
+        if not isinstance(await self._policy(), Collect):
+            raise _Stopped
+        await step.run()
+
+    def _refused(self, ident: str, what: str, error: CloudError) -> Outcome:
+        """Say what was refused, and since when."""
+        now = self._clock.now()
+        since = self._refused_since.setdefault(ident, now)
+        outcome = of_error(error)
+        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
+        message = f"{what}: {error.message}{blocker}"
+        if now - since > PACE:
+            message += f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)"
+        if isinstance(error, Retryable | Unknown | InUse):
+            return Waiting(Reason.COLLECTING, max(PACE, outcome.after), message)
+        return Blocked(Reason.COLLECTION_HELD, message, outcome.after)
+
+    def _held(self, thing: Thing) -> Outcome:
+        since = self._refused_since.setdefault(thing.id, self._clock.now())
+        when = f"{datetime.fromtimestamp(since, UTC):%H:%M} UTC"
+        return Blocked(Reason.COLLECTION_HELD, f"{thing} waits since {when}: {thing.held_by}", PACE)
+
+    def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
+        names = sorted(ident for trace in self._lingering for ident in traces[trace])
+        message = f"the cloud still takes away what remains of load balancers: {', '.join(names[:5])}"
+        message += f" and {len(names) - 5} more" if len(names) > 5 else ""
+        return {"remains": Waiting(Reason.COLLECTING, PACE, message)}
+
+    def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
+        """Something makes them again, and only a person can stop that."""
+        began = self._clock.monotonic() if self._began is None else self._began
+        if self._sweeps < MOST_SWEEPS and self._clock.monotonic() - began < LONGEST:
+            return None
+        if self._sweeps < 2:
+            return None
+        names = ", ".join(str(thing) for thing in doomed[:5])
+        return Blocked(
+            Reason.COLLECTION_HELD,
+            f"{names}: made again after {self._sweeps} sweeps. Stop what makes them (a cloud controller of cluster "
+            f"{self._name} that still runs, or GitOps), and the delete goes on",
+            RECHECK,
+        )
+
+
+def _waits(thing: Thing) -> Waiting:
+    return Waiting(Reason.COLLECTING, PACE, f"{thing} waits for {thing.waits_for}")
+
+
+def _namesakes(workloads: Workloads, others: Sequence[str]) -> Blocked:
+    return Blocked(
+        Reason.COLLECTION_HELD,
+        f"{', '.join(others)} has the name {workloads.name} in {workloads.network} too, so nothing tells whose the "
+        "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
+        f"{workloads.name}",
+    )
+
+
+class _Stopped(Exception):
+    """The object does not want the collection any more."""

@@ -1,0 +1,52 @@
+"""The collection of what a cluster's own controllers have made: asked in the middle of a delete.
+
+A cloud controller makes load balancers and security groups in the network of its cluster, and nobody deletes them when
+the cluster goes. The engine knows no rule of what they are: it says which network is proven to be the object's, and
+holds the network until the answer is that nothing is left. Nothing of it is in the journal: what proves that something
+is to be collected can still be read after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from freehold.lifecycle.outcomes import Outcome
+from freehold.lifecycle.ownership import Owner
+
+KIND = "external resources"
+"""In place of a kind, in outcomes about what is collected."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an object's external resources may be.
+
+    ``network`` is the id of the network that its marks, read in this pass, or the spec prove to be the object's; empty
+    where none is there. ``given``: the spec names it, so that others may use it too.
+    """
+
+    owner: Owner
+    network: str = ""
+    given: bool = False
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What one sweep came to. ``done``: nothing is left that must go before the network.
+
+    ``outcomes`` are by the name of what they are about, for people; ``notes`` are events.
+    """
+
+    done: bool
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Collection(Protocol):
+    """Collects for one object."""
+
+    async def sweep(self, site: Site) -> Collected:
+        """One step: look, delete what is proven and can go now. Raises nothing of the cloud: outcomes say it."""
+        ...
