@@ -93,7 +93,7 @@ def in_state(state: str) -> Proof:
 
 
 def judge(thing: Thing, workloads: Workloads, rule: Rule) -> Verdict | None:
-    """Return what becomes of ``thing``; None where it is not about this cluster, or is ours: the engine deletes that."""
+    """Return what becomes of it; None where it is not about this cluster, or is ours, which the engine deletes."""
     if thing.tags.get(UUID, "").casefold() == workloads.uuid.casefold():
         return None
     claimed = [proofs for proofs in rule.alternatives if proofs[0].holds(thing, workloads)]
@@ -105,7 +105,8 @@ def judge(thing: Thing, workloads: Workloads, rule: Rule) -> Verdict | None:
     if [] in lacking:
         proofs = claimed[lacking.index([])]
         return Delete(thing, ", ".join(proof.says(workloads) for proof in proofs))
-    return Keep(thing, f"it lacks {', '.join(min(lacking, key=lambda each: len(each)))}")
+    nearest = sorted(lacking, key=len)[0]
+    return Keep(thing, f"it lacks {', '.join(nearest)}")
 
 
 def _never(thing: Thing) -> str:

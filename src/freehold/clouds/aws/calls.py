@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from freehold.clouds.aws import delete_binding, errors
 from freehold.clouds.aws.delete_binding import TOO_LARGE
-from freehold.clouds.aws.permissions import BOUND_DELETES
+from freehold.clouds.aws.permissions import BOUND_DELETES, Deletes
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.errors import CloudError, Invalid, NotFound
 from freehold.lifecycle.port import Call, Effect, Port
@@ -56,14 +56,17 @@ class ApiClient:
     Services and operations have botocore's names: ``ec2``, ``create_vpc``. ``subject`` is the resource, for people.
     """
 
-    def __init__(self, session: AwsSession, port: Port, deletes: AwsSession | None = None) -> None:
-        """``deletes`` signs the deletes that AWS can bind to one owner (AwsSession.for_deletes).
+    def __init__(
+        self, session: AwsSession, port: Port, deletes: AwsSession | None = None, bound: Deletes = BOUND_DELETES
+    ) -> None:
+        """``deletes`` signs the ``bound`` ones, which AWS can bind to one owner (AwsSession.for_deletes).
 
         None: ``session`` signs all, and so it does where STS turns out not to give a bound session.
         """
         self.session = session
         self._port = port
         self._deletes = deletes
+        self._bound = bound
 
     async def read(self, service: str, operation: str, subject: str, **params: Any) -> Json:
         """Send a request that changes nothing; the reply."""
@@ -82,7 +85,7 @@ class ApiClient:
         return await self.write(service, operation, subject, **params)
 
     def _signing(self, service: str, operation: str) -> AwsSession:
-        bound = (service, operation) in BOUND_DELETES and self.session.not_bound is None
+        bound = (service, operation) in self._bound and self.session.not_bound is None
         return (self._deletes if bound else None) or self.session
 
     async def listed(self, service: str, operation: str, items: str, subject: str, **params: Any) -> list[Json]:

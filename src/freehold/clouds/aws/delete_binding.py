@@ -1,4 +1,4 @@
-"""Deletes of a role's session that AWS itself allows only of what carries one owner's uuid.
+"""Deletes of a role's session that AWS itself allows only of what carries one owner's uuid, or a mark of one cluster.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies.html#policies_session: a session may do what one of the
 role's policies and one of its session policies allow; what any of them denies it may not do. Which deletes know the
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.clouds.aws.permissions import BOUND_ACTIONS
+from freehold.clouds.aws.permissions import BOUND_ACTIONS, COLLECTED_ACTIONS
 from freehold.lifecycle.keyed_codec import UUID
 
 MOST_CHARACTERS = 2048
@@ -42,15 +42,27 @@ def bind(uuid: str, policy: str = "", policy_arns: Sequence[str] = ()) -> Bound 
     Where the user gives none, all that the session may do is these deletes. Else ours only denies: an allow of ours
     would add to what the user's allow.
     """
+    return _bound({UUID: uuid}, BOUND_ACTIONS, policy, policy_arns)
+
+
+def bind_to_marks(marks: Mapping[str, str], policy: str = "", policy_arns: Sequence[str] = ()) -> Bound | NotBound:
+    """The same for what is collected: of what has one of these tags, none of which is ours."""
+    return _bound(marks, COLLECTED_ACTIONS, policy, policy_arns)
+
+
+def _bound(
+    marks: Mapping[str, str], actions: Sequence[str], policy: str, policy_arns: Sequence[str]
+) -> Bound | NotBound:
     if not policy and not policy_arns:
-        return Bound(_text({"Version": _VERSION, "Statement": [_statement("Allow", "StringEquals", uuid)]}))
+        allows = [_statement("Allow", "StringEquals", {key: value}, actions) for key, value in marks.items()]
+        return Bound(_text({"Version": _VERSION, "Statement": allows}))
     document = _document(policy) if policy else {"Version": _VERSION, "Statement": []}
     if document is None:
         return NotBound(
             "its spec.inlinePolicy is not a JSON object with statements and each name once, so nothing can be added to "
             "it. Write it so"
         )
-    denies = _statement("Deny", "StringNotEquals", uuid)
+    denies = _statement("Deny", "StringNotEquals", marks, actions)
     merged = _text({**document, "Statement": [*_statements(document), denies]})
     over = len(merged) + sum(map(len, policy_arns)) - MOST_CHARACTERS
     if over > 0:
@@ -74,11 +86,11 @@ def refused() -> NotBound:
 _VERSION = "2012-10-17"
 
 
-def _statement(effect: str, operator: str, uuid: str) -> dict[str, Any]:
-    """``StringNotEquals`` holds for what has no such tag, too
+def _statement(effect: str, operator: str, marks: Mapping[str, str], actions: Sequence[str]) -> dict[str, Any]:
+    """A condition on several tags holds where all of them hold; ``StringNotEquals`` does for what has no such tag, too
     (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html)."""
-    condition = {operator: {f"aws:ResourceTag/{UUID}": uuid}}
-    return {"Effect": effect, "Action": list(BOUND_ACTIONS), "Resource": "*", "Condition": condition}
+    condition = {operator: {f"aws:ResourceTag/{key}": value for key, value in marks.items()}}
+    return {"Effect": effect, "Action": list(actions), "Resource": "*", "Condition": condition}
 
 
 def _document(policy: str) -> dict[str, Any] | None:

@@ -394,6 +394,15 @@ SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRol
 FACT_OPERATIONS: Mapping[str, frozenset[str]] = {"ssm": frozenset({"GetParameter"})}
 """What is asked before anything is wanted, beside reads of kinds."""
 
+COLLECTION_READS: Mapping[str, frozenset[str]] = {"ec2": frozenset({"DescribeVolumes", "DescribeSnapshots"})}
+COLLECTION_WRITES: Mapping[str, frozenset[str]] = {"ec2": frozenset({"RevokeSecurityGroupEgress", "CreateSnapshot"})}
+COLLECTED_DELETES: Mapping[str, frozenset[str]] = {
+    "ec2": frozenset({"DeleteSecurityGroup", "DeleteNetworkInterface", "DeleteVolume"}),
+    "elb": frozenset({"DeleteLoadBalancer"}),
+    "elbv2": frozenset({"DeleteLoadBalancer", "DeleteTargetGroup"}),
+}
+"""What the collection of workloads' leftovers (collectors) does beside reads of kinds."""
+
 OTHER_OPERATIONS = (TAG_OPERATIONS, SESSION_OPERATIONS, FACT_OPERATIONS)
 """All that are no kind's."""
 

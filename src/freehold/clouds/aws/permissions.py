@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from freehold.clouds.aws.kind_facts import KINDS, OTHER_OPERATIONS, TAG_OPERATIONS
+from freehold.clouds.aws.kind_facts import (
+    COLLECTED_DELETES,
+    COLLECTION_READS,
+    COLLECTION_WRITES,
+    KINDS,
+    OTHER_OPERATIONS,
+    TAG_OPERATIONS,
+)
 
 _PREFIXES: Mapping[str, str] = {
     "elb": "elasticloadbalancing",
@@ -49,8 +56,20 @@ NOT_BOUND = frozenset({"s3"})
 _BOUND = tuple(kind for kind in KINDS if kind.service not in NOT_BOUND)
 BOUND_ACTIONS = tuple(sorted({iam_action(kind.service, kind.delete) for kind in _BOUND}))
 """Deletes whose conditions know the tags of the resource, each looked up (docs/reference/aws.md#permissions)."""
-BOUND_DELETES = frozenset((kind.service, re.sub(r"(?<!^)(?=[A-Z])", "_", kind.delete).lower()) for kind in _BOUND)
-"""The same as botocore's clients name them: ``ec2``, ``delete_vpc``."""
+Deletes = frozenset[tuple[str, str]]
+"""Services and operations as botocore's clients name them: ``ec2``, ``delete_vpc``."""
+
+
+def _as_methods(operations: Iterable[tuple[str, str]]) -> Deletes:
+    return frozenset((service, re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()) for service, name in operations)
+
+
+BOUND_DELETES = _as_methods((kind.service, kind.delete) for kind in _BOUND)
+COLLECTED_ACTIONS = tuple(
+    sorted({iam_action(service, name) for service, names in COLLECTED_DELETES.items() for name in names})
+)
+"""Deletes of what others made, bound to the marks of one cluster (docs/reference/aws.md#permissions)."""
+COLLECTED_METHODS = _as_methods((service, name) for service, names in COLLECTED_DELETES.items() for name in names)
 
 
 def reader() -> dict[str, Any]:
@@ -58,7 +77,7 @@ def reader() -> dict[str, Any]:
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.read_operations)
     others = (
         iam_action(service, name)
-        for table in OTHER_OPERATIONS
+        for table in (*OTHER_OPERATIONS, COLLECTION_READS)
         for service, names in table.items()
         for name in names
         if not _changes_tags(name)
@@ -71,12 +90,13 @@ def creator() -> dict[str, Any]:
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.sent_writes if name != kind.delete)
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
-    return _policy(_allow({*kinds, *changes, *IMPLIED}), dict(_BALANCING_ROLE))
+    collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
+    return _policy(_allow({*kinds, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
 
 
 def deleter() -> dict[str, Any]:
-    """Deletes of resources, of any owner."""
-    return _policy(_allow({iam_action(kind.service, kind.delete) for kind in KINDS}))
+    """Deletes of resources, of any owner, and of what is collected."""
+    return _policy(_allow({*(iam_action(kind.service, kind.delete) for kind in KINDS), *COLLECTED_ACTIONS}))
 
 
 def _changes_tags(operation: str) -> bool:

@@ -19,7 +19,7 @@ from freehold.clouds.aws.credentials import (
     RoleCredentials,
     StaticCredentials,
 )
-from freehold.clouds.aws.delete_binding import NotBound, bind
+from freehold.clouds.aws.delete_binding import Bound, NotBound, bind, bind_to_marks
 from freehold.clouds.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.clouds.aws.seldom import Seldom
 
@@ -85,10 +85,17 @@ class AwsSession:
 
         None where no role is assumed, and where :attr:`not_bound` says why there is none.
         """
+        return self._narrowed(lambda role: bind(uuid, role.policy, role.policy_arns))
+
+    def for_collected(self, marks: Mapping[str, str]) -> AwsSession | None:
+        """The same in one in which AWS refuses deletes of what has none of these tags: for what others made."""
+        return self._narrowed(lambda role: bind_to_marks(marks, role.policy, role.policy_arns))
+
+    def _narrowed(self, bind_role: Callable[[AssumedRole], Bound | NotBound]) -> AwsSession | None:
         identity = self.identity
         if not isinstance(identity, AssumedRole) or self.not_bound:
             return None
-        bound = bind(uuid, identity.policy, identity.policy_arns)
+        bound = bind_role(identity)
         if isinstance(bound, NotBound):
             self.not_bound = bound
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from freehold.clouds.aws import balancing
 from freehold.clouds.aws.arn import Arn
@@ -67,7 +68,7 @@ class LoadBalancers:
         return [thing for thing in things if thing.id in there]
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        return [[Step(thing, "delete", lambda ident=thing.id: self._delete(ident)) for thing in things]]  # type: ignore[misc]
+        return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
 
     async def _delete(self, ident: str) -> None:
         if "/" in ident:

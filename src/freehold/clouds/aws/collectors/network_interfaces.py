@@ -7,6 +7,7 @@ while its agent detaches an interface leaves it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.collectors.collector import Scene
@@ -50,7 +51,7 @@ class NetworkInterfaces:
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        return [[Step(thing, "delete", lambda ident=thing.id: self._delete(ident)) for thing in things]]  # type: ignore[misc]
+        return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
 
     async def _delete(self, ident: str) -> None:
         await self._client.write("ec2", "delete_network_interface", ident, NetworkInterfaceId=ident)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.collectors.collector import Scene
@@ -63,11 +64,11 @@ class SecurityGroups:
         """All rules first: two groups may name each other."""
         return [
             [
-                Step(thing, "take out what names", lambda group=group, rule=rule: self._revoke(group, rule))  # type: ignore[misc]
+                Step(thing, "take out what names", partial(self._revoke, group, rule))
                 for thing in things
                 for group, rule in thing.named_by
             ],
-            [Step(thing, "delete", lambda ident=thing.id: self._delete(ident)) for thing in things],  # type: ignore[misc]
+            [Step(thing, "delete", partial(self._delete, thing.id)) for thing in things],
         ]
 
     async def _revoke(self, group: str, rule: Part) -> None:

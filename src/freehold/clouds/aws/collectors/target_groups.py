@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from freehold.clouds.aws import balancing
 from freehold.clouds.aws.balancing_driver import SERVICE
@@ -42,7 +43,7 @@ class TargetGroups:
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        return [[Step(thing, "delete", lambda ident=thing.id: self._delete(ident)) for thing in things]]  # type: ignore[misc]
+        return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
 
     async def _delete(self, arn: str) -> None:
         await self._client.write("elbv2", "delete_target_group", arn, TargetGroupArn=arn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.collectors.collector import Scene
@@ -45,13 +46,13 @@ class EbsVolumes:
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        deletes = [Step(thing, "delete", lambda ident=thing.id: self._delete(ident)) for thing in things]  # type: ignore[misc]
+        deletes = [Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]
         if volumes is not Volumes.SNAPSHOT:
             return [deletes]
         return [
-            [Step(thing, "take a snapshot of", lambda thing=thing: self._keep_data(thing)) for thing in things],
+            [Step(thing, "take a snapshot of", partial(self._keep_data, thing)) for thing in things],
             deletes,
-        ]  # type: ignore[misc]
+        ]
 
     async def _keep_data(self, volume: Thing) -> None:
         """Take a snapshot, once. Raises NotReady until it is complete: the volume stays as long."""
