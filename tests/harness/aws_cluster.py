@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.interface import Intervals
@@ -21,7 +21,7 @@ from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION
 from harness.powervs import ReconcilerHarness
 
-STORAGE: FeatureGates = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
+STORAGE: FeatureGates = DEFAULT_GATES | {FeatureGate.BOOTSTRAP_FORMAT_IGNITION}
 """With it ``s3Bucket`` is acted on."""
 
 
@@ -49,7 +49,7 @@ class AwsHarness(ReconcilerHarness[SimulatedAWS]):
         port: Callable[[], Port] = InlinePort,
         audit: Audit | None = None,
         beside: AwsHarness | None = None,
-        gates: FeatureGates = ALL_OFF,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._settings = settings
         super().__init__(manifest or aws_cluster(), intervals, around, port, audit, beside, gates)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import yaml
 
 from freehold.api import names
-from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
@@ -44,7 +44,7 @@ from harness.account import BASE, SimMount
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
 UID = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11"
 """The object's UID when it is first stored, and so the uuid of its owner."""
-IGNITION: FeatureGates = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
+IGNITION: FeatureGates = DEFAULT_GATES | {FeatureGate.BOOTSTRAP_FORMAT_IGNITION}
 """With it ``cosInstance`` is acted on."""
 HOT = 0.5
 """An interval that no reconcile may request repeatedly."""
@@ -230,7 +230,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         port: Callable[[], Port] = InlinePort,
         audit: Audit | None = None,
         beside: ReconcilerHarness[Cloud] | None = None,
-        gates: FeatureGates = ALL_OFF,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.wall: Clock = self.clock
@@ -353,7 +353,7 @@ class Harness(ReconcilerHarness[SimulatedIBM]):
         api_key: str | None = None,
         audit: Audit | None = None,
         beside: Harness | None = None,
-        gates: FeatureGates = ALL_OFF,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._settings = settings
         self._api_key = api_key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.api import names
-from freehold.api.feature_gates import ALL_OFF
+from freehold.api.feature_gates import DEFAULT_GATES
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request
 from harness.plans import planned
@@ -206,7 +206,7 @@ def test_object_storage_goes_on_if_the_gate_is_off_after_an_upgrade() -> None:
     harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
     harness.up()
     bucket, instance = only(harness, "bucket"), only(harness, "instance", "demo-cos")
-    harness.gates = ALL_OFF
+    harness.gates = DEFAULT_GATES
     harness.start_process()
     harness.for_a_while(1800.0)
 
@@ -229,7 +229,7 @@ def test_object_storage_is_deleted_although_the_gate_is_off() -> None:
     """The operator is started without the option between create and delete."""
     harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
     harness.up()
-    harness.gates = ALL_OFF
+    harness.gates = DEFAULT_GATES
     harness.start_process()
     harness.down()
     assert existing(harness) == []

@@ -70,6 +70,16 @@ NEW_IDENTITY: Final = "new"
 """Its value: a person says that the object is a new cluster, although it carries another one's journal, or none
 (ADR 54)."""
 
+EXTERNAL_RESOURCE_GC_ANNOTATION: Final = "aws.cluster.x-k8s.io/external-resource-gc"
+"""``false`` leaves what the workloads of a cluster made, ``true`` collects it with the cluster: upstream's name
+(docs/reference/requirements.md G4, G10)."""
+
+EXTERNAL_RESOURCE_TASKS_ANNOTATION: Final = "aws.cluster.x-k8s.io/external-resource-tasks-gc"
+"""What of it is collected, a comma-separated list: upstream's name."""
+
+GC_VOLUMES_ANNOTATION: Final = "freehold.dev/gc-volumes"
+"""What the task ``volume`` does: ``retain`` (the default), ``delete``, or ``snapshot`` and then delete."""
+
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.
 
@@ -161,6 +171,9 @@ SPEC_VALID: Final = "SpecValid"
 FIELDS_SERVED: Final = "FieldsServed"
 """Not upstream's: False lists the fields that are accepted and stored but not acted on."""
 
+EXTERNAL_RESOURCE_GC: Final = "ExternalResourceGC"
+"""Not upstream's: whether what the workloads made is collected with the object, and why not. No part of ``Ready``."""
+
 POWERVS_PART_CONDITIONS: Final[tuple[str, ...]] = (
     SERVICE_INSTANCE_READY,
     NETWORK_READY,
@@ -231,3 +244,10 @@ REASON_REUSED_BY_NAME: Final = "ReusedByName"
 """An untagged resource that the spec names is used and never changed (docs/reference/requirements.md I10)."""
 
 REASON_CREATE_INFRA_NOT_REQUESTED: Final = "CreateInfraNotRequested"
+REASON_COLLECTED: Final = "Collected"
+REASON_OPTED_OUT: Final = "OptedOut"
+REASON_NOT_MARKED: Final = "NotMarked"
+"""The object is older than garbage collection, and nobody has opted it in (docs/reference/requirements.md G21)."""
+REASON_NOT_SELECTED: Final = "NotSelected"
+REASON_FEATURE_GATE_OFF: Final = "FeatureGateOff"
+REASON_INVALID_COLLECTION_POLICY: Final = "InvalidCollectionPolicy"

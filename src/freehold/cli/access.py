@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates, unlike_defaults
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
 
@@ -35,7 +35,7 @@ class ServeOptions:
     simulator: str = ""
     port: int = 0
     deep_every: float | None = None
-    gates: FeatureGates = ALL_OFF
+    gates: FeatureGates = DEFAULT_GATES
     settings: Path | None = None
     metrics: tuple[str, int] | None = None
     metadata: Configuration | None = None
@@ -64,7 +64,7 @@ def access(
     install: bool = True,
     simulate: bool = False,
     speed: float = SPEED,
-    gates: FeatureGates = ALL_OFF,
+    gates: FeatureGates = DEFAULT_GATES,
     settings: Path | None = None,
     simulator: str = "",
     keys_namespace: str = "",
@@ -81,7 +81,7 @@ def access(
                 "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
                 code=MISUSED,
             )
-        if gates and operator:
+        if unlike_defaults(gates) and operator:
             raise CliError(
                 "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
                 code=MISUSED,

@@ -199,18 +199,23 @@ def feature_gates(function: F) -> F:
         default="",
         metavar="NAME=true,…",
         callback=_gates,
-        help="Features that are off by default: BootstrapFormatIgnition (acts on spec.cosInstance of an "
-        "IBMPowerVSCluster and on spec.s3Bucket of an AWSCluster).",
+        help="Turn features on or off: BootstrapFormatIgnition (acts on spec.cosInstance of an IBMPowerVSCluster and "
+        "on spec.s3Bucket of an AWSCluster; off by default), ExternalResourceGC (deletes with an AWSCluster what its "
+        "workloads made; on by default).",
     )(function)
 
 
 def _gates(context: click.Context, parameter: click.Parameter, value: str) -> object:
-    from freehold.api.feature_gates import parse
+    from freehold.api.feature_gates import notices, parse
+    from freehold.cli.terminal import warn
 
     try:
-        return parse(value)
+        gates = parse(value)
     except ValueError as problem:
         raise click.BadParameter(str(problem)) from problem
+    for notice in notices(gates):
+        warn(notice)
+    return gates
 
 
 def metrics_address(function: F) -> F:

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from freehold.api.feature_gates import FeatureGates
+from freehold.api.feature_gates import FeatureGates, unlike_defaults, written
 from freehold.cli.access import Access
 from freehold.cli.clocks import stopped_clock
 from freehold.cli.errors import CliError
@@ -178,11 +178,12 @@ async def opened(access: Access) -> AsyncIterator[Session]:
 
 
 def _require_gates(server: LiveServer, wanted: FeatureGates) -> None:
-    """The operator of another process acts by its own gates."""
-    if missing := sorted(set(wanted) - set(server.gates)):
+    """Refuse a server that has a gate otherwise than this command was told: the operator there acts by its own."""
+    if differing := unlike_defaults(wanted) & (wanted ^ frozenset(server.gates)):
+        states = (f"{gate} {'off' if gate in wanted else 'on'}" for gate in sorted(differing))
         raise CliError(
-            f"process {server.pid} serves this state with {', '.join(missing)} off: end it, and run this command "
-            f"again, or freehold serve --feature-gates={','.join(f'{name}=true' for name in missing)}"
+            f"process {server.pid} serves this state with {', '.join(states)}: end it, and run this command "
+            f"again, or freehold serve --feature-gates={written(wanted, differing)}"
         )
 
 

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from freehold.collection.things import Task
 from freehold.lifecycle.resources import Part
-
-
-class Volumes(StrEnum):
-    """What becomes of volumes where they are collected at all."""
-
-    RETAIN = "retain"
-    DELETE = "delete"
-    SNAPSHOT = "snapshot"
 
 
 @dataclass(frozen=True)

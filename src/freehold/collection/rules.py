@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from freehold.collection.found import Look, Thing, Volumes, Workloads
+from freehold.collection.found import Look, Thing, Workloads
+from freehold.collection.policy import Volumes
 from freehold.collection.things import Task
 from freehold.lifecycle.keyed_codec import UUID
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
-from freehold.collection.found import Look, Step, Thing, Volumes, Workloads
+from freehold.collection.found import Look, Step, Thing, Workloads
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import Rule
 from freehold.collection.things import Task
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER
 from freehold.kube.resources import Json
 from freehold.operator.accounts import Around, Binding, KnownAccounts, NoCredentials, OneAccount, Place
@@ -36,7 +36,7 @@ class Clouds:
 
     ibm: IbmAccount | None = None
     aws: Callable[[], Aws] | None = None
-    gates: FeatureGates = ALL_OFF
+    gates: FeatureGates = DEFAULT_GATES
 
 
 def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> KnownAccounts:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from freehold.api import names
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
@@ -85,7 +85,7 @@ class Settings:
     intervals: Intervals = field(default_factory=Intervals)
     new_limits: Callable[[], Limits] = Limits
     keys: Path | RingSecret = field(default_factory=RingSecret)
-    gates: FeatureGates = ALL_OFF
+    gates: FeatureGates = DEFAULT_GATES
     onlookers: Onlookers = NOBODY
     metadata: Configuration = field(default_factory=Configuration)
 

@@ -6,16 +6,20 @@ import re
 
 import pytest
 
-from freehold.api.feature_gates import FeatureGate, parse
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, notices, parse, unlike_defaults, written
 
 IGNITION = FeatureGate.BOOTSTRAP_FORMAT_IGNITION
+COLLECTION = FeatureGate.EXTERNAL_RESOURCE_GC
+ALTERNATIVE = FeatureGate.ALTERNATIVE_GC_STRATEGY
 
 TEXTS = {
-    "nothing": ("", set()),
-    "on": ("BootstrapFormatIgnition=true", {IGNITION}),
-    "off": ("BootstrapFormatIgnition=false", set()),
-    "the last one counts": ("BootstrapFormatIgnition=true, BootstrapFormatIgnition=False", set()),
-    "a comma at the end": ("BootstrapFormatIgnition=True,", {IGNITION}),
+    "nothing": ("", {COLLECTION}),
+    "on": ("BootstrapFormatIgnition=true", {IGNITION, COLLECTION}),
+    "off": ("BootstrapFormatIgnition=false", {COLLECTION}),
+    "the last one counts": ("BootstrapFormatIgnition=true, BootstrapFormatIgnition=False", {COLLECTION}),
+    "a comma at the end": ("BootstrapFormatIgnition=True,", {IGNITION, COLLECTION}),
+    "one that is on by default, off": ("ExternalResourceGC=false", set()),
+    "upstream's strategy": ("AlternativeGCStrategy=true", {COLLECTION, ALTERNATIVE}),
 }
 
 
@@ -29,10 +33,27 @@ def test_the_gates_that_are_on(text: str, on: set[FeatureGate]) -> None:
     [
         ("BootstrapFormatIgnition", "'BootstrapFormatIgnition' is not NAME=true or NAME=false"),
         ("BootstrapFormatIgnition=1", "'BootstrapFormatIgnition=1' is not NAME=true or NAME=false"),
-        ("MachinePool=true", "there is no feature gate 'MachinePool'; there is BootstrapFormatIgnition"),
+        (
+            "MachinePool=true",
+            "there is no feature gate 'MachinePool'; there is BootstrapFormatIgnition, "
+            "ExternalResourceGC, AlternativeGCStrategy",
+        ),
     ],
 )
 def test_what_is_no_gate_is_refused_with_a_sentence(text: str, sentence: str) -> None:
     """A typo would leave the feature off in silence."""
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         parse(text)
+
+
+def test_only_gates_unlike_their_defaults_count_as_set() -> None:
+    gates = parse("ExternalResourceGC=false,BootstrapFormatIgnition=true")
+    assert unlike_defaults(DEFAULT_GATES) == set()
+    assert unlike_defaults(gates) == {IGNITION, COLLECTION}
+    assert written(gates, unlike_defaults(gates)) == "BootstrapFormatIgnition=true,ExternalResourceGC=false"
+
+
+def test_a_gate_without_effect_is_named() -> None:
+    assert list(notices(DEFAULT_GATES)) == []
+    (notice,) = notices(parse("AlternativeGCStrategy=true"))
+    assert notice.startswith("feature gate AlternativeGCStrategy is accepted and changes nothing")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from freehold.api.feature_gates import FeatureGate
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
 from freehold.cli.session import Session, opened
@@ -105,17 +105,28 @@ async def test_an_operator_without_its_key_ring_is_reported_at_once(state: State
         held.release()
 
 
-async def test_a_server_without_the_wanted_feature_gate_is_not_joined(state: StateDirectory, tmp_path: Path) -> None:
-    """It would not act on the field, and the command would wait for nothing."""
+async def test_a_server_is_joined_only_with_the_gates_that_the_command_sets(
+    state: StateDirectory, tmp_path: Path
+) -> None:
+    """Else it would not act on the field, and the command would wait for nothing. Defaults ask for nothing."""
     async with opened(Access(state, READER)) as first:
         assert first.running is not None
+        served = replace(first.running.server, pid=4711, operator=True)
         elsewhere = StateDirectory.open(tmp_path / "other")
         held = Lock(elsewhere.lock)
         assert held.take()
-        held.publish(replace(first.running.server, pid=4711, operator=True))
-        with pytest.raises(CliError, match=r"4711 serves .* with BootstrapFormatIgnition off: end it"):
-            await Session(Access(elsewhere, ServeOptions(gates=frozenset(FeatureGate)))).open()
-        held.publish(replace(first.running.server, pid=4711, operator=True, gates=list(FeatureGate)))
-        with pytest.raises(CliError, match="is gone"):  # its gates are as wished; it lacks its key ring only
-            await Session(Access(elsewhere, ServeOptions(gates=frozenset(FeatureGate)))).open()
+        wanted = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
+        for gates, asked, refusal in (
+            (frozenset[FeatureGate](), DEFAULT_GATES, "is gone"),  # it lacks its key ring only
+            (
+                DEFAULT_GATES,
+                wanted,
+                "4711 serves .* BootstrapFormatIgnition off, ExternalResourceGC on: end it.*"
+                "--feature-gates=BootstrapFormatIgnition=true,ExternalResourceGC=false$",
+            ),
+            (wanted, wanted, "is gone"),
+        ):
+            held.publish(replace(served, gates=sorted(gates)))
+            with pytest.raises(CliError, match=refusal):
+                await Session(Access(elsewhere, ServeOptions(gates=asked))).open()
         held.release()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Journal, Phase
@@ -268,19 +268,19 @@ COS = NodeKey("cos-instance", "main")
 
 def test_object_storage_is_not_acted_on_without_its_feature_gate() -> None:
     """Upstream's gate: nothing is created, and the note names the option (docs/reference/requirements.md I22)."""
-    wish = plan({"cosInstance": {}}, gates=ALL_OFF)
+    wish = plan({"cosInstance": {}}, gates=DEFAULT_GATES)
     assert not [key for key in wish.graph.nodes if key.kind.startswith("cos-")]
     (note,) = wish.notes
     assert (note.field, note.served) == ("spec.cosInstance", False)
     assert "--feature-gates=BootstrapFormatIgnition=true" in note.message
-    assert plan(gates=ALL_OFF).notes == ()
+    assert plan(gates=DEFAULT_GATES).notes == ()
 
 
 @pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.RECORDED, Phase.OWNED, Phase.REUSED])
 def test_object_storage_that_was_begun_goes_on_without_its_feature_gate(phase: Phase) -> None:
     """After an upgrade the gate is off, and what an earlier version created must not become surplus."""
     journal = Journal(OWNER, {COS: Entry(phase, id="cos-id")})
-    wish = plan({"cosInstance": {}}, journal=journal, gates=ALL_OFF)
+    wish = plan({"cosInstance": {}}, journal=journal, gates=DEFAULT_GATES)
     assert {key.kind for key in wish.graph.nodes} > {"cos-instance", "cos-bucket"}
     assert [(note.field, note.served) for note in wish.notes] == [("spec.cosInstance", True)]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
@@ -30,7 +30,7 @@ class AWSClusterAdapter:
     ``gates`` are the features that are on.
     """
 
-    def __init__(self, reader: FactsReader, gates: FeatureGates = ALL_OFF) -> None:
+    def __init__(self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._reader = reader
         self._gates = gates
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
@@ -24,7 +24,7 @@ from freehold.reconcilers.powervs.status import build_status
 class PowerVSClusterAdapter:
     """Asks IBM Cloud through ``reader`` what a manifest depends on. ``gates`` are the features that are on."""
 
-    def __init__(self, reader: FactsReader, gates: FeatureGates = ALL_OFF) -> None:
+    def __init__(self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._reader = reader
         self._gates = gates
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
@@ -51,7 +51,7 @@ def wanted(
     spec: IBMPowerVSClusterSpec,
     facts: Facts,
     journal: Journal | None = None,
-    gates: FeatureGates = ALL_OFF,
+    gates: FeatureGates = DEFAULT_GATES,
 ) -> Desired:
     """What shall be there for the object called ``name``.
 

@@ -10,7 +10,8 @@ from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.native_tags import TagsByArn
 from freehold.clouds.aws.seen import Place
-from freehold.collection.found import Step, Thing, Volumes, Workloads
+from freehold.collection.found import Step, Thing, Workloads
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import Rule
 from freehold.collection.things import Task
 

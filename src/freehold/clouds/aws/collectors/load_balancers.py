@@ -13,7 +13,8 @@ from freehold.clouds.aws.collectors.collector import Scene
 from freehold.clouds.aws.kinds import classic_load_balancer as classic
 from freehold.clouds.aws.kinds import network_load_balancer as second
 from freehold.clouds.aws.seen import Seen
-from freehold.collection.found import Step, Thing, Volumes
+from freehold.collection.found import Step, Thing
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import IN_NETWORK, OWNED, Rule, tagged, tagged_by_name
 from freehold.collection.things import Task
 

@@ -12,7 +12,8 @@ from functools import partial
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.collectors.collector import Scene
 from freehold.clouds.aws.native_tags import tag_map
-from freehold.collection.found import Step, Thing, Volumes
+from freehold.collection.found import Step, Thing
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import IN_NETWORK, Rule, in_state, tagged, tagged_by_name
 from freehold.collection.things import Task
 

@@ -14,7 +14,8 @@ from freehold.clouds.aws.collectors.collector import Scene
 from freehold.clouds.aws.collectors.load_balancers import CONTROLLER_CLUSTER
 from freehold.clouds.aws.kinds.security_group import EGRESS, INGRESS, rules
 from freehold.clouds.aws.native_tags import tag_map
-from freehold.collection.found import Step, Thing, Volumes, Workloads
+from freehold.collection.found import Step, Thing, Workloads
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import (
     IN_NETWORK,
     OWNED,

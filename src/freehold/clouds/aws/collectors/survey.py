@@ -17,7 +17,8 @@ from freehold.clouds.aws.collectors.volumes import EbsVolumes
 from freehold.clouds.aws.native_tags import TagsByArn, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.tagger import AwsTagger
-from freehold.collection.found import Look, Step, Thing, Volumes, Workloads
+from freehold.collection.found import Look, Step, Thing, Workloads
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import Rule, cluster_tag
 from freehold.collection.things import Task
 from freehold.lifecycle.keyed_codec import OWNER, UUID

@@ -11,7 +11,8 @@ from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.collectors.collector import Scene
 from freehold.clouds.aws.collectors.load_balancers import OF_WORKLOADS
 from freehold.clouds.aws.kinds.target_group import READ
-from freehold.collection.found import Step, Thing, Volumes
+from freehold.collection.found import Step, Thing
+from freehold.collection.policy import Volumes
 from freehold.collection.things import Task
 
 

@@ -8,7 +8,8 @@ from functools import partial
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.collectors.collector import Scene
 from freehold.clouds.aws.native_tags import tag_list, tag_map
-from freehold.collection.found import Step, Thing, Volumes
+from freehold.collection.found import Step, Thing
+from freehold.collection.policy import Volumes
 from freehold.collection.rules import OWNED, Rule, in_state, tagged
 from freehold.collection.things import Task
 from freehold.lifecycle.errors import NotReady
