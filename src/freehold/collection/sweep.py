@@ -28,28 +28,20 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
+_FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
+
+
+Ask = Callable[[], Awaitable[Policy]]
+"""Reads anew whether the object wants its collection."""
 
 
 class Sweep:
-    """Collects for one object (lifecycle.collection.Collection).
+    """The collection of one object, over its passes; ``name`` is the cluster's in tags."""
 
-    ``policy`` reads anew whether the object wants it; ``rivals`` names other objects with this cluster's name in the
-    same network.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        survey: Survey,
-        clock: Clock,
-        policy: Callable[[], Awaitable[Policy]],
-        rivals: Callable[[str], Awaitable[Sequence[str]]],
-    ) -> None:
+    def __init__(self, name: str, survey: Survey, clock: Clock) -> None:
         self._name = name
         self._survey = survey
         self._clock = clock
-        self._policy = policy
-        self._rivals = rivals
         self._asked: dict[str, Thing] = {}
         """Whose delete the cloud has taken, by id."""
         self._lingering: set[str] = set()
@@ -62,8 +54,9 @@ class Sweep:
         self._next_at = -inf
         self._last = Collected(done=False)
 
-    async def sweep(self, site: Site) -> Collected:
-        policy = await self._policy()
+    async def step(self, site: Site, ask: Ask, rivals: Callable[[], Awaitable[Sequence[str]]]) -> Collected:
+        """One step (lifecycle.collection.Collection). ``rivals``: other objects of this name in the same network."""
+        policy = await ask()
         if isinstance(policy, Skip):
             return Collected(done=True)
         if isinstance(policy, Unreadable):
@@ -74,24 +67,25 @@ class Sweep:
         if left > 0:
             return self._last
         try:
-            self._last = await self._step(Workloads(self._name, site.network, site.owner.uuid), policy)
+            workloads = Workloads(self._name, site.network, site.owner.uuid)
+            others = await rivals()
+            found = _namesakes(workloads, others) if others else None
+            self._last = found or await self._look_and_delete(workloads, policy, ask)
         except CloudError as error:
             self._last = Collected(False, {"search": self._refused("search", "they cannot be looked for", error)})
         waits = [o.after for o in self._last.outcomes.values() if isinstance(o, Waiting | Blocked)]
         self._next_at = self._clock.monotonic() + min(waits, default=0.0)
         return self._last
 
-    async def _step(self, workloads: Workloads, policy: Collect) -> Collected:
+    async def _look_and_delete(self, workloads: Workloads, policy: Collect, ask: Ask) -> Collected:
         if self._lingering:
             traces = await self._survey.traces(workloads.network)
             self._lingering &= traces.keys()
             if self._lingering:
                 return Collected(False, self._remains(traces))
-        if rivals := await self._rivals(workloads.network):
-            return Collected(False, {"namesakes": _namesakes(workloads, rivals)})
         look = await self._survey.look(workloads, policy.tasks)
         if look.namesakes:
-            return Collected(False, {"namesakes": _namesakes(workloads, look.namesakes)})
+            return _namesakes(workloads, look.namesakes)
         said = verdicts(look, workloads, self._survey.rules, policy.tasks, policy.volumes)
         self._kept = tuple(each for each in said if isinstance(each, Keep))
         if look.running:
@@ -107,7 +101,7 @@ class Sweep:
         if not doomed:
             return self._nothing_left()
         self._empty_since = None
-        outcomes = await self._delete(doomed, policy)
+        outcomes = await self._delete(doomed, policy, ask)
         if again := self._comes_back(doomed):
             outcomes = {"again": again}
         return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
@@ -130,8 +124,8 @@ class Sweep:
         kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
         return (f"external resources of cluster {self._name}: collected {gone}{kept}",)
 
-    async def _delete(self, doomed: Sequence[Thing], policy: Collect) -> dict[str, Outcome]:
-        """Delete as far as goes now: the next task begins when all of the one before are seen gone."""
+    async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
+        """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
         outcomes: dict[str, Outcome] = {}
         new = {thing.id for thing in doomed} - self._asked.keys()
         if new:
@@ -142,7 +136,7 @@ class Sweep:
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
             outcomes |= {str(thing): self._held(thing) for thing in things if thing.held_by}
             outcomes |= {str(thing): _waits(thing) for thing in things if thing.waits_for and not thing.held_by}
-            refused = await self._send(self._survey.steps(free, policy.volumes))
+            refused = await self._send(self._survey.steps(free, policy.volumes), ask)
             outcomes |= refused
             taken = [thing for thing in free if str(thing) not in refused]
             for thing in taken:
@@ -152,16 +146,16 @@ class Sweep:
             outcomes |= {
                 str(thing): Waiting(Reason.COLLECTING, 5.0, f"{thing}: its delete was requested") for thing in still
             }
-            if outcomes:
+            if outcomes and task in _FIRST:
                 return outcomes
         return outcomes
 
-    async def _send(self, waves: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
+    async def _send(self, waves: Sequence[Sequence[Step]], ask: Ask) -> dict[str, Outcome]:
         """Send wave after wave, each step only while the object still wants it. Return what was refused."""
         refused: dict[str, Outcome] = {}
         for wave in waves:
             steps = [step for step in wave if str(step.thing) not in refused]
-            results = await self._survey.all([self._send_if_wanted(step) for step in steps])
+            results = await self._survey.all([_send_if_wanted(step, ask) for step in steps])
             for step, error in zip(steps, results, strict=True):
                 if error is None or isinstance(error, NotFound):
                     self._refused_since.pop(step.thing.id, None)
@@ -173,11 +167,6 @@ class Sweep:
                 else:
                     raise error
         return refused
-
-    async def _send_if_wanted(self, step: Step) -> None:
-        if not isinstance(await self._policy(), Collect):
-            raise _Stopped
-        await step.run()
 
     def _refused(self, ident: str, what: str, error: CloudError) -> Outcome:
         """Say what was refused, and since when."""
@@ -223,13 +212,19 @@ def _waits(thing: Thing) -> Waiting:
     return Waiting(Reason.COLLECTING, PACE, f"{thing} waits for {thing.waits_for}")
 
 
-def _namesakes(workloads: Workloads, others: Sequence[str]) -> Blocked:
-    return Blocked(
-        Reason.COLLECTION_HELD,
+def _namesakes(workloads: Workloads, others: Sequence[str]) -> Collected:
+    message = (
         f"{', '.join(others)} has the name {workloads.name} in {workloads.network} too, so nothing tells whose the "
         "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
-        f"{workloads.name}",
+        f"{workloads.name}"
     )
+    return Collected(False, {"namesakes": Blocked(Reason.COLLECTION_HELD, message)})
+
+
+async def _send_if_wanted(step: Step, ask: Ask) -> None:
+    if not isinstance(await ask(), Collect):
+        raise _Stopped
+    await step.run()
 
 
 class _Stopped(Exception):

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from freehold.api import names
 from freehold.api.conditions import Observation
+from freehold.collection.survey import Survey
 from freehold.kube.resources import Json
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.keys import KeyRing
@@ -26,6 +27,10 @@ class CloudAccount(Protocol):
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         """The same, sending no write."""
+        ...
+
+    def survey(self, subject: str, cluster: str) -> Survey | None:
+        """What collects what the workloads of this cluster made; None where nothing is. Audited as ``deps`` is."""
         ...
 
     async def account(self) -> str:

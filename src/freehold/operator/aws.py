@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,8 +13,10 @@ from weakref import WeakKeyDictionary
 from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.collectors.survey import IN_FLIGHT, AwsSurvey, marks_of
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.clouds.aws.identities import Identity
+from freehold.clouds.aws.permissions import COLLECTED_METHODS
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession, Mount
 from freehold.clouds.aws.tagger import AwsTagger
@@ -62,6 +65,9 @@ class AwsAccount(ServedAccount):
         self._refused_at: dict[str, float] = {}
         self._narrowed: dict[str, AwsSession] = {}
         """For the deletes of one owner, by its uuid."""
+        self._collecting: dict[str, AwsSession] = {}
+        """For what is collected for one object, by its subject."""
+        self._turns = asyncio.Semaphore(IN_FLIGHT)
         self._durations = Durations(clock)
         looking = ApiClient(session, LookPort(port))
         registry = aws_kinds(looking)
@@ -107,7 +113,21 @@ class AwsAccount(ServedAccount):
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""
-        for session in (self._session, *self._narrowed.values()):
+        for session in (self._session, *self._narrowed.values(), *self._collecting.values()):
+            session.close()
+
+    def survey(self, subject: str, cluster: str) -> AwsSurvey:
+        """With a role, the cloud itself refuses deletes of what has none of the marks of the cluster."""
+        deletes = self._session.for_collected(marks_of(cluster))
+        if deletes is not None:
+            self._collecting[subject] = deletes
+        port = ObjectPort(self.port, subject, self._audit)
+        client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
+        return AwsSurvey(client, self._tagger(client, ()), self._turns)
+
+    def forget(self, subject: str) -> None:
+        super().forget(subject)
+        if session := self._collecting.pop(subject, None):
             session.close()
 
     def _forget_owner(self, uuid: str) -> None:

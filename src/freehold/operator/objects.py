@@ -58,6 +58,13 @@ class ObjectHandle:
         metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}
         self.raw = await self._send({**patch, "metadata": metadata})
 
+    async def newest(self) -> Json:
+        """Return the object as it is stored now; this pass goes on with what it has read."""
+        try:
+            return await self._client.get(self._resource, self.key)
+        except kube.NotFound as error:
+            raise StaleObject(f"{self.key} is gone") from error
+
     async def patch_status(self, status: Mapping[str, Any]) -> None:
         """Replace the status, if anything in it differs; an equal one is not written."""
         before = self.raw.get("status") or {}

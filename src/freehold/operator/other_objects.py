@@ -35,17 +35,18 @@ class StoredObjects:
         self._namespace = namespace
 
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
-        return claimed(await self._stored(), owner, target, ring)
+        return claimed(await self.stored(), owner, target, ring)
 
     async def owning(
         self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
     ) -> Mapping[str, tuple[str, ...]]:
-        return owning(await self._stored(), owner, kind, idents, ring)
+        return owning(await self.stored(), owner, kind, idents, ring)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-        return naming(await self._stored(), owner, words)
+        return naming(await self.stored(), owner, words)
 
-    async def _stored(self) -> list[Json]:
+    async def stored(self) -> list[Json]:
+        """Return all objects of the kinds that are served. Raises Unavailable."""
         found: list[Json] = []
         for resource in self._resources:
             try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ServedName, served_of
+from freehold.collection.survey import Survey
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
@@ -273,6 +274,9 @@ class _Observed:
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return self._inner.skeleton(owner, found)
 
+    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
+        return self._inner.cluster_of(raw, journal)
+
 
 class _DryAccount:
     """The account, with tools that write on the overlay."""
@@ -290,6 +294,9 @@ class _DryAccount:
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         return self._inner.read_only_deps(ring)
+
+    def survey(self, subject: str, cluster: str) -> Survey | None:
+        return None
 
     async def account(self) -> str:
         return await self._inner.account()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
+from freehold.collection.survey import Survey
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.interface import EngineDeps, Intervals
@@ -52,6 +53,10 @@ class ServedAccount(ABC):
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
         return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock), lists=None)
+
+    def survey(self, subject: str, cluster: str) -> Survey | None:
+        """None: nothing is collected here."""
+        return None
 
     @abstractmethod
     def look_anew(self) -> None:

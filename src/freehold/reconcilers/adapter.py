@@ -129,3 +129,7 @@ class Adapter(Protocol):
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         """As much of a lost object's spec as its resources tell, so that its manifest can be applied over it. Pure."""
         ...
+
+    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
+        """The name that the cluster's own controllers put on what they make; empty where that is not collected."""
+        ...

@@ -57,6 +57,9 @@ class AWSClusterAdapter:
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return skeleton(owner, found)
 
+    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
+        return name_of(raw, journal.entries)
+
     def _has_storage(self, journal: Journal) -> bool:
         """A bucket that is ours is served whatever the gate says today: without its node it would be surplus."""
         return FeatureGate.BOOTSTRAP_FORMAT_IGNITION in self._gates or BUCKET in journal.ours

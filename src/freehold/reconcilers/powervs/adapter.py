@@ -47,6 +47,10 @@ class PowerVSClusterAdapter:
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
+    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
+        """None: IBM's cloud controller leaves only names, which prove nothing."""
+        return ""
+
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         """Where the workspace and the VPC are."""
         spec: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.clouds.aws.collectors.collector import Collector, NewCollector, Scene, traces_in
 from freehold.clouds.aws.collectors.load_balancers import CONTROLLER_CLUSTER, LoadBalancers
+from freehold.clouds.aws.collectors.network_interfaces import CLUSTER as CNI_CLUSTER
 from freehold.clouds.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.clouds.aws.collectors.security_groups import SecurityGroups
 from freehold.clouds.aws.collectors.target_groups import TargetGroups
@@ -29,6 +30,11 @@ IN_FLIGHT = 8
 """Deletes at once of one account: the limits on writes are shared with everybody who works in it."""
 _PAGE = 1000
 _OVER = frozenset({"terminated", "stopped"})
+
+
+def marks_of(cluster: str) -> Mapping[str, str]:
+    """Return the tags of which everything that is collected has one: what a session's deletes are bound to."""
+    return {cluster_tag(cluster): "owned", CONTROLLER_CLUSTER: cluster, CNI_CLUSTER: cluster}
 
 
 class AwsSurvey:

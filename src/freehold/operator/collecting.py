@@ -1,0 +1,103 @@
+"""Which objects of a kind are collected for, and what each collection remembers between passes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from freehold.api import names
+from freehold.collection import policy
+from freehold.collection.policy import Policy
+from freehold.collection.selector import Selector
+from freehold.collection.survey import Survey
+from freehold.collection.sweep import Sweep
+from freehold.kube.resources import Json, key_of
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.collection import Collected, Site
+from freehold.lifecycle.journal import CorruptJournal
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.texts import texts_in
+from freehold.reconcilers import identity
+
+Newest = Callable[[], Awaitable[Json]]
+"""The object as it is stored now."""
+
+
+@dataclass(frozen=True)
+class Switches:
+    """``on``: the feature gate. ``selector``: the labels of the objects that are collected for; None: all."""
+
+    on: bool = True
+    selector: Selector | None = None
+
+    def policy(self, raw: Json, *, marked: bool) -> Policy:
+        """Decide about one object; ``marked``: its journal says that it was made with the gate on."""
+        return policy.decide(raw, gate_on=self.on, marked=marked, selector=self.selector)
+
+
+@dataclass(frozen=True)
+class ObjectCollection:
+    """One object's collection in one pass (lifecycle.collection.Collection)."""
+
+    sweep_: Sweep
+    name: str
+    ask: Callable[[], Awaitable[Policy]]
+    stored: Callable[[], Awaitable[Iterable[Json]]]
+
+    async def sweep(self, site: Site) -> Collected:
+        async def others() -> Sequence[str]:
+            return rivals(await self.stored(), site, self.name)
+
+        return await self.sweep_.step(site, self.ask, others)
+
+
+class Collections:
+    """The collections of the objects of one kind, by UID. ``stored`` reads all objects that there are."""
+
+    def __init__(self, switches: Switches, clock: Clock, stored: Callable[[], Awaitable[Iterable[Json]]]) -> None:
+        self._switches = switches
+        self._clock = clock
+        self._stored = stored
+        self._sweeps: dict[str, Sweep] = {}
+
+    def of(
+        self, raw: Json, name: str, survey: Callable[[], Survey | None], newest: Newest, marked: bool
+    ) -> ObjectCollection | None:
+        """Return the collection of ``raw``, whose cluster is called ``name`` in tags; None where nothing is collected.
+
+        A new ``survey`` is asked for once an object.
+        """
+        uid = raw["metadata"]["uid"]
+        if uid not in self._sweeps:
+            found = survey() if name else None
+            if found is None:
+                return None
+            self._sweeps[uid] = Sweep(name, found, self._clock)
+
+        async def ask() -> Policy:
+            return self._switches.policy(await newest(), marked=marked)
+
+        return ObjectCollection(self._sweeps[uid], name, ask, self._stored)
+
+    def forget(self, uid: str) -> None:
+        """The object is gone, or what served it is."""
+        self._sweeps.pop(uid, None)
+
+
+def rivals(objects: Iterable[Json], site: Site, name: str) -> tuple[str, ...]:
+    """Return the other objects whose cluster may be called ``name`` and that use the same network."""
+    return tuple(sorted(str(key_of(raw)) for raw in objects if _is_rival(raw, site.owner, name, site.network)))
+
+
+def _is_rival(raw: Json, owner: Owner, name: str, network: str) -> bool:
+    metadata = raw["metadata"]
+    try:
+        journal = identity.recorded(raw)
+    except CorruptJournal:
+        journal = None
+    if journal is not None and journal.owner.uuid == owner.uuid:
+        return False
+    referred = {str(each.get("name")) for each in metadata.get("ownerReferences") or ()}
+    called = {metadata["name"], (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL), *referred}
+    ids = {entry.id for entry in journal.entries.values()} if journal else set()
+    return name in called and network in {*texts_in(raw.get("spec")), *ids}
