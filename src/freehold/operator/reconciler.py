@@ -110,7 +110,10 @@ class _ObjectPass:
 
 
 class Reconciler:
-    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost."""
+    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost.
+
+    ``collects``: garbage collection is on for objects of this kind that are new.
+    """
 
     def __init__(
         self,
@@ -121,6 +124,8 @@ class Reconciler:
         recorder: Recorder,
         others: OtherObjects | None = None,
         claims: NameClaims | None = None,
+        *,
+        collects: bool = False,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -130,6 +135,7 @@ class Reconciler:
         self._others = others or NoOthers()
         self.looks = Looks()
         self._claims = claims
+        self._collects = collects
         self._known: dict[str, _Served] = {}
         self._asked: set[str] = set()
         """UIDs of which somebody asked for a look at everything, and what saves calls in looks is not forgotten yet."""
@@ -250,7 +256,7 @@ class Reconciler:
         self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None
     ) -> tuple[Result, tuple[str, ...]]:
         ring = self._rings.ring
-        found = identity.identify(document.raw, self._served.finalizer, ring)
+        found = identity.identify(document.raw, self._served.finalizer, ring, collects=self._collects)
         if isinstance(found, identity.KeyMissing):
             return await self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
