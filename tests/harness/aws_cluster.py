@@ -8,6 +8,7 @@ from typing import Any
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.session import AwsSession
+from freehold.collection.selector import Selector
 from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.port import InlinePort, Port
 from freehold.operator.accounts import Accounts, Binding, OneAccount
@@ -50,8 +51,10 @@ class AwsHarness(ReconcilerHarness[SimulatedAWS]):
         audit: Audit | None = None,
         beside: AwsHarness | None = None,
         gates: FeatureGates = DEFAULT_GATES,
+        gc_selector: Selector | None = None,
     ) -> None:
         self._settings = settings
+        self._gc_selector = gc_selector
         super().__init__(manifest or aws_cluster(), intervals, around, port, audit, beside, gates)
 
     def new_cloud(self) -> SimulatedAWS:
@@ -64,4 +67,4 @@ class AwsHarness(ReconcilerHarness[SimulatedAWS]):
 
     def new_accounts(self) -> Accounts:
         self.account = AwsAccount(self.new_session(), self._port(), self.wall, self._audit, self._intervals)
-        return OneAccount(Binding(self.account, AWSClusterAdapter(self.account.facts, self.gates)))
+        return OneAccount(Binding(self.account, AWSClusterAdapter(self.account.facts, self.gates, self._gc_selector)))

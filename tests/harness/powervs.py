@@ -27,6 +27,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort, Port, step
 from freehold.operator.accounts import Accounts, Binding, OneAccount
+from freehold.operator.adapters import collects
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
@@ -263,7 +264,10 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         """A new operator process: everything in memory is lost, tokens and clients too."""
         others, accounts = HarnessObjects(self.together), self.new_accounts()
         claims = NameClaims(self.served, accounts, others.stored) if self.served.once_in_account else None
-        self.process = Reconciler(self.served, accounts, self.rings, self.wall, self.events, others, claims)
+        self.process = Reconciler(
+            self.served, accounts, self.rings, self.wall, self.events, others, claims,
+            collects=collects(self.served, self.gates),
+        )  # fmt: skip
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

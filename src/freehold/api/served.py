@@ -35,7 +35,8 @@ class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
     ``fields`` says which are acted on; without a list, the kind's own code does. ``left_out``: fields of upstream's
-    status that are never written. ``once_in_account``: an account can have one cluster of a name, because what two
+    status that are never written. ``collectable``: what its workloads made can be collected with it.
+    ``once_in_account``: an account can have one cluster of a name, because what two
     create would count as one cluster's.
     """
 
@@ -49,6 +50,7 @@ class ServedName:
     namespaced: bool = True
     fields: tuple[ServedField, ...] = ()
     once_in_account: bool = False
+    collectable: bool = False
     left_out: tuple[ServedField, ...] = ()
 
     @property
@@ -75,6 +77,7 @@ AWS_CLUSTER = ServedName(
     machines=MachineName(names.AWS_MACHINE_KIND, names.AWS_MACHINE_PLURAL),
     fields=AWS_CLUSTER_FIELDS,
     once_in_account=True,
+    collectable=True,
     left_out=AWS_CLUSTER_STATUS_LEFT_OUT,
 )
 

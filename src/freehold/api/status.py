@@ -105,3 +105,5 @@ class Identity(ApiModel):
     """The digest of the key of the operator's key ring that the identity was made with; it does not reveal the key."""
     account: str | None = None
     """The cloud account, on AWS with the region, that its resources are in; absent until something is on record."""
+    collects: bool | None = None
+    """True if the object was created with garbage collection on; absent if not, or if its kind has none."""

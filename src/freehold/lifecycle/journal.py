@@ -121,7 +121,8 @@ class Journal:
     another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
     of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
-    ``attached`` are the tags that we put on resources that are not ours, by target.
+    ``attached`` are the tags that we put on resources that are not ours, by target. ``collects``: it was minted with
+    garbage collection on, so that an absent annotation opts in (ADR 56).
     """
 
     owner: Owner
@@ -131,6 +132,7 @@ class Journal:
     key: str = ""
     attached: Mapping[str, AttachedTags] = field(default_factory=lambda: MappingProxyType({}))
     untouched: str = ""
+    collects: bool = False
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -268,6 +270,8 @@ def dumps(journal: Journal) -> str:
         document["attached"] = {target: [list(a.tags), a.signature, a.key] for target, a in journal.attached.items()}
     if journal.untouched:
         document["untouched"] = journal.untouched
+    if journal.collects:
+        document["gc"] = True
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -284,9 +288,10 @@ def loads(text: str) -> Journal:
         key = _digest(document.get("key", ""))
         attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
         untouched = _text_field(document.get("untouched", ""))
+        collects = _truth(document.get("gc", False))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags, key, attached, untouched)
+    return Journal(owner, entries, account, tags, key, attached, untouched, collects)
 
 
 _DIGEST = re.compile("[a-z2-7]{10}|")
@@ -327,6 +332,12 @@ def _text_field(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError("no text where one is needed")
     return text
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("no truth value")
+    return value
 
 
 def _digest(text: object) -> str:

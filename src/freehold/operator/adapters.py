@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
-from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
+from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER, ServedName
+from freehold.collection.selector import Selector
 from freehold.kube.resources import Json
 from freehold.operator.accounts import Around, Binding, KnownAccounts, NoCredentials, OneAccount, Place
 from freehold.operator.ibm import IbmAccount
@@ -31,12 +32,14 @@ class Aws:
 class Clouds:
     """The clouds that the operator can reach, and the features that are on in them.
 
-    ``aws`` gives the same value each time; its modules are loaded when it is first called.
+    ``aws`` gives the same value each time; its modules are loaded when it is first called. ``gc_selector``: the labels
+    of the clusters that are collected; None for all.
     """
 
     ibm: IbmAccount | None = None
     aws: Callable[[], Aws] | None = None
     gates: FeatureGates = DEFAULT_GATES
+    gc_selector: Selector | None = None
 
 
 def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> KnownAccounts:
@@ -51,7 +54,7 @@ def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> KnownAc
 class _OnAws:
     """Each object names its account by its identity and region. What that needs is loaded for the first one."""
 
-    def __init__(self, clouds: Clouds, adapter: Callable[[AwsAccount, FeatureGates], Adapter]) -> None:
+    def __init__(self, clouds: Clouds, adapter: Callable[[AwsAccount, Clouds], Adapter]) -> None:
         self._clouds = clouds
         self._adapter = adapter
         self._accounts: KnownAccounts | None = None
@@ -70,15 +73,22 @@ class _OnAws:
         if self._accounts is None:
             from freehold.operator.aws import AwsAccounts
 
-            aws, gates = self._clouds.aws(), self._clouds.gates
-            self._accounts = AwsAccounts(aws.cloud, aws.identities, lambda account: self._adapter(account, gates))
+            aws = self._clouds.aws()
+            self._accounts = AwsAccounts(
+                aws.cloud, aws.identities, lambda account: self._adapter(account, self._clouds)
+            )
         return self._accounts
 
 
-def _aws_cluster(account: AwsAccount, gates: FeatureGates) -> Adapter:
+def _aws_cluster(account: AwsAccount, clouds: Clouds) -> Adapter:
     from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
 
-    return AWSClusterAdapter(account.facts, gates)
+    return AWSClusterAdapter(account.facts, clouds.gates, clouds.gc_selector)
+
+
+def collects(served: ServedName, gates: FeatureGates) -> bool:
+    """Return whether garbage collection is on for new objects of this kind."""
+    return served.collectable and FeatureGate.EXTERNAL_RESOURCE_GC in gates
 
 
 ADAPTERS: Mapping[str, Callable[[Clouds], KnownAccounts]] = {

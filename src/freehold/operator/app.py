@@ -15,6 +15,7 @@ from typing import Protocol
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, ServedName
+from freehold.collection.selector import Selector
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -25,9 +26,10 @@ from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret
 from freehold.operator.accounts import Accounts
-from freehold.operator.adapters import ADAPTERS, Aws, Clouds
+from freehold.operator.adapters import ADAPTERS, Aws, Clouds, collects
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.cloud_access import CloudAccess
+from freehold.operator.collecting import Collections
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
 from freehold.operator.ibm import IbmAccount
@@ -86,6 +88,7 @@ class Settings:
     new_limits: Callable[[], Limits] = Limits
     keys: Path | RingSecret = field(default_factory=RingSecret)
     gates: FeatureGates = DEFAULT_GATES
+    gc_selector: Selector | None = None
     onlookers: Onlookers = NOBODY
     metadata: Configuration = field(default_factory=Configuration)
 
@@ -161,7 +164,10 @@ class Operator:
             for served in SERVED:
                 accounts = ADAPTERS[served.kind](clouds)
                 claims = self._claims(served, accounts) if served.once_in_account else None
-                reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, others, claims)
+                reconciler = Reconciler(
+                    served, accounts, keeper, settings.clock, recorder, others, claims,
+                    Collections(settings.clock, others.stored), collects=collects(served, settings.gates),
+                )  # fmt: skip
                 controller = self._build(client, served, reconciler, keeper)
                 self._served[served.kind] = controller, reconciler.looks
                 self._controllers.append(controller)
@@ -279,7 +285,7 @@ def clouds_of(settings: Settings, client: ListReader, stack: ExitStack, audit: A
         identities = StoredIdentities(client, settings.own_namespace, access.aws_own)
         return Aws(stack.enter_context(cloud), identities)
 
-    return Clouds(ibm, aws, settings.gates)
+    return Clouds(ibm, aws, settings.gates, settings.gc_selector)
 
 
 def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:

@@ -1,4 +1,4 @@
-"""Which objects of a kind are collected for, and what each collection remembers between passes."""
+"""The collections of the objects of one kind: what each of them remembers between passes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from freehold.api import names
-from freehold.collection import policy
 from freehold.collection.policy import Policy
-from freehold.collection.selector import Selector
 from freehold.collection.survey import Survey
 from freehold.collection.sweep import Sweep
 from freehold.kube.resources import Json, key_of
@@ -18,21 +16,6 @@ from freehold.lifecycle.journal import CorruptJournal
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.texts import texts_in
 from freehold.reconcilers import identity
-
-Newest = Callable[[], Awaitable[Json]]
-"""The object as it is stored now."""
-
-
-@dataclass(frozen=True)
-class Switches:
-    """``on``: the feature gate. ``selector``: the labels of the objects that are collected for; None: all."""
-
-    on: bool = True
-    selector: Selector | None = None
-
-    def policy(self, raw: Json, *, marked: bool) -> Policy:
-        """Decide about one object; ``marked``: its journal says that it was made with the gate on."""
-        return policy.decide(raw, gate_on=self.on, marked=marked, selector=self.selector)
 
 
 @dataclass(frozen=True)
@@ -54,33 +37,27 @@ class ObjectCollection:
 class Collections:
     """The collections of the objects of one kind, by UID. ``stored`` reads all objects that there are."""
 
-    def __init__(self, switches: Switches, clock: Clock, stored: Callable[[], Awaitable[Iterable[Json]]]) -> None:
-        self._switches = switches
+    def __init__(self, clock: Clock, stored: Callable[[], Awaitable[Iterable[Json]]]) -> None:
         self._clock = clock
         self._stored = stored
         self._sweeps: dict[str, Sweep] = {}
 
     def of(
-        self, raw: Json, name: str, survey: Callable[[], Survey | None], newest: Newest, marked: bool
+        self, raw: Json, name: str, survey: Callable[[], Survey | None], ask: Callable[[], Awaitable[Policy]]
     ) -> ObjectCollection | None:
         """Return the collection of ``raw``, whose cluster is called ``name`` in tags; None where nothing is collected.
 
-        A new ``survey`` is asked for once an object.
+        ``ask`` reads anew whether the object wants it. A ``survey`` is made once an object.
         """
         uid = raw["metadata"]["uid"]
         if uid not in self._sweeps:
-            found = survey() if name else None
-            if found is None:
+            if (found := survey()) is None:
                 return None
             self._sweeps[uid] = Sweep(name, found, self._clock)
-
-        async def ask() -> Policy:
-            return self._switches.policy(await newest(), marked=marked)
-
         return ObjectCollection(self._sweeps[uid], name, ask, self._stored)
 
     def forget(self, uid: str) -> None:
-        """The object is gone, or what served it is."""
+        """The object is gone, or another operator may serve it."""
         self._sweeps.pop(uid, None)
 
 

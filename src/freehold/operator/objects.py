@@ -61,9 +61,12 @@ class ObjectHandle:
     async def newest(self) -> Json:
         """Return the object as it is stored now; this pass goes on with what it has read."""
         try:
-            return await self._client.get(self._resource, self.key)
+            found = await self._client.get(self._resource, self.key)
         except kube.NotFound as error:
             raise StaleObject(f"{self.key} is gone") from error
+        if found["metadata"]["uid"] != self.metadata["uid"]:
+            raise StaleObject(f"{self.key} is another object")
+        return found
 
     async def patch_status(self, status: Mapping[str, Any]) -> None:
         """Replace the status, if anything in it differs; an equal one is not written."""

@@ -41,7 +41,7 @@ from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers import cluster_status, gate, identity
-from freehold.reconcilers.adapter import Adapter, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
+from freehold.reconcilers.adapter import Adapter, Collecting, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
 
 MOST_PASSES = 300
 UNSTORED_UID = "00000000-0000-4000-8000-000000000000"
@@ -242,6 +242,9 @@ class _ObjectCopy:
         if served.namespaced:
             metadata.setdefault("namespace", "default")
 
+    async def newest(self) -> Json:
+        return self.raw
+
     async def save(self, journal: Journal) -> None:
         await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
 
@@ -274,8 +277,8 @@ class _Observed:
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return self._inner.skeleton(owner, found)
 
-    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
-        return self._inner.cluster_of(raw, journal)
+    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
+        return self._inner.collected(raw, journal)
 
 
 class _DryAccount:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from freehold.api import names
 from freehold.api.served import ServedName
+from freehold.collection.policy import Policy
 from freehold.kube.errors import KubeError
 from freehold.kube.field_managers import Writer, other_writers
 from freehold.kube.resources import Json, key_of
@@ -32,6 +33,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, of_error
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
+from freehold.operator.collecting import Collections, ObjectCollection
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.keyring import RingError
@@ -57,6 +59,10 @@ class ObjectHandle(Protocol):
     def raw(self) -> Json: ...
 
     async def save(self, journal: Journal) -> None: ...
+
+    async def newest(self) -> Json:
+        """The object as it is stored now; the pass goes on with ``raw``. Raises StaleObject where it is gone."""
+        ...
 
     async def apply(self, patch: Mapping[str, Any]) -> None: ...
 
@@ -110,7 +116,10 @@ class _ObjectPass:
 
 
 class Reconciler:
-    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost."""
+    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost.
+
+    ``collects``: garbage collection is on for objects of this kind that are new.
+    """
 
     def __init__(
         self,
@@ -121,6 +130,9 @@ class Reconciler:
         recorder: Recorder,
         others: OtherObjects | None = None,
         claims: NameClaims | None = None,
+        collections: Collections | None = None,
+        *,
+        collects: bool = False,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -130,6 +142,8 @@ class Reconciler:
         self._others = others or NoOthers()
         self.looks = Looks()
         self._claims = claims
+        self._collections = collections
+        self._collects = collects
         self._known: dict[str, _Served] = {}
         self._asked: set[str] = set()
         """UIDs of which somebody asked for a look at everything, and what saves calls in looks is not forgotten yet."""
@@ -250,7 +264,7 @@ class Reconciler:
         self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None
     ) -> tuple[Result, tuple[str, ...]]:
         ring = self._rings.ring
-        found = identity.identify(document.raw, self._served.finalizer, ring)
+        found = identity.identify(document.raw, self._served.finalizer, ring, collects=self._collects)
         if isinstance(found, identity.KeyMissing):
             return await self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
@@ -387,7 +401,7 @@ class Reconciler:
             _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", _subject(document.raw))
             plan = None
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = self._deps(current)
+        deps = replace(self._deps(current), collection=self._collection(current))
         never_began = self._never_began(document)
         try:
             asked = self._decisions(document.raw, known)
@@ -408,8 +422,24 @@ class Reconciler:
             await document.apply(_without(document.raw, self._served.finalizer))
             self._known.pop(document.raw["metadata"]["uid"], None)
             cloud.forget(_subject(document.raw))
+            if self._collections is not None:
+                self._collections.forget(document.raw["metadata"]["uid"])
             return Done(), done.notes
         return RequeueAfter(done.after), done.notes
+
+    def _collection(self, current: _ObjectPass) -> ObjectCollection | None:
+        """Collect by what the object says at each delete, and not only when the pass began."""
+        document, cloud, adapter = current.document, current.binding.cloud, current.binding.adapter
+        wanted = adapter.collected(document.raw, current.journal)
+        if wanted is None or self._collections is None:
+            return None
+
+        async def ask() -> Policy:
+            said = adapter.collected(await document.newest(), current.journal)
+            return wanted.policy if said is None else said.policy
+
+        subject = _subject(document.raw)
+        return self._collections.of(document.raw, wanted.cluster, lambda: cloud.survey(subject, wanted.cluster), ask)
 
     def _deps(self, current: _ObjectPass) -> EngineDeps:
         deps = current.binding.cloud.deps(_subject(current.document.raw), current.ring, current.journal.owner.uuid)

@@ -51,7 +51,11 @@ def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
 
 
 _CALM = frozenset(
-    {"NotPaused", "NotDeleting", "Deleting", "Provisioning", "Creating", "NotReady", "Marking", "WaitingForRequirement"}
+    {
+        *("NotPaused", "NotDeleting", "Deleting", "Provisioning", "Creating", "NotReady", "Marking"),
+        *("WaitingForRequirement", names.REASON_OPTED_OUT, names.REASON_NOT_MARKED, names.REASON_NOT_SELECTED),
+        names.REASON_FEATURE_GATE_OFF,
+    }
 )
 """Reasons of a False condition that nobody has to act on."""
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from freehold.api import names
 from freehold.api.served import ServedName
+from freehold.collection.policy import Policy
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.outcomes import Outcome
@@ -112,6 +113,14 @@ class StatusUpdate:
         return found | ({"metadata": {"annotations": dict(self.annotations)}} if self.annotations else {})
 
 
+@dataclass(frozen=True)
+class Collecting:
+    """``cluster`` is the name that a cluster's own controllers put on what they make."""
+
+    cluster: str
+    policy: Policy
+
+
 class Adapter(Protocol):
     """One kind."""
 
@@ -130,6 +139,6 @@ class Adapter(Protocol):
         """As much of a lost object's spec as its resources tell, so that its manifest can be applied over it. Pure."""
         ...
 
-    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
-        """The name that the cluster's own controllers put on what they make; empty where that is not collected."""
+    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
+        """Whether what the cluster's own controllers made is collected; None for a kind without any. Pure."""
         ...

@@ -7,7 +7,7 @@ so the caller can leave the write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -65,14 +65,24 @@ class StatusShape:
     is_address_of: Callable[[ClusterWanted, NodeKey, str], bool] = _tells_nothing
 
 
-def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, shape: StatusShape) -> StatusUpdate:
-    """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
+def build_status(
+    raw: Mapping[str, Any],
+    report: PassReport,
+    now: datetime,
+    shape: StatusShape,
+    beside_ready: Sequence[Observation] = (),
+) -> StatusUpdate:
+    """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware.
+
+    ``beside_ready`` are further conditions, which are no part of ``Ready``.
+    """
     before: Mapping[str, Any] = raw.get("status") or {}
     graph = report.plan.graph if isinstance(report.plan, ClusterWanted) else None
     if isinstance(report.plan, ClusterWanted) and not report.deleting:
         left = _left_behind(raw, report.plan, report.outcomes, shape)
         report = replace(report, outcomes={**report.outcomes, **left})
     observations, endpoint = _observe(raw, report, graph, shape)
+    observations += beside_ready
     status = {**before, "ready": before.get("ready") is True}
     if report.journal:
         status["identity"] = dict(identity.in_status(raw, report.journal))

@@ -88,9 +88,12 @@ class KeyMissing:
 Identity = Identified | Minted | Restored | ReadOnly | KeyMissing
 
 
-def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
-    """The identity of ``raw``, or why it has none. Call it when the gate says Proceed or Release."""
-    found = _identified(raw, finalizer, ring)
+def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, collects: bool = False) -> Identity:
+    """The identity of ``raw``, or why it has none. Call it when the gate says Proceed or Release.
+
+    ``collects``: garbage collection is on for its kind, which a new identity remembers.
+    """
+    found = _identified(raw, finalizer, ring, collects=collects)
     if isinstance(found, Identified | Restored):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
         return KeyMissing(missing) if missing else found
@@ -127,7 +130,9 @@ def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
     return keys.vouches(journal.key, journal.untouched, "untouched", raw["metadata"]["uid"])
 
 
-def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identified | Minted | Restored | ReadOnly:
+def _identified(
+    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, collects: bool
+) -> Identified | Minted | Restored | ReadOnly:
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
     text = annotations.get(names.JOURNAL_ANNOTATION)
@@ -151,16 +156,16 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identi
         )
     if restored is not None:
         return Restored(restored, record_patch(raw, finalizer, journals.dumps(restored)))
-    return _minted(raw, finalizer, ring, anew=anew)
+    return _minted(raw, finalizer, ring, anew=anew, collects=collects)
 
 
-def _minted(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool) -> Minted:
+def _minted(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool, collects: bool) -> Minted:
     """Its uuid is the UID of the stored object, so that it is nobody else's, whatever was copied into the object."""
     uid = raw["metadata"]["uid"]
     owner = _owner(raw, uid)
     # What was lost may have begun something: only of an object that comes without anything is it known.
     untouched = "" if anew else ring.of(owner).untouched(ring.writing, uid)
-    journal = Journal(owner, key=ring.writing, untouched=untouched)
+    journal = Journal(owner, key=ring.writing, untouched=untouched, collects=collects)
     patch = record_patch(raw, finalizer, journals.dumps(journal))
     return Minted(journal, {**patch, **_endpoint_off(raw)} if anew else patch, anew)
 
@@ -183,10 +188,10 @@ def _begin_anew(raw: Mapping[str, Any]) -> str:
     )
 
 
-def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
+def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str | bool]:
     """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
     held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
-    named = {"key": journal.key, "account": journal.account}
+    named = {"key": journal.key, "account": journal.account, "collects": journal.collects}
     return {**held, **{name: said for name, said in named.items() if said}}
 
 
@@ -250,7 +255,8 @@ def proven_by_status(raw: Mapping[str, Any]) -> Journal | None:
     uuid, key = held.get("uuid"), held.get("key")
     if not uuid or not key or held.get("uid") != raw["metadata"]["uid"]:
         return None
-    return Journal(_owner(raw, uuid), account=str(held.get("account") or ""), key=str(key))
+    account, collects = str(held.get("account") or ""), held.get("collects") is True
+    return Journal(_owner(raw, uuid), account=account, key=str(key), collects=collects)
 
 
 def record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:

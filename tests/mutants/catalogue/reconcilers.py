@@ -238,8 +238,8 @@ KEYS = (
     ),
     _identity(
         "_minted",
-        "Journal(owner, key=ring.writing, untouched=untouched)",
-        "Journal(owner, untouched=untouched)",
+        "Journal(owner, key=ring.writing, untouched=untouched, collects=collects)",
+        "Journal(owner, untouched=untouched, collects=collects)",
         "a new object counts as one whose journal somebody else wrote, and is never served",
     ),
     _identity(
@@ -262,9 +262,21 @@ KEYS = (
     ),
     _identity(
         "in_status",
-        'named = {"key": journal.key, "account": journal.account}',
-        'named = {"account": journal.account}',
+        '"key": journal.key, ',
+        "",
         "an object whose journal was lost forgets which key it needs",
+    ),
+    _identity(
+        "in_status",
+        ', "collects": journal.collects',
+        "",
+        "an object whose journal was lost is no longer collected",
+    ),
+    _identity(
+        "_minted",
+        ", collects=collects",
+        ", collects=True",
+        "an object that is made with the gate off is collected when it is turned on",
     ),
 )
 

@@ -76,8 +76,8 @@ def test_a_command_names_the_cluster_that_owns_the_object() -> None:
 
 
 def test_without_the_gate_nothing_is_collected_and_nothing_waits() -> None:
-    for annotations in (None, {GC: "true"}, {GC: "junk"}, {TASKS: "junk"}):
-        found = policy(annotations, gate_on=False)
+    for given_ones in (None, {GC: "true"}, {GC: "junk"}, {TASKS: "junk"}):
+        found = policy(given_ones, gate_on=False)
         assert isinstance(found, Skip)
         assert found.reason == "FeatureGateOff"
         assert "--feature-gates=ExternalResourceGC=true" in found.message

@@ -35,9 +35,9 @@ ENTRIES = st.builds(
 KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 
 
-@given(st.dictionaries(KEYS, ENTRIES, max_size=4), WORDS)
-def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], account: str) -> None:
-    journal = Journal(OWNER, entries, account)
+@given(st.dictionaries(KEYS, ENTRIES, max_size=4), WORDS, st.booleans())
+def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], account: str, collects: bool) -> None:
+    journal = Journal(OWNER, entries, account, collects=collects)
     assert journals.loads(journals.dumps(journal)) == journal
 
 
@@ -63,6 +63,8 @@ def test_equal_journals_are_equal_texts() -> None:
         '{"v":2,"owner":["u","k","n","m"],"nodes":{"disk/x":{}}}',
         '{"v":2,"owner":["u","k","n","m"],"nodes":{"disk/x":{"p":"?"}}}',
         '{"v":2,"owner":["u","k","n","m"],"nodes":[]}',
+        '{"v":2,"owner":["u","k","n","m"],"nodes":{},"gc":"true"}',
+        '{"v":2,"owner":["u","k","n","m"],"nodes":{},"gc":1}',
         r'{"v":2,"owner":["u","k","n","m"],"nodes":{"disk/x":{"p":"o","id":"\udc00"}}}',
         '{"v":2,"owner":["u","k","n","m"],"nodes":{"disk/\ud800":{"p":"v"}}}',
     ),

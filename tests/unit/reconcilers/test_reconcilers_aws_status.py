@@ -12,6 +12,8 @@ import pytest
 from freehold.api import names
 from freehold.api.aws_cluster_status import AWSClusterStatus
 from freehold.api.parse import parse
+from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
+from freehold.collection.things import DEFAULT_TASKS, Task
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
@@ -19,9 +21,9 @@ from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.reconcilers.adapter import Desired, PassReport, StatusUpdate
 from freehold.reconcilers.answers import Answer, NoAnswer
+from freehold.reconcilers.aws_cluster import status
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted
 from freehold.reconcilers.aws_cluster.facts import Facts, Namesake
-from freehold.reconcilers.aws_cluster.status import build_status
 from freehold.reconcilers.findings import SpecWarning
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster
 
@@ -29,6 +31,7 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
 OWNER = Owner("u1", "AWSCluster", NAMES.namespace, NAMES.cluster)
 NLB_ARN = f"arn:aws:elasticloadbalancing:{REGION}:111122223333:loadbalancer/net/x/0123456789abcdef"
+COLLECT = Collect(DEFAULT_TASKS, Volumes.RETAIN, "default")
 ADDRESS = "prod-apiserver-1.elb.example.net"
 ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "classic-load-balancer": {"address": ADDRESS},
@@ -67,6 +70,15 @@ def report(found: Desired, *, without: tuple[str, ...] = (), **but: Outcome) -> 
         seen = Observed(ident(key), str(key), State.READY, attributes=ATTRIBUTES.get(key.kind, {}))
         outcomes[key] = but.get(key.kind.replace("-", "_")) or Ready(seen, Category.MANAGED)
     return PassReport(found, Journal(OWNER, entries), outcomes)
+
+
+def build_status(
+    raw: dict[str, Any],
+    report: PassReport,
+    now: datetime,
+    collection: Policy = COLLECT,
+) -> StatusUpdate:
+    return status.build_status(raw, report, now, collection)
 
 
 def conditions(folded: StatusUpdate) -> dict[str, str]:
@@ -276,3 +288,24 @@ def test_while_deleting_the_parts_that_go_are_not_ready() -> None:
     assert (conditions(later)["Deleting"], conditions(later)["Ready"]) == ("True", "False")
     assert conditions(later)["NatGatewaysReady"] == "False"
     assert later.status["networkStatus"] == first.status["networkStatus"]
+
+
+COLLECTIONS: Mapping[str, tuple[Policy, tuple[str, str, str]]] = {
+    "collected": (
+        Collect((Task.LOAD_BALANCER, Task.VOLUME), Volumes.SNAPSHOT, "default"),
+        ("True", "Collected", "collected with it: load-balancer, volume (volumes: snapshot); by default"),
+    ),
+    "not collected": (Skip("OptedOut", "why"), ("False", "OptedOut", "why")),
+    "unreadable": (Unreadable("how to mend it"), ("False", "InvalidCollectionPolicy", "how to mend it")),
+}
+
+
+@pytest.mark.parametrize("deleting", [False, True], ids=["living", "deleting"])
+@pytest.mark.parametrize(("collection", "expected"), COLLECTIONS.values(), ids=COLLECTIONS.keys())
+def test_a_condition_beside_ready_says_whether_it_is_collected(
+    collection: Policy, expected: tuple[str, str, str], deleting: bool
+) -> None:
+    folded = build_status(obj(), replace(WHOLE, deleting=deleting), NOW, collection)
+    found = condition(folded, "ExternalResourceGC")
+    assert (found["status"], found["reason"], found.get("message")) == expected
+    assert conditions(folded)["Ready"] == ("False" if deleting else "True")

@@ -11,6 +11,8 @@ import yaml
 
 from freehold.api.served import AWS_CLUSTER
 from freehold.api.served_fields import covering
+from freehold.collection.policy import Collect, Volumes
+from freehold.collection.things import DEFAULT_TASKS
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason
 from freehold.lifecycle.ownership import Owner
@@ -90,7 +92,8 @@ def _status(spec: Spec, *, blocked: bool) -> Any:
         Owner("u1", AWS_CLUSTER.kind, NAMES.namespace, NAMES.cluster),
         {key: Entry(Phase.OWNED, id=str(key)) for key in found.graph.nodes},
     )
-    return build_status(raw, PassReport(found, journal, outcomes), NOW).status
+    collection = Collect(DEFAULT_TASKS, Volumes.RETAIN, "default")
+    return build_status(raw, PassReport(found, journal, outcomes), NOW, collection).status
 
 
 def test_each_field_of_upstreams_status_is_written_or_listed_with_its_reason() -> None:

@@ -66,6 +66,20 @@ def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> Non
     assert result.journal.key == RING.writing
 
 
+@pytest.mark.parametrize("collects", [False, True])
+def test_an_identity_remembers_for_ever_whether_garbage_collection_was_on(collects: bool) -> None:
+    """docs/reference/requirements.md G21: what the gate says later is nothing that the object was made with."""
+    made = identify(obj(held=False), FINALIZER, RING, collects=collects)
+    assert isinstance(made, Minted)
+    assert made.journal.collects is collects
+    later = obj(journal=journals.dumps(made.journal))
+    assert identify(later, FINALIZER, RING, collects=not collects) == Identified(made.journal)
+    lost = obj(status={"identity": dict(in_status(later, made.journal))})
+    restored = identify(lost, FINALIZER, RING, collects=not collects)
+    assert isinstance(restored, Restored)
+    assert restored.journal.collects is collects
+
+
 def test_a_restored_object_keeps_its_first_uid() -> None:
     """docs/reference/capi-contract.md C32: after restore or move metadata.uid is new; it is not compared."""
     result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER, RING)

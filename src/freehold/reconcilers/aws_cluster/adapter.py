@@ -10,10 +10,12 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CLUSTER, ServedName
+from freehold.collection.policy import Policy, decide
+from freehold.collection.selector import Selector
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey, Observed
-from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
+from freehold.reconcilers.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover
 from freehold.reconcilers.aws_cluster.keys import BUCKET
@@ -27,12 +29,15 @@ from freehold.reconcilers.gate import Proceed
 class AWSClusterAdapter:
     """Asks AWS through ``reader`` what a manifest depends on: one account, identity and region.
 
-    ``gates`` are the features that are on.
+    ``gates`` are the features that are on, ``gc_selector`` the labels of the clusters that are collected, None for all.
     """
 
-    def __init__(self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(
+        self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES, gc_selector: Selector | None = None
+    ) -> None:
         self._reader = reader
         self._gates = gates
+        self._gc_selector = gc_selector
 
     @property
     def served(self) -> ServedName:
@@ -52,13 +57,18 @@ class AWSClusterAdapter:
         return wanted(names, raw, known, account=account, storage=self._has_storage(journal))
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
-        return build_status(raw, report, now)
+        return build_status(raw, report, now, self._policy(raw, report.journal))
 
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return skeleton(owner, found)
 
-    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
-        return name_of(raw, journal.entries)
+    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
+        return Collecting(name_of(raw, journal.entries), self._policy(raw, journal))
+
+    def _policy(self, raw: Mapping[str, Any], journal: Journal | None) -> Policy:
+        gate_on = FeatureGate.EXTERNAL_RESOURCE_GC in self._gates
+        marked = journal is not None and journal.collects
+        return decide(raw, gate_on=gate_on, marked=marked, selector=self._gc_selector)
 
     def _has_storage(self, journal: Journal) -> bool:
         """A bucket that is ours is served whatever the gate says today: without its node it would be surplus."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from freehold.collection.policy import Policy
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.reconcilers import cluster_status
@@ -26,19 +27,20 @@ from freehold.reconcilers.aws_cluster.wish import (
     Role,
 )
 from freehold.reconcilers.cluster_status import ClusterWanted, Status, StatusShape
+from freehold.reconcilers.collection import external_resource_gc
 from freehold.reconcilers.resource_rows import known_id, observed_of
 
 _REBUILT = frozenset({"networkStatus", "failureDomains", "bastion"})
 _NANOSECONDS = 10**9
 
 
-def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, collection: Policy) -> StatusUpdate:
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     wish = report.plan.wish if isinstance(report.plan, AWSWanted) else None
     shape = StatusShape(
         parts_of(wish), _REBUILT, _references, address="address", always=IDENTITY, is_address_of=_is_address_of
     )
-    return cluster_status.build_status(raw, report, now, shape)
+    return cluster_status.build_status(raw, report, now, shape, [external_resource_gc(collection)])
 
 
 def _is_address_of(plan: ClusterWanted, key: NodeKey, host: str) -> bool:

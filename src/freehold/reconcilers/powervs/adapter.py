@@ -12,7 +12,7 @@ from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.resources import NodeKey, Observed
-from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
+from freehold.reconcilers.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.gate import Proceed
 from freehold.reconcilers.powervs.desired import wanted
@@ -47,9 +47,9 @@ class PowerVSClusterAdapter:
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
-    def cluster_of(self, raw: Mapping[str, Any], journal: Journal) -> str:
+    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
         """None: IBM's cloud controller leaves only names, which prove nothing."""
-        return ""
+        return None
 
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         """Where the workspace and the VPC are."""
