@@ -29,6 +29,7 @@ from freehold.lifecycle.port import InlinePort, Port, step
 from freehold.operator.accounts import Accounts, Binding, OneAccount
 from freehold.operator.adapters import collects
 from freehold.operator.audit import Audit, NoAudit
+from freehold.operator.collecting import Collections
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
@@ -150,6 +151,9 @@ class MemoryDocument:
         self._stored = stored
         self.raw = _copied(stored.raw)
 
+    async def newest(self) -> dict[str, Any]:
+        return _copied(self._stored.raw)
+
     async def save(self, journal: Journal) -> None:
         await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
 
@@ -207,6 +211,9 @@ class HarnessObjects:
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return naming(self.stored(), owner, words)
+
+    async def everything(self) -> list[dict[str, Any]]:
+        return self.stored()
 
     def stored(self) -> list[dict[str, Any]]:
         return [each.object.raw for each in self._harnesses if not each.object.gone]
@@ -266,7 +273,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         claims = NameClaims(self.served, accounts, others.stored) if self.served.once_in_account else None
         self.process = Reconciler(
             self.served, accounts, self.rings, self.wall, self.events, others, claims,
-            collects=collects(self.served, self.gates),
+            Collections(self.wall, others.everything), collects=collects(self.served, self.gates),
         )  # fmt: skip
 
     def pass_once(self) -> Result:
