@@ -28,8 +28,8 @@ class Thing:
     ``id`` deletes it; ``tags`` are all of it; ``network`` is where it is, empty where it is in none. ``noun`` is for
     people (``network load balancer``). ``by_service``: a service of the cloud keeps it. ``waits_for`` is what the cloud
     takes away by itself before this one can go; ``held_by`` what a person must take away. ``leaves``: what it leaves in
-    the network for a while is found under this text (:attr:`Look.traces`). ``named_by``: the rules, each in the
-    group with this id, that are taken out before it can go.
+    the network, usually for ``lingers`` seconds, is found under this text (:attr:`Look.traces`). ``named_by``: the
+    rules, each in the group with this id, that are taken out before it can go.
     """
 
     task: Task
@@ -44,6 +44,7 @@ class Thing:
     waits_for: str = ""
     held_by: str = ""
     leaves: str = ""
+    lingers: float = 0.0
     named_by: tuple[tuple[str, Part], ...] = ()
 
     def __str__(self) -> str:

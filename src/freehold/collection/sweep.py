@@ -16,7 +16,7 @@ from freehold.collection.rules import Delete, Keep, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Collected, Site
+from freehold.lifecycle.collection import Collected, Prove, Site
 from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Unknown
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
@@ -24,6 +24,10 @@ PACE = 15.0
 """Seconds between looks at what the cloud takes away by itself: minutes for a load balancer's interfaces."""
 QUIET = 30.0
 """Seconds between the two looks that must find nothing where machines of the cluster may have run until now."""
+EXPECTED = 0.75
+"""Of the usual time, after which it is looked for the first time whether something has gone."""
+AGAIN = 60.0
+"""Seconds between looks where the network cannot go although nothing is left."""
 MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
@@ -33,6 +37,8 @@ _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 Ask = Callable[[], Awaitable[Policy]]
 """Reads anew whether the object wants its collection."""
+Rivals = Callable[[Site], Awaitable[Sequence[str]]]
+"""Names the other objects whose cluster has the same name in the same network."""
 
 
 class Sweep:
@@ -44,6 +50,7 @@ class Sweep:
         self._clock = clock
         self._asked: dict[str, Thing] = {}
         """Whose delete the cloud has taken, by id."""
+        self._network = ""
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
         self._sweeps = 0
@@ -52,37 +59,53 @@ class Sweep:
         self._empty_since: float | None = None
         self._refused_since: dict[str, float] = {}
         self._next_at = -inf
+        self._pause = 0.0
         self._last = Collected(done=False)
 
-    async def step(self, site: Site, ask: Ask, rivals: Callable[[], Awaitable[Sequence[str]]]) -> Collected:
-        """One step (lifecycle.collection.Collection). ``rivals``: other objects of this name in the same network."""
+    async def step(self, prove: Prove, ask: Ask, rivals: Rivals, *, refused: bool) -> Collected:
+        """One step (lifecycle.collection.Collection)."""
         policy = await ask()
         if isinstance(policy, Skip):
             return Collected(done=True)
         if isinstance(policy, Unreadable):
             return Collected(False, {"policy": Blocked(Reason.COLLECTION_UNREADABLE, policy.message)})
-        if not site.network:
-            return Collected(done=True)
-        left = self._next_at - self._clock.monotonic()
-        if left > 0:
+        if self._stands(refused):
             return self._last
         try:
-            workloads = Workloads(self._name, site.network, site.owner.uuid)
-            others = await rivals()
-            found = _namesakes(workloads, others) if others else None
-            self._last = found or await self._look_and_delete(workloads, policy, ask)
+            self._last = await self._remaining() or await self._prove_and_look(prove, policy, ask, rivals)
         except CloudError as error:
             self._last = Collected(False, {"search": self._refused("search", "they cannot be looked for", error)})
         waits = [o.after for o in self._last.outcomes.values() if isinstance(o, Waiting | Blocked)]
-        self._next_at = self._clock.monotonic() + min(waits, default=0.0)
+        self._next_at = self._clock.monotonic() + max(min(waits, default=AGAIN), self._pause)
+        self._pause = 0.0
         return self._last
 
+    def _stands(self, refused: bool) -> bool:
+        """Whether the last answer still holds. That nothing is left does, unless something holds the network."""
+        if self._last.done and not refused:
+            return True
+        return self._clock.monotonic() < self._next_at
+
+    async def _remaining(self) -> Collected | None:
+        """Ask only for what the cloud takes away by itself, as long as that is there."""
+        if not self._lingering:
+            return None
+        traces = await self._survey.traces(self._network)
+        self._lingering &= traces.keys()
+        return Collected(False, self._remains(traces)) if self._lingering else None
+
+    async def _prove_and_look(self, prove: Prove, policy: Collect, ask: Ask, rivals: Rivals) -> Collected:
+        site = await prove()
+        if not isinstance(site, Site):
+            return Collected(False, {"network": site})
+        if not site.network:
+            return Collected(done=True)
+        self._network = site.network
+        workloads = Workloads(self._name, site.network, site.owner.uuid)
+        others = await rivals(site)
+        return _namesakes(workloads, others) if others else await self._look_and_delete(workloads, policy, ask)
+
     async def _look_and_delete(self, workloads: Workloads, policy: Collect, ask: Ask) -> Collected:
-        if self._lingering:
-            traces = await self._survey.traces(workloads.network)
-            self._lingering &= traces.keys()
-            if self._lingering:
-                return Collected(False, self._remains(traces))
         look = await self._survey.look(workloads, policy.tasks)
         if look.namesakes:
             return _namesakes(workloads, look.namesakes)
@@ -139,10 +162,11 @@ class Sweep:
             refused = await self._send(self._survey.steps(free, policy.volumes), ask)
             outcomes |= refused
             taken = [thing for thing in free if str(thing) not in refused]
+            still = await self._survey.left(taken) if taken else ()
             for thing in taken:
                 self._asked[thing.id] = thing
                 self._lingering |= {thing.leaves} - {""}
-            still = await self._survey.left(taken) if taken else ()
+                self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
             outcomes |= {
                 str(thing): Waiting(Reason.COLLECTING, 5.0, f"{thing}: its delete was requested") for thing in still
             }

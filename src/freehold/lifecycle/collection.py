@@ -8,7 +8,7 @@ is to be collected can still be read after a crash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,12 +24,15 @@ class Site:
     """Where an object's external resources may be.
 
     ``network`` is the id of the network that its marks, read in this pass, or the spec prove to be the object's; empty
-    where none is there. ``given``: the spec names it, so that others may use it too.
+    where none is there.
     """
 
     owner: Owner
     network: str = ""
-    given: bool = False
+
+
+Prove = Callable[[], Awaitable[Site | Outcome]]
+"""Reads the site anew; an outcome where that is not possible now."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,9 @@ class Collected:
 class Collection(Protocol):
     """Collects for one object."""
 
-    async def sweep(self, site: Site) -> Collected:
-        """One step: look, delete what is proven and can go now. Raises nothing of the cloud: outcomes say it."""
+    async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
+        """One step: look, delete what is proven and can go now. Raises nothing of the cloud: outcomes say it.
+
+        ``refused``: the cloud has refused to delete something of the network, so that something may still be in it.
+        """
         ...

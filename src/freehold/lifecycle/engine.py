@@ -314,19 +314,18 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
     marked: TagsByTarget = {}
     while True:
         present = await delete.observe_owned(ctx)
-        if not present and state.index_read:
-            if ctx.collected or not await collect.is_done(ctx):
+        if present or not state.index_read:
+            if await inner_owners.hold(ctx, present):
                 return in_use
-            continue
-        if await inner_owners.hold(ctx, present):
-            return in_use
-        if not state.index_read:
-            marked = await read_marks.from_index(ctx)
-            await recovery.by_marks(ctx, marked)
-        state.index_read = True
-        proven = await delete.prove(ctx, present, marked)
-        await mark.attach(ctx, list(ctx.journal.ours))
-        wave = delete.next_wave(ctx)  # the marks may have shown what must be deleted first
-        in_use |= await delete.request(ctx, proven & wave)
-        if not delete.next_wave(ctx) - wave:
+            if not state.index_read:
+                marked = await read_marks.from_index(ctx)
+                await recovery.by_marks(ctx, marked)
+            state.index_read = True
+            proven = await delete.prove(ctx, present, marked)
+            await mark.attach(ctx, list(ctx.journal.ours))
+            wave = delete.next_wave(ctx)  # the marks may have shown what must be deleted first
+            in_use |= await delete.request(ctx, proven & wave)
+            if delete.next_wave(ctx) - wave:
+                continue
+        if ctx.collected or not await collect.is_done(ctx):
             return in_use

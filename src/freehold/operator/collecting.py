@@ -11,7 +11,7 @@ from freehold.collection.survey import Survey
 from freehold.collection.sweep import Sweep
 from freehold.kube.resources import Json, key_of
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Collected, Site
+from freehold.lifecycle.collection import Collected, Prove, Site
 from freehold.lifecycle.journal import CorruptJournal
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.texts import texts_in
@@ -22,16 +22,16 @@ from freehold.reconcilers import identity
 class ObjectCollection:
     """One object's collection in one pass (lifecycle.collection.Collection)."""
 
-    sweep_: Sweep
+    memory: Sweep
     name: str
     ask: Callable[[], Awaitable[Policy]]
     stored: Callable[[], Awaitable[Iterable[Json]]]
 
-    async def sweep(self, site: Site) -> Collected:
-        async def others() -> Sequence[str]:
-            return rivals(await self.stored(), site, self.name)
+    async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
+        return await self.memory.step(prove, self.ask, self._rivals, refused=refused)
 
-        return await self.sweep_.step(site, self.ask, others)
+    async def _rivals(self, site: Site) -> Sequence[str]:
+        return rivals(await self.stored(), site, self.name)
 
 
 class Collections:

@@ -41,7 +41,16 @@ from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers import cluster_status, gate, identity
-from freehold.reconcilers.adapter import Adapter, Collecting, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
+from freehold.reconcilers.adapter import (
+    Adapter,
+    Collecting,
+    Desired,
+    PassReport,
+    Refused,
+    StatusUpdate,
+    Undecided,
+    Wanted,
+)
 
 MOST_PASSES = 300
 UNSTORED_UID = "00000000-0000-4000-8000-000000000000"

@@ -25,8 +25,8 @@ async def is_done(ctx: PassContext) -> bool:
         ctx.collected = await _is_swept(ctx)
     if not ctx.collected:
         why = "waits for what the cluster's own controllers have made, which is collected first"
-        for key in ctx.journal.ours:
-            if key.kind in ctx.deps.registry and ctx.kind(key).network:
+        for key in _known(ctx):
+            if ctx.kind(key).network:
                 ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, why, ctx.node(key).last_seen)
     return ctx.collected
 
@@ -41,24 +41,26 @@ async def _is_swept(ctx: PassContext) -> bool:
             Reason.DEPENDENTS, RECHECK, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
-    site = await _site(ctx)
-    if not isinstance(site, Site):
-        ctx.outcomes[NodeKey(KIND, "network")] = site
-        return False
-    swept = await collection.sweep(site)
+    refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known(ctx))
+    swept = await collection.sweep(lambda: _site(ctx), refused=refused)
     ctx.outcomes.update({NodeKey(KIND, name): outcome for name, outcome in swept.outcomes.items()})
     ctx.notes += swept.notes
     return swept.done
 
 
+def _known(ctx: PassContext) -> list[NodeKey]:
+    """Return what is ours of the kinds that this version knows."""
+    return sorted(key for key in ctx.journal.ours if key.kind in ctx.deps.registry)
+
+
 def _goes_before(ctx: PassContext) -> NodeKey | None:
     """Return a resource of ours that is none of the network and whose delete the cloud has not taken yet."""
-    for key in sorted(ctx.journal.ours):
-        kind, node = ctx.deps.registry.get(key.kind), ctx.node(key)
+    for key in _known(ctx):
+        kind, node = ctx.kind(key), ctx.node(key)
         stays = node.unproven or lost_marks.is_lost(ctx, key) or not ctx.journal.entries[key].id
         leaves = node.delete_sent is not None or node.itself_gone
         leaves = leaves or (node.last_seen is not None and node.last_seen.state is State.DELETING)
-        if kind is not None and not (kind.network or stays or leaves):
+        if not (kind.network or stays or leaves):
             return key
     return None
 
@@ -70,7 +72,7 @@ async def _site(ctx: PassContext) -> Site | Outcome:
         if kind is None or not kind.holds_external or not entry.id:
             continue
         if entry.phase is Phase.GIVEN:
-            return Site(ctx.owner, entry.id, given=True)
+            return Site(ctx.owner, entry.id)
         if not entry.phase.ours:
             continue
         seen = (await observe.by_key(ctx, [key]))[key]

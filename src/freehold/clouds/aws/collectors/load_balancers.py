@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from freehold.clouds.aws import balancing
@@ -10,6 +10,7 @@ from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.balancing_driver import SERVICE
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.collectors.collector import Scene
+from freehold.clouds.aws.kind_facts import FACTS
 from freehold.clouds.aws.kinds import classic_load_balancer as classic
 from freehold.clouds.aws.kinds import network_load_balancer as second
 from freehold.clouds.aws.seen import Seen
@@ -51,13 +52,19 @@ class LoadBalancers:
         seen_in_network = (
             str(Arn(place.partition, SERVICE, place.region, place.account, f"loadbalancer/{name}")) for name in named
         )
-        arns = sorted({*scene.arns(SERVICE, "loadbalancer"), *seen_in_network} - self._gone)
-        old = [arn.id for text in arns if (arn := Arn.parse(text)) and "/" not in arn.id]
-        new = [text for text in arns if (arn := Arn.parse(text)) and "/" in arn.id]
+        indexed = set(scene.arns(SERVICE, "loadbalancer")) - self._gone
+        found = await self._described(indexed)
+        found += await self._described(set(seen_in_network) - indexed - self._gone)  # some remain of what has gone
+        return [_thing(each) for each in await balancing.with_tags(self._client, found)]
+
+    async def _described(self, texts: Collection[str]) -> list[Seen]:
+        arns = {text: arn for text in texts if (arn := Arn.parse(text))}
+        old = [arn.id for arn in arns.values() if "/" not in arn.id]
+        new = [text for text, arn in arns.items() if "/" in arn.id]
         found = [*(await balancing.by_id(self._client, classic.READ, old)).values()]
         found += (await balancing.by_id(self._client, second.READ, new)).values()
-        self._gone |= set(arns) - {each.arn for each in found}
-        return [_thing(each) for each in await balancing.with_tags(self._client, found)]
+        self._gone |= set(texts) - {each.arn for each in found}
+        return found
 
     async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """Ask for all of the region: by id the ones that have gone would fail each call."""
@@ -90,4 +97,5 @@ def _thing(seen: Seen) -> Thing:
         network=str(seen.attributes["vpc_id"]),
         state=seen.vendor_state,
         leaves=f"ELB {arn.id}",
+        lingers=FACTS["network-load-balancer"].delete_time,
     )
