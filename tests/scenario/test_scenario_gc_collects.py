@@ -18,7 +18,9 @@ def ground_of(harness: AwsHarness) -> Ground:
 
 
 def left(harness: AwsHarness) -> list[dict[str, Any]]:
-    return [row for row in harness.cloud.strangers.resources() if not row["default"]]
+    """Everything in the account but what comes with a VPC, and what is shown for a while after its end."""
+    rows = harness.cloud.strangers.resources()
+    return [row for row in rows if not row["default"] and row["state"] not in ("deleted", "terminated")]
 
 
 def test_everything_that_the_controllers_made_goes_with_the_cluster_but_volumes() -> None:

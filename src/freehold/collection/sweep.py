@@ -21,7 +21,9 @@ from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Un
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
 PACE = 15.0
-"""Seconds between looks at what the cloud takes away by itself: minutes for a load balancer's interfaces."""
+"""Seconds until something that was refused is tried again."""
+REMAINS_PACE = 10.0
+"""Seconds between looks at what the cloud takes away by itself, once it usually has gone."""
 QUIET = 30.0
 """Seconds between the two looks that must find nothing where machines of the cluster may have run until now."""
 EXPECTED = 0.75
@@ -214,7 +216,7 @@ class Sweep:
         names = sorted(ident for trace in self._lingering for ident in traces[trace])
         message = f"the cloud still takes away what remains of load balancers: {', '.join(names[:5])}"
         message += f" and {len(names) - 5} more" if len(names) > 5 else ""
-        return {"remains": Waiting(Reason.COLLECTING, PACE, message)}
+        return {"remains": Waiting(Reason.COLLECTING, REMAINS_PACE, message)}
 
     def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
         """Something makes them again, and only a person can stop that."""
