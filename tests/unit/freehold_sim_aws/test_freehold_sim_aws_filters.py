@@ -28,6 +28,7 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
     "DescribeRouteTables": resources.ROUTE_TABLE.filters,
     "DescribeSecurityGroupRules": resources.SECURITY_GROUP_RULE.filters,
     "DescribeSecurityGroups": resources.SECURITY_GROUP.filters,
+    "DescribeSnapshots": resources.SNAPSHOT.filters,
     "DescribeSubnets": resources.SUBNET.filters,
     "DescribeTags": tags.FILTERS,
     "DescribeVolumes": resources.VOLUME.filters,
@@ -120,6 +121,7 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
     ):
         sim.ec2.create_route(RouteTableId=table, **route)
     sim.ec2.create_vpc_endpoint(VpcId=vpc, ServiceName="com.amazonaws.us-east-1.s3", RouteTableIds=[table])
+    sim.ec2.create_snapshot(VolumeId=sim.ec2.describe_volumes()["Volumes"][0]["VolumeId"])
     reservations = sim.ec2.describe_instances()["Reservations"]
     return {
         "DescribeAddresses": sim.ec2.describe_addresses()["Addresses"],
@@ -136,6 +138,7 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
         "DescribeRouteTables": sim.ec2.describe_route_tables()["RouteTables"],
         "DescribeSecurityGroupRules": sim.ec2.describe_security_group_rules()["SecurityGroupRules"],
         "DescribeSecurityGroups": sim.ec2.describe_security_groups()["SecurityGroups"],
+        "DescribeSnapshots": sim.ec2.describe_snapshots()["Snapshots"],
         "DescribeSubnets": sim.ec2.describe_subnets()["Subnets"],
         "DescribeTags": sim.ec2.describe_tags()["Tags"],
         "DescribeVolumes": sim.ec2.describe_volumes()["Volumes"],
