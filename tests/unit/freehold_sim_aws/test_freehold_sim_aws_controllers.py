@@ -43,6 +43,13 @@ def test_each_controller_tags_what_it_makes_as_its_source_says(sim: Sim, user: O
     assert left(sim.cloud.resources(), made) == sorted(made)
 
 
+def test_a_network_without_a_way_to_the_internet_has_internal_load_balancers(sim: Sim, user: OtherUser) -> None:
+    vpc = sim.vpc()
+    made = everything(user, Ground(CLUSTER, vpc, [sim.subnet(vpc)], internal=True))
+    assert {row["Scheme"] for row in sim.elbv2.describe_load_balancers()["LoadBalancers"]} == {"internal"}
+    assert not any("application" in what for what in made)  # it needs two zones
+
+
 def test_what_controllers_made_holds_the_network_and_goes_in_one_order(
     sim: Sim, user: OtherUser, ground: Ground
 ) -> None:
