@@ -56,8 +56,12 @@ class Sweep:
         self._network = ""
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
+        self._present: frozenset[str] = frozenset()
+        """What the last look found to be deleted, by id."""
+        self._returned: frozenset[str] = frozenset()
+        """What of it an earlier look had not found, after something was deleted."""
         self._sweeps = 0
-        self._began: float | None = None
+        self._began = inf
         self._machines_seen = False
         self._empty_since: float | None = None
         self._refused_since: dict[str, float] = {}
@@ -124,12 +128,11 @@ class Sweep:
             return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, message)})
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
+        self._count(doomed)
         if not doomed:
             return self._nothing_left()
         self._empty_since = None
-        outcomes = await self._delete(doomed, policy, ask)
-        if again := self._comes_back(doomed):
-            outcomes = {"again": again}
+        outcomes = await self._delete(doomed, policy, ask) | self._comes_back(doomed)
         return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
 
     def _nothing_left(self) -> Collected:
@@ -153,10 +156,6 @@ class Sweep:
     async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
         outcomes: dict[str, Outcome] = {}
-        new = {thing.id for thing in doomed} - self._asked.keys()
-        if new:
-            self._began = self._clock.monotonic() if self._began is None else self._began
-            self._sweeps += 1
         for task in policy.tasks:
             things = [thing for thing in doomed if thing.task is task]
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
@@ -209,7 +208,7 @@ class Sweep:
     def _held(self, thing: Thing) -> Outcome:
         since = self._refused_since.setdefault(thing.id, self._clock.now())
         when = f"{datetime.fromtimestamp(since, UTC):%H:%M} UTC"
-        return Blocked(Reason.COLLECTION_HELD, f"it waits since {when}: {thing.held_by}", PACE)
+        return Blocked(Reason.COLLECTION_HELD, f"it waits since {when}: {thing.held_by}", AGAIN)
 
     def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
         names = sorted(ident for trace in self._lingering for ident in traces[trace])
@@ -217,20 +216,27 @@ class Sweep:
         message += f" and {len(names) - 5} more" if len(names) > 5 else ""
         return {"remains": Waiting(Reason.COLLECTING, REMAINS_PACE, message)}
 
-    def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
-        """Something makes them again, and only a person can stop that."""
-        began = self._clock.monotonic() if self._began is None else self._began
-        if self._sweeps < MOST_SWEEPS and self._clock.monotonic() - began < LONGEST:
-            return None
-        if self._sweeps < 2:
-            return None
-        names = ", ".join(str(thing) for thing in doomed[:5])
-        return Blocked(
-            Reason.COLLECTION_HELD,
+    def _count(self, doomed: Sequence[Thing]) -> None:
+        """A sweep begins where something is found that was not there before: a classic balancer returns by its name."""
+        present = frozenset(thing.id for thing in doomed)
+        if new := present - self._present:
+            self._sweeps += 1
+            self._began = min(self._began, self._clock.monotonic())
+        self._returned = (self._returned & present) | (new if self._asked else frozenset())
+        self._present = present
+
+    def _comes_back(self, doomed: Sequence[Thing]) -> dict[str, Outcome]:
+        """Something makes them again, and only a person can stop that. What is only held has been there all along."""
+        back = [thing for thing in doomed if thing.id in self._returned]
+        enough = self._sweeps >= MOST_SWEEPS or self._clock.monotonic() - self._began >= LONGEST
+        if not (back and enough):
+            return {}
+        names = ", ".join(str(thing) for thing in back[:5])
+        message = (
             f"{names}: made again after {self._sweeps} sweeps. Stop what makes them (a cloud controller of cluster "
-            f"{self._name} that still runs, or GitOps), and the delete goes on",
-            RECHECK,
+            f"{self._name} that still runs, or GitOps), and the delete goes on"
         )
+        return {"again": Blocked(Reason.COLLECTION_HELD, message, RECHECK)}
 
 
 def _waits(thing: Thing) -> Waiting:
