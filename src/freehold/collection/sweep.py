@@ -56,7 +56,9 @@ class Sweep:
         self._network = ""
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
-        self._sweeps = 0
+        self._seen: set[str] = set()
+        """What was ever to go."""
+        self._returns = 0
         self._began: float | None = None
         self._machines_seen = False
         self._empty_since: float | None = None
@@ -153,15 +155,13 @@ class Sweep:
     async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
         outcomes: dict[str, Outcome] = {}
-        new = {thing.id for thing in doomed} - self._asked.keys()
-        if new:
-            self._began = self._clock.monotonic() if self._began is None else self._began
-            self._sweeps += 1
+        self._began = self._clock.monotonic() if self._began is None else self._began
+        self._returns += bool(self._asked) and not self._seen.issuperset(thing.id for thing in doomed)
+        self._seen |= {thing.id for thing in doomed}
         for task in policy.tasks:
             things = [thing for thing in doomed if thing.task is task]
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
-            outcomes |= {str(thing): self._held(thing) for thing in things if thing.held_by}
-            outcomes |= {str(thing): _waits(thing) for thing in things if thing.waits_for and not thing.held_by}
+            outcomes |= {str(thing): self._waiting(thing) for thing in things if thing.waits_for or thing.held_by}
             refused = await self._send(self._survey.steps(free, policy.volumes), ask)
             outcomes |= refused
             taken = [thing for thing in free if str(thing) not in refused]
@@ -194,22 +194,26 @@ class Sweep:
         return refused
 
     def _refused(self, ident: str, what: str, error: CloudError) -> Outcome:
-        """Say what was refused, and since when."""
+        """Say what was refused, and since when. It is tried more seldom the longer it lasts."""
+        outcome, (since, after) = of_error(error), self._lasting(ident)
+        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
+        message = f"{what}: {error.message}{blocker}{since}"
+        if isinstance(error, Retryable | Unknown | InUse):
+            return Waiting(Reason.COLLECTING, max(after, outcome.after), message)
+        return Blocked(Reason.COLLECTION_HELD, message, max(after, outcome.after))
+
+    def _waiting(self, thing: Thing) -> Outcome:
+        since, after = self._lasting(thing.id)
+        if thing.held_by:
+            return Blocked(Reason.COLLECTION_HELD, f"{thing.held_by}{since}", after)
+        return Waiting(Reason.COLLECTING, after, f"it waits for {thing.waits_for}{since}")
+
+    def _lasting(self, ident: str) -> tuple[str, float]:
+        """Return since when something cannot go, in words, and the seconds until it is tried again."""
         now = self._clock.now()
         since = self._refused_since.setdefault(ident, now)
-        outcome = of_error(error)
-        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
-        message = f"{what}: {error.message}{blocker}"
-        if now - since > PACE:
-            message += f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)"
-        if isinstance(error, Retryable | Unknown | InUse):
-            return Waiting(Reason.COLLECTING, max(PACE, outcome.after), message)
-        return Blocked(Reason.COLLECTION_HELD, message, outcome.after)
-
-    def _held(self, thing: Thing) -> Outcome:
-        since = self._refused_since.setdefault(thing.id, self._clock.now())
-        when = f"{datetime.fromtimestamp(since, UTC):%H:%M} UTC"
-        return Blocked(Reason.COLLECTION_HELD, f"it waits since {when}: {thing.held_by}", PACE)
+        after = min(max(PACE, (now - since) / 4), RECHECK)
+        return (f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)" if now - since > PACE else ""), after
 
     def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
         names = sorted(ident for trace in self._lingering for ident in traces[trace])
@@ -219,22 +223,16 @@ class Sweep:
 
     def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
         """Something makes them again, and only a person can stop that."""
-        began = self._clock.monotonic() if self._began is None else self._began
-        if self._sweeps < MOST_SWEEPS and self._clock.monotonic() - began < LONGEST:
-            return None
-        if self._sweeps < 2:
+        lasted = self._clock.monotonic() - (self._began or self._clock.monotonic())
+        if self._returns < MOST_SWEEPS and not (self._returns and lasted > LONGEST):
             return None
         names = ", ".join(str(thing) for thing in doomed[:5])
         return Blocked(
             Reason.COLLECTION_HELD,
-            f"{names}: made again after {self._sweeps} sweeps. Stop what makes them (a cloud controller of cluster "
+            f"{names}: made again {self._returns} times. Stop what makes them (a cloud controller of cluster "
             f"{self._name} that still runs, or GitOps), and the delete goes on",
             RECHECK,
         )
-
-
-def _waits(thing: Thing) -> Waiting:
-    return Waiting(Reason.COLLECTING, PACE, f"it waits for {thing.waits_for}")
 
 
 def _namesakes(workloads: Workloads, others: Sequence[str]) -> Collected:
