@@ -35,6 +35,7 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
+_MACHINES = "machines"
 _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 
@@ -118,12 +119,8 @@ class Sweep:
         self._kept = tuple(each for each in said if isinstance(each, Keep))
         if look.running:
             self._machines_seen, self._empty_since = True, None
-            shown = ", ".join(look.running[:5])
-            message = (
-                f"{shown} of cluster {self._name} runs in {workloads.network}, so its controllers may make again what "
-                "is collected: the collection begins when it has stopped. Delete it"
-            )
-            return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, message)})
+            return Collected(False, {"machines": self._machines_run(look.running, workloads)})
+        self._refused_since.pop(_MACHINES, None)
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
         if not doomed:
@@ -133,6 +130,15 @@ class Sweep:
         if again := self._comes_back(doomed):
             outcomes = {"again": again}
         return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
+
+    def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
+        since, after = self._lasting(_MACHINES)
+        shown = ", ".join(running[:5]) + (f" and {len(running) - 5} more" if len(running) > 5 else "")
+        message = (
+            f"{shown} of cluster {self._name} runs in {workloads.network}, so its controllers may make again what is "
+            f"collected: the collection begins when it has stopped. Delete it{since}"
+        )
+        return Waiting(Reason.COLLECTING, max(after, QUIET), message)
 
     def _nothing_left(self) -> Collected:
         """One look is enough, unless machines of the cluster may have run until a moment ago."""
