@@ -58,7 +58,8 @@ class Sweep:
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
         self._seen: set[str] = set()
-        """What was ever to go."""
+        """What was ever to go, and what of it has gone: a later one may have the same id, where ids are names."""
+        self._gone: set[str] = set()
         self._returns = 0
         self._began: float | None = None
         self._machines_seen = False
@@ -162,8 +163,10 @@ class Sweep:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
         outcomes: dict[str, Outcome] = {}
         self._began = self._clock.monotonic() if self._began is None else self._began
-        self._returns += bool(self._asked) and not self._seen.issuperset(thing.id for thing in doomed)
-        self._seen |= {thing.id for thing in doomed}
+        ids = {thing.id for thing in doomed}
+        self._returns += bool(ids & self._gone or (self._asked and ids - self._seen))
+        self._gone -= ids
+        self._seen |= ids
         for task in policy.tasks:
             things = [thing for thing in doomed if thing.task is task]
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
@@ -176,6 +179,7 @@ class Sweep:
                 self._asked[thing.id] = thing
                 self._lingering |= {thing.leaves} - {""}
                 self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
+            self._gone |= {thing.id for thing in taken} - {thing.id for thing in still}
             outcomes |= {str(thing): Waiting(Reason.COLLECTING, 5.0, "its delete was requested") for thing in still}
             if outcomes and task in _FIRST:
                 return outcomes
