@@ -1,7 +1,7 @@
 """Calls and simulated time of a delete that collects what the workloads of its cluster made.
 
-Upstream's collector, run unmodified on the simulated AWS, needed 4,384 calls for the delete of a cluster with one network
-load balancer, one classic one, a target group and a group (docs/reference/aws.md#upstream).
+Upstream's collector, run unmodified on the simulated AWS, needed 4,384 calls for the delete of a cluster with one
+network load balancer, one classic one, a target group and a group (docs/reference/aws.md#upstream).
 """
 
 from __future__ import annotations
