@@ -35,6 +35,7 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
+_MACHINES = "machines"
 _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 
@@ -56,11 +57,12 @@ class Sweep:
         self._network = ""
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
-        self._present: frozenset[str] = frozenset()
-        """What the last look found to be deleted, by id."""
-        self._returned: frozenset[str] = frozenset()
-        """What of it an earlier look had not found, after something was deleted."""
-        self._sweeps = 0
+        self._seen: set[str] = set()
+        """What was ever to go, and what of it has gone: a later one may have the same id, where ids are names."""
+        self._gone: set[str] = set()
+        self._returned: set[str] = set()
+        """What of it has come back, and is there."""
+        self._returns = 0
         self._began = inf
         self._machines_seen = False
         self._empty_since: float | None = None
@@ -120,20 +122,25 @@ class Sweep:
         self._kept = tuple(each for each in said if isinstance(each, Keep))
         if look.running:
             self._machines_seen, self._empty_since = True, None
-            shown = ", ".join(look.running[:5])
-            message = (
-                f"{shown} of cluster {self._name} runs in {workloads.network}, so its controllers may make again what "
-                "is collected: the collection begins when it has stopped. Delete it"
-            )
-            return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, message)})
+            return Collected(False, {"machines": self._machines_run(look.running, workloads)})
+        self._refused_since.pop(_MACHINES, None)
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
-        self._count(doomed)
         if not doomed:
             return self._nothing_left()
         self._empty_since = None
+        self._count(doomed)
         outcomes = await self._delete(doomed, policy, ask) | self._comes_back(doomed)
         return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
+
+    def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
+        since, after = self._lasting(_MACHINES)
+        shown = ", ".join(running[:5]) + (f" and {len(running) - 5} more" if len(running) > 5 else "")
+        message = (
+            f"{shown} of cluster {self._name} runs in {workloads.network}, so its controllers may make again what is "
+            f"collected: the collection begins when it has stopped. Delete it{since}"
+        )
+        return Waiting(Reason.COLLECTING, max(after, QUIET), message)
 
     def _nothing_left(self) -> Collected:
         """One look is enough, unless machines of the cluster may have run until a moment ago."""
@@ -159,8 +166,7 @@ class Sweep:
         for task in policy.tasks:
             things = [thing for thing in doomed if thing.task is task]
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
-            outcomes |= {str(thing): self._held(thing) for thing in things if thing.held_by}
-            outcomes |= {str(thing): _waits(thing) for thing in things if thing.waits_for and not thing.held_by}
+            outcomes |= {str(thing): self._waiting(thing) for thing in things if thing.waits_for or thing.held_by}
             refused = await self._send(self._survey.steps(free, policy.volumes), ask)
             outcomes |= refused
             taken = [thing for thing in free if str(thing) not in refused]
@@ -169,6 +175,7 @@ class Sweep:
                 self._asked[thing.id] = thing
                 self._lingering |= {thing.leaves} - {""}
                 self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
+            self._gone |= {thing.id for thing in taken} - {thing.id for thing in still}
             outcomes |= {str(thing): Waiting(Reason.COLLECTING, 5.0, "its delete was requested") for thing in still}
             if outcomes and task in _FIRST:
                 return outcomes
@@ -193,22 +200,26 @@ class Sweep:
         return refused
 
     def _refused(self, ident: str, what: str, error: CloudError) -> Outcome:
-        """Say what was refused, and since when."""
+        """Say what was refused, and since when. It is tried more seldom the longer it lasts."""
+        outcome, (since, after) = of_error(error), self._lasting(ident)
+        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
+        message = f"{what}: {error.message}{blocker}{since}"
+        if isinstance(error, Retryable | Unknown | InUse):
+            return Waiting(Reason.COLLECTING, max(after, outcome.after), message)
+        return Blocked(Reason.COLLECTION_HELD, message, max(after, outcome.after))
+
+    def _waiting(self, thing: Thing) -> Outcome:
+        since, after = self._lasting(thing.id)
+        if thing.held_by:
+            return Blocked(Reason.COLLECTION_HELD, f"{thing.held_by}{since}", after)
+        return Waiting(Reason.COLLECTING, after, f"it waits for {thing.waits_for}{since}")
+
+    def _lasting(self, ident: str) -> tuple[str, float]:
+        """Return since when something cannot go, in words, and the seconds until it is tried again."""
         now = self._clock.now()
         since = self._refused_since.setdefault(ident, now)
-        outcome = of_error(error)
-        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
-        message = f"{what}: {error.message}{blocker}"
-        if now - since > PACE:
-            message += f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)"
-        if isinstance(error, Retryable | Unknown | InUse):
-            return Waiting(Reason.COLLECTING, max(PACE, outcome.after), message)
-        return Blocked(Reason.COLLECTION_HELD, message, outcome.after)
-
-    def _held(self, thing: Thing) -> Outcome:
-        since = self._refused_since.setdefault(thing.id, self._clock.now())
-        when = f"{datetime.fromtimestamp(since, UTC):%H:%M} UTC"
-        return Blocked(Reason.COLLECTION_HELD, f"it waits since {when}: {thing.held_by}", AGAIN)
+        after = min(max(PACE, (now - since) / 4), RECHECK)
+        return (f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)" if now - since > PACE else ""), after
 
     def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
         names = sorted(ident for trace in self._lingering for ident in traces[trace])
@@ -217,30 +228,25 @@ class Sweep:
         return {"remains": Waiting(Reason.COLLECTING, REMAINS_PACE, message)}
 
     def _count(self, doomed: Sequence[Thing]) -> None:
-        """A sweep begins where something is found that was not there before: a classic balancer returns by its name."""
-        present = frozenset(thing.id for thing in doomed)
-        if new := present - self._present:
-            self._sweeps += 1
-            self._began = min(self._began, self._clock.monotonic())
-        self._returned = (self._returned & present) | (new if self._asked else frozenset())
-        self._present = present
+        self._began = min(self._began, self._clock.monotonic())
+        ids = {thing.id for thing in doomed}
+        again = (ids & self._gone) | (ids - self._seen if self._asked else set())
+        self._returned = (self._returned & ids) | again
+        self._returns += bool(again)
+        self._gone -= ids
+        self._seen |= ids
 
     def _comes_back(self, doomed: Sequence[Thing]) -> dict[str, Outcome]:
-        """Something makes them again, and only a person can stop that. What is only held has been there all along."""
-        back = [thing for thing in doomed if thing.id in self._returned]
-        enough = self._sweeps >= MOST_SWEEPS or self._clock.monotonic() - self._began >= LONGEST
-        if not (back and enough):
+        """Something makes them again, and only a person can stop that. What is only held has another message."""
+        back = [str(thing) for thing in doomed if thing.id in self._returned]
+        lasted = self._clock.monotonic() - self._began
+        if not back or (self._returns < MOST_SWEEPS and lasted <= LONGEST):
             return {}
-        names = ", ".join(str(thing) for thing in back[:5])
         message = (
-            f"{names}: made again after {self._sweeps} sweeps. Stop what makes them (a cloud controller of cluster "
-            f"{self._name} that still runs, or GitOps), and the delete goes on"
+            f"{', '.join(back[:5])}: made again {self._returns} times. Stop what makes them (a cloud controller of "
+            f"cluster {self._name} that still runs, or GitOps), and the delete goes on"
         )
         return {"again": Blocked(Reason.COLLECTION_HELD, message, RECHECK)}
-
-
-def _waits(thing: Thing) -> Waiting:
-    return Waiting(Reason.COLLECTING, PACE, f"it waits for {thing.waits_for}")
 
 
 def _namesakes(workloads: Workloads, others: Sequence[str]) -> Collected:
