@@ -25,10 +25,12 @@ class ServeOptions:
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
     (seconds of domain time). ``gates``: the features that are on. ``metadata``: of the metadata controller, None for
-    its defaults. ``metrics``: host and port to serve them on.
+    its defaults. ``metrics``: host and port to serve them on. ``waits``: the operator that this process has begins to
+    work when it is told to, because what it would heal or create must be decided on first.
     """
 
     operator: bool = True
+    waits: bool = False
     install: bool = True
     simulate: bool = False
     speed: float = SPEED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
@@ -17,6 +18,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
+from freehold.cli.view import Line
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Key, Resource
 
@@ -33,7 +35,9 @@ def run(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    run_to_end(_down(target, words, documents, namespace, timeout, yes=yes))
+    # Its operator would heal a mark that somebody took off to keep a resource, before the delete is requested (ADR 55).
+    waiting = replace(target, options=replace(target.options, waits=True))
+    run_to_end(_down(waiting, words, documents, namespace, timeout, yes=yes))
 
 
 async def _down(
@@ -55,6 +59,7 @@ async def _down(
             await _approve(session, target, ours, others)
         present = await _delete(session, ours)
         if present:
+            await session.begin()
             with display() as show:
                 picture = await follow(
                     session, present, show, UntilGone(alone=session.running is not None), patience=patience
@@ -116,8 +121,12 @@ def _conclude(picture: ViewSnapshot) -> None:
     for view in last_views(picture).values():
         tell(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
         for line in view.not_ours:
-            tell(f"  kept: {line.kind} {line.name} {line.id}: {line.note}")
+            tell(f"  kept: {_named(line)}: {line.note}")
         if view.not_looked_for:
             warn(f"on no record of {view.title}, and not looked for; freehold orphans shows what has its marks:")
         for line in view.not_looked_for:
-            warn(f"  {line.kind} {line.name} {line.id}")
+            warn(f"  {_named(line)}")
+
+
+def _named(line: Line) -> str:
+    return " ".join(filter(None, (line.kind, line.name, line.id)))
