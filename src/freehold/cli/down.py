@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, la
 from freehold.cli.naming import Naming, find_objects
 from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
+from freehold.cli.same_cluster import rest_of_clusters
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
 from freehold.cli.view import Line
 from freehold.kube.errors import NotFound
-from freehold.kube.resources import Key, Resource
+from freehold.kube.resources import Json, Key, Resource
+
+_STAY = "of the same Cluster these stay (freehold down -f FILE deletes what the file holds):"
 
 
 def run(
@@ -54,9 +58,10 @@ async def _down(
         wanted = await targets(session.client, documents, namespace or session.namespace) if documents else []
         ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
         ours += await find_objects(session, Naming("down"), words, namespace) if words else []
-        others = [each for each in wanted if not each.ours]
+        others = [each for each in wanted if not each.ours and await _is_there(session, each)]
         if not yes:
             await _approve(session, target, ours, others)
+        rest = await rest_of_clusters(session, ours) if words else []
         present = await _delete(session, ours)
         if present:
             await session.begin()
@@ -66,6 +71,16 @@ async def _down(
                 )
             _conclude(picture)
         await _delete_others(session, others)
+        if rest:
+            _tell_each(_STAY, rest)
+
+
+async def _is_there(session: Session, target: Target) -> bool:
+    try:
+        await session.client.get(target.resource, target.key)
+    except NotFound:
+        return False
+    return True
 
 
 async def _approve(session: Session, target: Access, ours: Sequence[Followed], others: Sequence[Target]) -> None:
@@ -74,24 +89,32 @@ async def _approve(session: Session, target: Access, ours: Sequence[Followed], o
 
     fresh = await show_deletion(session, target, ours)
     if others:
-        tell(f"deleted too, never served by Freehold: {', '.join(map(str, others))}")
+        _tell_each("deleted too:", map(str, others))
     if fresh or others:
         await ask(f"Delete {', '.join(fresh)}?" if fresh else "Delete them?", otherwise="nothing was deleted")
 
 
 async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:
-    """Ask for the deletion of each; those that were there."""
+    """Ask for the deletion of each; those that an operator must release."""
     present = []
     for resource, key in wanted:
         try:
             await _unpause_recovered(session, resource, key)
-            await session.client.delete(resource, key)
+            left = await session.client.delete(resource, key)
         except NotFound:
             say(f"{resource.kind} {key}: not there")
             continue
-        say(f"{resource.kind} {key}: deletion requested")
-        present.append((resource, key))
+        if _is_held(left):
+            say(f"{resource.kind} {key}: deletion requested")
+            present.append((resource, key))
+        else:
+            tell(f"{resource.kind} {key}: deleted; no operator had begun to work on it")
     return present
+
+
+def _is_held(answer: Json) -> bool:
+    """Whether what a delete answers is the object, which finalizers hold, and not a Status."""
+    return "deletionTimestamp" in (answer.get("metadata") or {})
 
 
 async def _unpause_recovered(session: Session, resource: Resource, key: Key) -> None:
@@ -103,23 +126,28 @@ async def _unpause_recovered(session: Session, resource: Resource, key: Key) -> 
 
 async def _delete_others(session: Session, others: Sequence[Target]) -> None:
     """In the reverse of the order of applying, so that namespaces come last."""
-    gone = [str(each) for each in reversed(others) if await _gone(session, each)]
-    if gone:
-        tell(f"deleted, never served by Freehold: {', '.join(gone)}")
+    held: dict[bool, list[str]] = {False: [], True: []}
+    for each in reversed(others):
+        with suppress(NotFound):
+            held[_is_held(await session.client.delete(each.resource, each.key))].append(str(each))
+    if held[False]:
+        _tell_each("deleted:", held[False])
+    if held[True]:
+        _tell_each("deletion requested, and held by a finalizer:", held[True])
 
 
-async def _gone(session: Session, target: Target) -> bool:
-    try:
-        await session.client.delete(target.resource, target.key)
-    except NotFound:
-        return False
-    return True
+def _tell_each(heading: str, objects: Iterable[str]) -> None:
+    tell(heading)
+    for each in objects:
+        tell(f"  {each}")
 
 
 def _conclude(picture: ViewSnapshot) -> None:
     """What was deleted and what was not. Never that something is gone which nobody looked for."""
     for view in last_views(picture).values():
-        tell(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
+        kept = any(line.state == "Kept" for line in view.not_ours)
+        rest = "all else that it owned" if kept else "everything that it owned" if view.owned else "it owned nothing"
+        tell(f"{view.title} is gone, and {rest}")
         for line in view.not_ours:
             tell(f"  kept: {_named(line)}: {line.note}")
         if view.not_looked_for:
@@ -129,4 +157,5 @@ def _conclude(picture: ViewSnapshot) -> None:
 
 
 def _named(line: Line) -> str:
-    return " ".join(filter(None, (line.kind, line.name, line.id)))
+    """The resource, with its id where its note does not have it."""
+    return " ".join(filter(None, (line.kind, line.name, "" if line.id in line.note else line.id)))
