@@ -22,7 +22,7 @@ from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
 from freehold.cli.view import Line
 from freehold.kube.errors import NotFound
-from freehold.kube.resources import Json, Key, Resource
+from freehold.kube.resources import Json, Resource, key_of
 
 _STAY = "of the same Cluster these stay (freehold down -f FILE deletes what the file holds):"
 
@@ -99,29 +99,31 @@ async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed
     present = []
     for resource, key in wanted:
         try:
-            await _unpause_recovered(session, resource, key)
-            left = await session.client.delete(resource, key)
+            left = found = await session.client.get(resource, key)
+            await _unpause_recovered(session, resource, found)
+            if not _is_going(found):
+                left = await session.client.delete(resource, key)
         except NotFound:
             say(f"{resource.kind} {key}: not there")
             continue
-        if _is_held(left):
-            say(f"{resource.kind} {key}: deletion requested")
+        if _is_going(left):
+            say(f"{resource.kind} {key}: {'is being deleted already' if _is_going(found) else 'deletion requested'}")
             present.append((resource, key))
         else:
-            tell(f"{resource.kind} {key}: deleted; no operator had begun to work on it")
+            say(f"{resource.kind} {key}: deleted; no operator had begun to work on it")
     return present
 
 
-def _is_held(answer: Json) -> bool:
-    """Whether what a delete answers is the object, which finalizers hold, and not a Status."""
-    return "deletionTimestamp" in (answer.get("metadata") or {})
+def _is_going(obj: Json) -> bool:
+    """Whether it is an object that finalizers hold. A delete answers a Status where there are none."""
+    return "deletionTimestamp" in (obj.get("metadata") or {})
 
 
-async def _unpause_recovered(session: Session, resource: Resource, key: Key) -> None:
+async def _unpause_recovered(session: Session, resource: Resource, found: Json) -> None:
     """``freehold recover`` made it paused until a person decides; this is the decision."""
-    annotations = (await session.client.get(resource, key))["metadata"].get("annotations") or {}
+    annotations = found["metadata"].get("annotations") or {}
     if annotations.get(PAUSED_ANNOTATION) == RECOVERED:
-        await session.client.patch(resource, key, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
+        await session.client.patch(resource, key_of(found), {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
 
 
 async def _delete_others(session: Session, others: Sequence[Target]) -> None:
@@ -129,7 +131,7 @@ async def _delete_others(session: Session, others: Sequence[Target]) -> None:
     held: dict[bool, list[str]] = {False: [], True: []}
     for each in reversed(others):
         with suppress(NotFound):
-            held[_is_held(await session.client.delete(each.resource, each.key))].append(str(each))
+            held[_is_going(await session.client.delete(each.resource, each.key))].append(str(each))
     if held[False]:
         _tell_each("deleted:", held[False])
     if held[True]:
@@ -145,8 +147,7 @@ def _tell_each(heading: str, objects: Iterable[str]) -> None:
 def _conclude(picture: ViewSnapshot) -> None:
     """What was deleted and what was not. Never that something is gone which nobody looked for."""
     for view in last_views(picture).values():
-        kept = any(line.state == "Kept" for line in view.not_ours)
-        rest = "all else that it owned" if kept else "everything that it owned" if view.owned else "it owned nothing"
+        rest = "all else that it owned" if view.left_of_ours else "everything that it owned" if view.owned else "it owned nothing"
         tell(f"{view.title} is gone, and {rest}")
         for line in view.not_ours:
             tell(f"  kept: {_named(line)}: {line.note}")
