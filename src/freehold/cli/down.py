@@ -135,7 +135,9 @@ async def _delete_others(session: Session, others: Sequence[Target]) -> None:
     if held[False]:
         _tell_each("deleted:", held[False])
     if held[True]:
-        _tell_each("deletion requested, and held by a finalizer:", held[True])
+        _tell_each(
+            "deletion requested, held by a finalizer (what put it there must run; of tags: freehold serve):", held[True]
+        )
 
 
 def _tell_each(heading: str, objects: Iterable[str]) -> None:
@@ -147,7 +149,13 @@ def _tell_each(heading: str, objects: Iterable[str]) -> None:
 def _conclude(picture: ViewSnapshot) -> None:
     """What was deleted and what was not. Never that something is gone which nobody looked for."""
     for view in last_views(picture).values():
-        rest = "all else that it owned" if view.left_of_ours else "everything that it owned" if view.owned else "it owned nothing"
+        rest = (
+            "all else that it owned"
+            if view.left_of_ours
+            else "everything that it owned"
+            if view.owned
+            else "it owned nothing"
+        )
         tell(f"{view.title} is gone, and {rest}")
         for line in view.not_ours:
             tell(f"  kept: {_named(line)}: {line.note}")
