@@ -27,6 +27,8 @@ _HELD = Reason.IN_USE.value
 _IDLE = _RETRIED | {_HELD, Reason.REQUIREMENT.value, Reason.DEPENDENTS.value}
 """Reasons of a Waiting resource that does not get on by itself: another one must first, or the cloud must answer."""
 
+_LEFT_OF_OURS = frozenset({Reason.MARK_LOST.value, Reason.SERVES_KEPT.value, Reason.GIVEN_UP.value})
+
 
 @dataclass(frozen=True)
 class Line:
@@ -116,6 +118,11 @@ class View:
             for line in self.lines
             if line.state == "Kept" or (line.id and line.ownership in ("unmanaged", "unknown"))
         )
+
+    @property
+    def left_of_ours(self) -> bool:
+        """Whether a delete left something that the object owned."""
+        return any(line.reason in _LEFT_OF_OURS for line in self.lines if line.state == "Kept")
 
     @property
     def not_looked_for(self) -> tuple[Line, ...]:
