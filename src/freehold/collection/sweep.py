@@ -25,6 +25,8 @@ PACE = 15.0
 """Seconds until something that was refused is tried again."""
 REMAINS_PACE = 10.0
 """Seconds between looks at what the cloud takes away by itself, once it usually has gone."""
+LINGERING = 2.0
+"""Times of what it usually takes, for which only that is waited for."""
 QUIET = 30.0
 """Seconds between the two looks that must find nothing where machines of the cluster may have run until now."""
 EXPECTED = 0.75
@@ -56,6 +58,8 @@ class Sweep:
         """Whose delete the cloud has taken, by id."""
         self._network = ""
         self._lingering: set[str] = set()
+        self._lingers_until = -inf
+        """From then on it is looked for everything: one that was made again under the same name leaves the same."""
         self._kept: tuple[Keep, ...] = ()
         self._seen: set[str] = set()
         """What was ever to go, and what of it has gone: a later one may have the same id, where ids are names."""
@@ -97,7 +101,8 @@ class Sweep:
 
     async def _remaining(self) -> Collected | None:
         """Ask only for what the cloud takes away by itself, as long as that is there."""
-        if not self._lingering:
+        if not self._lingering or self._clock.monotonic() >= self._lingers_until:
+            self._lingering.clear()
             return None
         traces = await self._survey.traces(self._network)
         self._lingering &= traces.keys()
@@ -174,6 +179,7 @@ class Sweep:
             for thing in taken:
                 self._asked[thing.id] = thing
                 self._lingering |= {thing.leaves} - {""}
+                self._lingers_until = self._clock.monotonic() + LINGERING * thing.lingers
                 self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
             self._gone |= {thing.id for thing in taken} - {thing.id for thing in still}
             outcomes |= {str(thing): Waiting(Reason.COLLECTING, 5.0, "its delete was requested") for thing in still}

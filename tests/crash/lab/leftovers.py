@@ -16,9 +16,10 @@ from freehold.api.names import EXTERNAL_RESOURCE_GC_ANNOTATION
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.port import Call
 from harness.aws_account import REGION
-from harness.cloud_actors import OtherUser, Refused
+from harness.cloud_actors import Refused
 from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
-from harness.cloud_controllers import CloudProvider, Ground, LoadBalancerController, Nodes, Recreating
+from harness.cloud_controllers import CloudProvider, LoadBalancerController, Nodes, Recreating
+from harness.collected import ground_of, user_of
 from lab.aws import AwsLife, AwsWorld
 from lab.aws_neighbours import ANOTHER, existing
 from lab.faults import Answer
@@ -46,7 +47,7 @@ class LitteredWorld(AwsWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.user = OtherUser(self.harness.cloud.strangers.act, region=REGION)
+        self.user = user_of(self.harness)
         self.leftovers: dict[str, str] = {}
         """What they are, by id: what is to be collected."""
         self.stays: set[str] = set()
@@ -60,15 +61,11 @@ class LitteredWorld(AwsWorld):
         """How the create ends is a subject of other families."""
         return frozenset()
 
-    @property
-    def ground(self) -> Ground:
-        rows = {(row["kind"], row["name"]): row["id"] for row in self.harness.object.raw["status"]["resources"]}
-        subnets = [ident for (kind, _), ident in sorted(rows.items()) if kind == "subnet"]
-        return Ground("demo", rows["vpc", "demo-vpc"], subnets, rows["security-group", "demo-node"])
-
     def litter(self) -> None:
         """Each controller makes one of each kind; then the others come."""
-        self.where = self.ground
+        self.where = ground_of(self.harness)
+        rows = self.harness.object.raw["status"]["resources"]
+        self._needed = {row["id"] for row in rows if row["kind"] in ("vpc", "subnet", "internet-gateway")}
         self.stays |= {Nodes(self.user, self.where).volume()}
         self._collected({"interface": Nodes(self.user, self.where).interface()})
         self.make_balancers()
@@ -79,9 +76,8 @@ class LitteredWorld(AwsWorld):
         self._forget_leftovers()
 
     def make_balancers(self) -> None:
-        """What is missing of the load balancers: no controller can make one where there are no subnets any more."""
-        there = {record["id"] for record in existing(self.harness)}
-        if not there.issuperset({self.where.vpc, *self.where.subnets}):
+        """What is missing of the load balancers: none can be made where a subnet or the internet gateway has gone."""
+        if not self._needed <= {record["id"] for record in existing(self.harness)}:
             return
         made: dict[str, str] = {}
         provider = CloudProvider(self.user, self.where, made)
