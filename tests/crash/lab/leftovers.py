@@ -65,7 +65,8 @@ class LitteredWorld(AwsWorld):
         """Each controller makes one of each kind; then the others come."""
         self.where = ground_of(self.harness)
         rows = self.harness.object.raw["status"]["resources"]
-        self._needed = {row["id"] for row in rows if row["kind"] in ("vpc", "subnet", "internet-gateway")}
+        [self._gateway] = [row["id"] for row in rows if row["kind"] == "internet-gateway"]
+        self._needed = {self._gateway, self.where.vpc, *self.where.subnets}
         self.stays |= {Nodes(self.user, self.where).volume()}
         self._collected({"interface": Nodes(self.user, self.where).interface()})
         self.make_balancers()
@@ -76,8 +77,12 @@ class LitteredWorld(AwsWorld):
         self._forget_leftovers()
 
     def make_balancers(self) -> None:
-        """What is missing of the load balancers: none can be made where a subnet or the internet gateway has gone."""
-        if not self._needed <= {record["id"] for record in existing(self.harness)}:
+        """What is missing of the load balancers: none can be made without subnets and their way out.
+
+        Else a target group would be made alone; a controller makes the load balancer first.
+        """
+        there = {r["id"]: r["view"] for r in existing(self.harness)}
+        if not self._needed <= there.keys() or not there[self._gateway]["Attachments"]:
             return
         made: dict[str, str] = {}
         provider = CloudProvider(self.user, self.where, made)
