@@ -237,6 +237,9 @@ def _notes(conditions: Sequence[Json]) -> Iterable[str]:
     served = find(conditions, names.FIELDS_SERVED) or {}
     if served.get("message"):
         yield from _findings(str(served["message"]))
+    collection = find(conditions, names.EXTERNAL_RESOURCE_GC) or {}
+    if collection.get("reason") == names.REASON_INVALID_COLLECTION_POLICY:
+        yield str(collection.get("message") or collection["reason"])
 
 
 def _findings(message: str) -> list[str]:
