@@ -74,6 +74,25 @@ MUTANTS = (
         "the delete waits for ever for what has something in it that a person gave up",
     ),
     _lost(
+        "look_at_given_up",
+        "ctx.journal = ctx.journal.drop(key)",
+        "pass",
+        "what somebody has deleted holds the VPC that it was in for ever",
+    ),
+    _lost(
+        "look_at_given_up",
+        "elif ctx.settled(key, since := earliest(node.absent_since, ctx.now)):",
+        "elif since := 1.0:",
+        "one read that lags forgets what a person gave up, and the delete waits for it",
+        equivalent="the cloud refuses to delete what has it inside: the object waits where it could go",
+    ),
+    _lost(
+        "look_at_given_up",
+        "node.last_seen, node.absent_since = seen, None",
+        "node.absent_since = None",
+        "a group that a rule of a given-up group names is refused for ever",
+    ),
+    _lost(
         "outcome_of",
         "if is_lost(ctx, holder) and not isinstance(ctx.outcomes.get(holder), Kept):",
         "if False:",

@@ -236,6 +236,22 @@ def test_what_is_given_up_in_a_delete_stays_with_what_it_needs_and_the_rest_goes
     assert isinstance(net, Kept) and net.reason is Reason.SERVES_KEPT and given_up in net.message
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("gone", [True, False], ids=["it has gone", "its delete is under way"])
+def test_what_was_given_up_and_deleted_since_keeps_nothing(gone: bool, restarted: bool) -> None:
+    """What it was in would be left behind with the object."""
+    life = _owned("net/main", "disk/more net/main")
+    given_up = _give_up(life, DISK)
+    if gone:
+        life.world.remove(given_up)
+    else:
+        life.world.cloud.delete(given_up, "stranger")
+    if restarted:
+        life.restart()
+    life.delete()
+    assert life.released and life.world.living() == []
+
+
 def test_a_carried_resource_that_is_given_up_loses_its_mark_and_the_carrier_keeps_the_others() -> None:
     life = _owned("hub/core", "net/main", "link/a hub/core net/main")
     hub = life.journal.entries[NodeKey("hub", "core")].id
