@@ -83,8 +83,7 @@ MUTANTS = (
         "look_at_given_up",
         "elif ctx.settled(key, since := earliest(node.absent_since, ctx.now)):",
         "elif since := 1.0:",
-        "one read that lags forgets what a person gave up, and the delete waits for it",
-        equivalent="the cloud refuses to delete what has it inside: the object waits where it could go",
+        "one read that lags forgets what a person gave up, and the delete waits for it for ever",
     ),
     _lost(
         "look_at_given_up",
