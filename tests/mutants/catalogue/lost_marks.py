@@ -116,6 +116,13 @@ MUTANTS = (
         "read_back=False",
         "a resource that was being healed when its object was deleted is marked and deleted",
     ),
+    Mutant(
+        "lifecycle/phases/recovery.py",
+        "put_on_record",
+        "read_back=marks_seen",
+        "read_back=False",
+        "what an index still shows of a lost record is marked again and deleted",
+    ),
     _observe(
         "record_owned",
         "replace(record, read_back=False)",
