@@ -197,9 +197,7 @@ def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
     return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
 
 
-def put_on_record(
-    ctx: PassContext, key: NodeKey, observed: Observed, why: str, *, marks_seen: bool = False
-) -> None:
+def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, *, marks_seen: bool = False) -> None:
     """Put on record what is ours and in no journal; ``why`` is told to a person.
 
     Under the node whose birth mark it has, or under the birth mark itself, so that it counts as spent also when the
