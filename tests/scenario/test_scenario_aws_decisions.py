@@ -174,7 +174,11 @@ def test_a_group_that_was_given_up_keeps_the_groups_that_its_rules_name_and_no_m
     group = NodeKey("security-group", "node")
     _decide(harness, Verdict.NOT_MINE, {group: _record(harness).entries[group].id})
     harness.settle()
+    harness.object.delete()
+    planned = [row for row in _planned(harness).rows if row.action == "keep"]
+    assert all(row.id for row in planned), "the node has no resource now"
     harness.down()
+    assert {row.id for row in planned} == {record["id"] for record in existing(harness)}
     kept = {row["kind"] for row in harness.status()["resources"] if row["state"] == "Kept"}
     assert kept == {"vpc", "security-group"} == {record["kind"] for record in existing(harness)}
 
