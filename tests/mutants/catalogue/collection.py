@@ -7,7 +7,6 @@ from mutants.rows import Mutant
 _rules = partial(Mutant, "collection/rules.py")
 _sweep = partial(Mutant, "collection/sweep.py")
 _policy = partial(Mutant, "collection/policy.py")
-_things = partial(Mutant, "collection/things.py")
 _balancers = partial(Mutant, "clouds/aws/collectors/load_balancers.py")
 _groups = partial(Mutant, "clouds/aws/collectors/security_groups.py")
 _interfaces = partial(Mutant, "clouds/aws/collectors/network_interfaces.py")
@@ -77,7 +76,6 @@ NEVER = (
     _rules("verdicts", "elif isinstance(verdict, Delete) and task is Task.VOLUME:", "elif False:", "data are deleted"),
     _rules("_of_volume", "if volumes is Volumes.RETAIN:", "if False:", "data are deleted that nobody gave up"),
     _rules("_of_volume", "if look.elsewhere:", "if False:", "another cluster's data are deleted"),
-    _things("DEFAULT_TASKS", " if task is not Task.VOLUME", "", "data are deleted that nobody gave up"),
     _survey("AwsSurvey._elsewhere", "elsewhere.add(text)", "pass", "another cluster without leftovers loses data"),
     _survey(
         "AwsSurvey.look",

@@ -11,6 +11,7 @@ from freehold.clouds.aws.collectors.collector import Scene, traces_in
 from freehold.clouds.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.clouds.aws.collectors.security_groups import SecurityGroups
 from freehold.clouds.aws.collectors.survey import _namesakes
+from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.seen import Place
 from freehold.clouds.aws.session import AwsSession
 from freehold.collection.found import Step, Thing, Workloads
@@ -126,6 +127,19 @@ def test_every_rule_goes_before_the_first_group() -> None:
         "delete_security_group"
     ] * 2
     assert [call.subject for call in PORT.sent] == ["sg-2", "sg-1", "sg-1", "sg-2"]
+
+
+# -- what waits ---------------------------------------------------------------------------------------------------
+
+
+def test_all_that_controllers_may_have_something_in_waits_for_the_collection_and_for_nothing_that_goes_before() -> None:
+    """A kind that waits and needs one that goes before would keep it, and itself, for ever."""
+    kinds = aws_kinds(CLIENT)
+    waits = {name for name, kind in kinds.items() if kind.network}
+    before = {"instance", "classic-load-balancer", "network-load-balancer", "target-group", "listener", "s3-bucket"}
+    assert waits == kinds.keys() - before
+    assert {each for name in waits for each in kinds[name].requires} <= waits
+    assert [name for name, kind in kinds.items() if kind.holds_external] == ["vpc"]
 
 
 # -- what else a look shows ---------------------------------------------------------------------------------------

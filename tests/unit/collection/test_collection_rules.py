@@ -78,6 +78,25 @@ def test_without_one_of_its_tags_it_stays(what: str, key: str) -> None:
     assert not isinstance(verdict(replace(found, tags={**found.tags, key: ""})), Delete)
 
 
+OTHERWISE = ("shared", "other", "false")
+"""What others write under the keys whose values count."""
+
+
+@pytest.mark.parametrize(
+    ("what", "key"),
+    [
+        (what, key)
+        for what, found in PROVEN.items()
+        for key, value in found.tags.items()
+        if value in ("owned", "prod", "true", "amazon-vpc-cni")
+    ],
+)
+def test_with_another_value_it_stays(what: str, key: str) -> None:
+    for value in OTHERWISE:
+        changed = replace(PROVEN[what], tags={**PROVEN[what].tags, key: value})
+        assert not isinstance(verdict(changed), Delete)
+
+
 @pytest.mark.parametrize("what", [what for what, found in PROVEN.items() if found.network])
 @pytest.mark.parametrize("network", ["vpc-2", ""])
 def test_what_is_in_another_network_or_in_none_stays(what: str, network: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
 from freehold.collection.rules import OWNED, Rule
-from freehold.collection.sweep import LONGEST, MOST_SWEEPS, QUIET, Sweep
+from freehold.collection.sweep import LONGEST, MOST_SWEEPS, Sweep
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.collection import Collected, Site
@@ -29,6 +29,7 @@ def thing(task: Task, ident: str = "", **more: Any) -> Thing:
     return Thing(task, str(task), ident, ident, {"kubernetes.io/cluster/prod": "owned"}, network="vpc-1", **more)
 
 
+QUIET = 30.0
 ONE_OF_EACH = tuple(thing(task) for task in Task)
 
 

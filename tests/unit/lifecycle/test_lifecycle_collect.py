@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from freehold.lifecycle import errors
 from freehold.lifecycle.collection import KIND, Collected, Prove, Site
+from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
@@ -35,6 +38,16 @@ class Collector:
     @property
     def sites(self) -> list[Site | Outcome]:
         return [site for _, site, _ in self.asked]
+
+
+class Denying:
+    """Machines and such, of which the index cannot be asked."""
+
+    kinds = ("Machine",)
+    registry = Registry(())
+
+    async def within(self, uuid: str) -> TagsByTarget:
+        raise errors.Denied("no permission")
 
 
 def collected(of: Sequence[str] = OF_THE_NETWORK) -> tuple[Life, Collector]:
@@ -67,8 +80,9 @@ def test_nothing_of_the_network_goes_before_the_collection_is_done() -> None:
     run(life)
     assert kinds_left(life) == set(OF_THE_NETWORK)
     assert life.last is not None
-    waiting = [outcome for key, outcome in life.last.outcomes.items() if key.kind in OF_THE_NETWORK]
-    assert {getattr(outcome, "reason", None) for outcome in waiting} == {Reason.DEPENDENTS}
+    waiting = {key: outcome for key, outcome in life.last.outcomes.items() if key.kind in OF_THE_NETWORK}
+    assert waiting.keys() == {key for key in life.journal.ours if key.kind != "role"}
+    assert {getattr(outcome, "reason", None) for outcome in waiting.values()} == {Reason.DEPENDENTS}
     assert "a note" in life.last.notes
     collector.answer = Collected(done=True)
     run(life)
@@ -76,8 +90,10 @@ def test_nothing_of_the_network_goes_before_the_collection_is_done() -> None:
     assert not kinds_left(life)
 
 
-def test_an_object_without_anything_of_a_network_is_not_released_before_either() -> None:
+@pytest.mark.parametrize("answer", [LOOKING, Collected(False)], ids=["says why", "says nothing"])
+def test_an_object_without_anything_of_a_network_is_not_released_before_either(answer: Collected) -> None:
     life, collector = collected(of=())
+    collector.answer = answer
     run(life)
     assert not kinds_left(life)
     assert not life.released
@@ -101,6 +117,16 @@ def test_the_collection_begins_when_the_deletes_of_what_goes_before_were_taken()
     assert collector.asked
 
 
+def test_it_stops_while_a_machine_of_the_cluster_may_be_there() -> None:
+    """A machine may come after the collection has begun; whether one is there cannot be told now."""
+    life, collector = collected()
+    run(life, 60.0)
+    asked = len(collector.asked)
+    life.deps = replace(life.deps, inner=Denying())
+    run(life, 60.0)
+    assert len(collector.asked) == asked
+
+
 def test_what_stays_because_nobody_knows_whose_it_is_does_not_hold_the_collection_up() -> None:
     life, collector = collected()
     assert isinstance(life.world, NetworkWorld)
@@ -110,8 +136,9 @@ def test_what_stays_because_nobody_knows_whose_it_is_does_not_hold_the_collectio
     assert collector.asked
 
 
-def test_it_is_asked_once_a_pass() -> None:
-    life, collector = collected()
+@pytest.mark.parametrize("of", [OF_THE_NETWORK, ()], ids=["before the network", "before the release"])
+def test_it_is_asked_once_a_pass(of: Sequence[str]) -> None:
+    life, collector = collected(of)
     run(life)
     asked = len(collector.asked)
     life.once()
@@ -159,6 +186,16 @@ def test_a_network_that_cannot_be_read_now_is_not_taken_for_gone() -> None:
     life, collector = collected()
     run(life, 60.0)
     with outage(life, "list_vpc", errors.Unavailable("503")):
+        run(life, 60.0)
+    assert isinstance(collector.sites[-1], Waiting | Blocked)
+
+
+def test_a_network_whose_marks_cannot_be_read_now_is_not_taken_for_anothers() -> None:
+    life, collector = collected()
+    assert isinstance(life.world, NetworkWorld)
+    life.world.strip("vpc")
+    run(life, 60.0)
+    with outage(life, "tags_of_each", errors.Unavailable("503")):
         run(life, 60.0)
     assert isinstance(collector.sites[-1], Waiting | Blocked)
 
