@@ -21,8 +21,9 @@ from freehold.lifecycle.port import Call, Effect, step
 from freehold.lifecycle.resources import NodeKey
 from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings
+from harness.aws_account import REGION
 from lab import catalogue, families, faults
-from lab.aws import REGION, AwsLife, AwsWorld
+from lab.aws import AwsLife, AwsWorld
 from lab.aws_neighbours import existing
 from lab.families import Case
 from lab.families_aws import AWS, BUCKET, SECOND

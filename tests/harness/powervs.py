@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import yaml
 
@@ -64,8 +64,8 @@ def example(**spec: Any) -> dict[str, Any]:
 
 
 def _copied(raw: Mapping[str, Any]) -> dict[str, Any]:
-    copied: dict[str, Any] = marshal.loads(marshal.dumps(raw, 2))  # of version 2: what is in two places is two
-    return copied
+    whole = marshal.dumps(raw, 2)  # of version 2: what is in two places is two
+    return cast("dict[str, Any]", marshal.loads(whole))  # noqa: S302 - the line above made it
 
 
 def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:
