@@ -10,7 +10,8 @@ from freehold.clouds.aws.session import AwsSession
 from freehold_sim.aws.settings import Settings
 from freehold_sim.mount import mount_client
 from harness.account import RecordingPort
-from harness.aws_clients import KEYS, SharedClients
+from harness.aws_clients import KEYS as KEYS
+from harness.aws_clients import SharedClients
 from harness.simulated_aws import Sim
 
 REGION = "us-east-1"

@@ -64,7 +64,7 @@ def example(**spec: Any) -> dict[str, Any]:
 
 
 def _copied(raw: Mapping[str, Any]) -> dict[str, Any]:
-    whole = marshal.dumps(raw, 2)  # of version 2: what is in two places is two
+    whole = marshal.dumps(dict(raw), 2)  # of version 2: what is in two places is two
     return cast("dict[str, Any]", marshal.loads(whole))  # noqa: S302 - the line above made it
 
 
