@@ -25,7 +25,7 @@ SAMPLED = {
     "crash before and after a call, the index steps back": 1,
 }
 MOST_CALLS = 3 * 202
-MOST_CALLS_WITH_OTHERS = 1600
+MOST_CALLS_WITH_OTHERS = 1100
 """A person removes one thing after the other, and each refusal is tried again until then."""
 OPTED_OUT = "opted out at each call"
 

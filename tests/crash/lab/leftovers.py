@@ -70,7 +70,8 @@ class LitteredWorld(AwsWorld):
         self.stays |= {Nodes(self.user, self.where).volume()}
         self._collected({"interface": Nodes(self.user, self.where).interface()})
         self.make_balancers()
-        elsewhere(self.user, "demo")
+        theirs = elsewhere(self.user, "demo")
+        self.stays |= {ident for what, ident in theirs.items() if "volume" in what}
         for who in self.others:
             getattr(self, who)()
         self.neighbours.note()
