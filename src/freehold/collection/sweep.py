@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 
 from freehold.collection.found import Step, Thing, Workloads
@@ -192,7 +193,7 @@ class Sweep:
         refused: dict[str, Outcome] = {}
         for wave in waves:
             steps = [step for step in wave if str(step.thing) not in refused]
-            results = await self._survey.all([_send_if_wanted(step, ask) for step in steps])
+            results = await self._survey.all([partial(_send_if_wanted, step, ask) for step in steps])
             for step, error in zip(steps, results, strict=True):
                 if error is None or isinstance(error, NotFound):
                     self._refused_since.pop(step.thing.id, None)

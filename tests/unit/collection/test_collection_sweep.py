@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -72,11 +72,11 @@ class Cloud:
         first = [Step(each, "free", lambda each=each: self._do("free", each)) for each in things if each.named_by]  # type: ignore[misc]  # mypy infers no lambda defaults
         return [first, [Step(each, "delete", lambda each=each: self._do("delete", each)) for each in things]]  # type: ignore[misc]
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, None]]) -> Sequence[Exception | None]:
+    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         done: list[Exception | None] = []
         for each in work:
             try:
-                await each
+                await each()
                 done.append(None)
             except Exception as error:
                 done.append(error)

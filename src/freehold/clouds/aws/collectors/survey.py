@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
@@ -88,12 +87,12 @@ class AwsSurvey:
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         return self._collectors[things[0].task].steps(things, volumes) if things else ()
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, None]]) -> Sequence[Exception | None]:
+    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         return await self._client.all([self._in_turn(each) for each in work])
 
-    async def _in_turn(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
         async with self._turns:
-            await work
+            await work()
 
     async def _elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
         """Return what has the cluster's name and is not in its network, as its own service shows it.
