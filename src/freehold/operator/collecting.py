@@ -23,7 +23,6 @@ class ObjectCollection:
     """One object's collection in one pass (lifecycle.collection.Collection)."""
 
     memory: Sweep
-    name: str
     ask: Callable[[], Awaitable[Policy]]
     stored: Callable[[], Awaitable[Iterable[Json]]]
 
@@ -31,7 +30,7 @@ class ObjectCollection:
         return await self.memory.step(prove, self.ask, self._rivals, refused=refused)
 
     async def _rivals(self, site: Site) -> Sequence[str]:
-        return rivals(await self.stored(), site, self.name)
+        return rivals(await self.stored(), site, self.memory.name)
 
 
 class Collections:
@@ -57,7 +56,7 @@ class Collections:
                 return None
             sweep = Sweep(name, survey, self._clock)
             self._sweeps[uid] = cloud, sweep
-        return ObjectCollection(sweep, name, ask, self._stored)
+        return ObjectCollection(sweep, ask, self._stored)
 
     def forget(self, uid: str) -> None:
         """The object is gone, or another operator may serve it."""
