@@ -8,9 +8,10 @@ import pytest
 
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
+from freehold.lifecycle.journal import StaleObject
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
-from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
+from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names, strange_ground
 from harness.cloud_controllers import CloudProvider, Recreating, everything, protect
 from harness.collected import ground_of, left, user_of
 
@@ -230,3 +231,34 @@ def test_a_new_process_goes_on_where_the_last_one_ended() -> None:
         harness.run(lambda known=before: harness.object.gone or there(harness, made) != known)
         harness.start_process()
     assert {row["kind"] for row in left(harness)} == {"volume"}
+
+
+def test_what_a_later_label_says_makes_no_other_cluster_s_leftovers_ours() -> None:
+    """In a given network, by a new process that finds nothing of ours any more: only the record has the name."""
+    harness = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"scheme": "internal"}))
+    ground = strange_ground(user_of(harness), "other")
+    given = {"vpc": {"id": ground.vpc}, "subnets": [{"id": each} for each in ground.subnets]}
+    harness.object.patch({"spec": {"network": given}})
+    harness.up()
+    others = everything(user_of(harness), ground)
+    before = there(harness, others)
+    harness.object.patch({"metadata": {"labels": {names.CLUSTER_NAME_LABEL: "other"}}})
+    harness.object.delete()
+    crash_before_the_finalizer_goes(harness)
+    assert wait(harness, HOUR) == ""
+    assert there(harness, others) == before
+
+
+def crash_before_the_finalizer_goes(harness: AwsHarness) -> None:
+    patch, refused = harness.object.patch, list[bool]()
+
+    def once(body: dict[str, Any], subresource: str = "") -> None:
+        if "finalizers" in body.get("metadata", {}) and not refused:
+            refused.append(True)
+            raise StaleObject("the process was stopped")
+        patch(body, subresource)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(harness.object, "patch", once)
+        harness.run(lambda: bool(refused))
+    harness.start_process()

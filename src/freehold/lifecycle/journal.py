@@ -179,10 +179,14 @@ def vacated(entry: Entry, *, fails: int) -> Entry:
 
 
 def let_go(entry: Entry) -> Entry:
-    """The node has no resource any more. Its attempts stay counted, because their birth marks are spent."""
+    """The node has no resource any more. Its attempts stay counted, because their birth marks are spent.
+
+    Its own tags stay on record: they have the name by which others know the object, and what has it in the cloud.
+    """
     attempt = entry.attempt + 1 if entry.phase.ours else max(entry.attempt, 1)
     carrier = entry.target if entry.carried or entry.earlier else ""  # more of ours may be in it
-    return Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
+    vacant = Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
+    return replace(vacant, node_tags=entry.node_tags)
 
 
 def after_refusal(entry: Entry, *, token_spent: bool) -> Entry:
