@@ -262,3 +262,15 @@ def crash_before_the_finalizer_goes(harness: AwsHarness) -> None:
         patched.setattr(harness.object, "patch", once)
         harness.run(lambda: bool(refused))
     harness.start_process()
+
+
+def test_a_collection_that_cannot_begin_asks_for_no_passes_of_its_own() -> None:
+    """A person has protected the load balancer of the API server."""
+    harness = ready(manifest=aws_cluster(controlPlaneLoadBalancer={"loadBalancerType": "nlb"}))
+    [balancer] = [row["id"] for row in left(harness) if ":loadbalancer/" in row["id"]]
+    protect(user_of(harness), balancer)
+    said = delete(harness)
+    assert "are collected when network-load-balancer primary has gone" in said
+    before = harness.passes
+    wait(harness, HOUR)
+    assert harness.passes - before < 20

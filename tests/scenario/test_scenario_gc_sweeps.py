@@ -10,7 +10,8 @@ from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS, Task
 from freehold.lifecycle.keyed_codec import UUID
 from freehold_sim.faults import Effect, Fault
-from harness.cloud_controllers import protect
+from harness.cloud_bystanders import strange_ground
+from harness.cloud_controllers import CloudProvider, everything, protect
 from harness.sweeping import OWNER, Sweeping, said
 
 HOUR = 3600.0
@@ -127,3 +128,17 @@ def test_what_lasts_costs_no_more_than_a_look_in_five_minutes(what: str, sweepin
     before = sweeping.calls()
     sweeping.run(HOUR, refused=what == "network")
     assert sweeping.calls() - before <= 13 * 11
+
+
+def test_without_the_tag_index_a_look_asks_nothing_of_each_load_balancer_of_the_account(sweeping: Sweeping) -> None:
+    sweeping.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.GetResources", count=None))
+    everything(sweeping.user, sweeping.ground)
+    protect(sweeping.user, sweeping.provider.balancers(sweeping.provider.name_of("team/api"))[0]["LoadBalancerArn"])
+    sweeping.run(60.0)
+    others = CloudProvider(sweeping.user, strange_ground(sweeping.user, "another", block="10.77"))
+    for number in range(19):
+        others.network(f"team/x{number}")
+    sweeping.run(HOUR)
+    before, looks = sweeping.calls(), sweeping.steps
+    sweeping.run(HOUR)
+    assert sweeping.calls() - before <= 20 * (sweeping.steps - looks)

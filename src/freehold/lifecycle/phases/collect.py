@@ -16,8 +16,6 @@ from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import inner_owners, lost_marks, observe, read_marks
 from freehold.lifecycle.resources import NodeKey, Observed, State
 
-RECHECK = 15.0
-
 
 async def is_done(ctx: PassContext) -> bool:
     """Whether the network may go; else the outcomes say what is left to be collected. Asked once a pass."""
@@ -38,7 +36,7 @@ async def _is_swept(ctx: PassContext) -> bool:
         return False
     if first := _goes_before(ctx):
         ctx.outcomes[NodeKey(KIND, "begin")] = Waiting(
-            Reason.DEPENDENTS, RECHECK, f"are collected when {first.kind} {first.logical} has gone"
+            Reason.DEPENDENTS, ctx.deps.intervals.slow, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
     refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known(ctx))
