@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -199,17 +200,20 @@ def test_a_cluster_without_a_network_collects_nothing() -> None:
     assert there(harness, others) == set(others)
 
 
-def test_a_network_that_only_the_record_names_is_nobodys_proof() -> None:
+@pytest.mark.parametrize("phase", ["as made", "as given"])
+def test_a_network_that_only_the_record_names_is_nobodys_proof(phase: str) -> None:
     """Whoever may edit the object can write a stranger's VPC into its journal."""
     harness = ready()
     others = elsewhere(user_of(harness), "demo")
-    text = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
-    own = ground_of(harness).vpc
-    forged = text.replace(own, others["elsewhere: vpc"])
-    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: forged}}})
+    before = there(harness, others)
+    record = json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    own, forged = record["nodes"]["vpc/main"], others["elsewhere: vpc"]
+    changed = {"id": forged, "t": own["t"].replace(own["id"], forged)}
+    record["nodes"]["vpc/main"] = {**own, **changed} if phase == "as made" else {"a": 0, "p": "g", **changed}
+    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(record)}}})
     harness.start_process()
     delete(harness)
-    assert there(harness, others) == set(others)
+    assert there(harness, others) == before
 
 
 def test_where_the_tag_index_is_denied_the_services_are_asked() -> None:

@@ -123,14 +123,15 @@ class Sweep:
         if not site.network:
             return Collected(done=True)
         self._network = site.network
-        workloads = Workloads(self.name, site.network, site.owner.uuid)
-        others = await rivals(site)
-        return _namesakes(workloads, others) if others else await self._look_and_delete(workloads, policy, ask)
+        if others := await rivals(site):
+            return self._namesakes(site, others)
+        return await self._look_and_delete(site, policy, ask)
 
-    async def _look_and_delete(self, workloads: Workloads, policy: Collect, ask: Ask) -> Collected:
+    async def _look_and_delete(self, site: Site, policy: Collect, ask: Ask) -> Collected:
+        workloads = Workloads(self.name, site.network, site.owner.uuid)
         look = await self._survey.look(workloads, policy.tasks)
         if look.namesakes:
-            return _namesakes(workloads, look.namesakes)
+            return self._namesakes(site, look.namesakes)
         said = verdicts(look, workloads, self._survey.rules, policy.tasks, policy.volumes)
         self._kept = tuple(each for each in said if isinstance(each, Keep))
         if look.running:
@@ -182,6 +183,14 @@ class Sweep:
         self._returns += bool(ids & self._gone or (self._asked and ids - self._seen))
         self._gone -= ids
         self._seen |= {each.thing.id for each in said}
+
+    def _namesakes(self, site: Site, others: Sequence[str]) -> Collected:
+        message = (
+            f"{', '.join(others)} has the name {self.name} in {site.network} too, so nothing tells whose the "
+            "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
+            f"{self.name} -n {site.owner.namespace}"
+        )
+        return Collected(False, {"namesakes": Blocked(Reason.COLLECTION_HELD, message)})
 
     async def _delete(
         self, doomed: Sequence[Thing], traces: Mapping[str, tuple[str, ...]], policy: Collect, ask: Ask
@@ -264,15 +273,6 @@ class Sweep:
             f"{self.name} that still runs, or GitOps), and the delete goes on",
             RECHECK,
         )
-
-
-def _namesakes(workloads: Workloads, others: Sequence[str]) -> Collected:
-    message = (
-        f"{', '.join(others)} has the name {workloads.name} in {workloads.network} too, so nothing tells whose the "
-        "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
-        f"{workloads.name}"
-    )
-    return Collected(False, {"namesakes": Blocked(Reason.COLLECTION_HELD, message)})
 
 
 async def _send_if_wanted(step: Step, ask: Ask) -> None:

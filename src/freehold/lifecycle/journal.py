@@ -60,7 +60,8 @@ class Entry:
     seal and signature of this entry are made with; empty where it is none of ours. ``by`` is the cloud identity that an
     open intent was sent with.
     ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
-    ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's.
+    ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's; of
+    what has gone those that were.
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
     marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
     cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and

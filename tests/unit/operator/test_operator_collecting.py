@@ -35,7 +35,7 @@ async def test_a_label_that_changes_in_mid_delete_hides_no_cluster_of_the_name_t
         return Collect(DEFAULT_TASKS, Volumes.RETAIN, "default")
 
     async def prove() -> Site:
-        return Site(Owner("another uuid", "AWSCluster", "default", "mine"), NETWORK)
+        return Site(Owner("another uuid", "AWSCluster", "team", "mine"), NETWORK)
 
     async def stored() -> list[Any]:
         return [live]
@@ -46,3 +46,4 @@ async def test_a_label_that_changes_in_mid_delete_hides_no_cluster_of_the_name_t
         assert collection is not None
         found = await collection.sweep(prove, refused=False)
         assert "default/live has the name prod" in str(found.outcomes)
+        assert "freehold gc disable --cluster-name prod -n team" in str(found.outcomes)

@@ -64,13 +64,13 @@ def _goes_before(ctx: PassContext) -> NodeKey | None:
 
 
 async def _site(ctx: PassContext) -> Site | Outcome:
-    """The network of the object, if its marks prove it now, or the spec gave it. What has gone holds nothing."""
+    """The network of the object, if its marks prove it now, or it was given. What has gone holds nothing."""
     for key, entry in ctx.journal.entries.items():
         kind = ctx.deps.registry.get(key.kind)
         if kind is None or not kind.holds_external or not entry.id:
             continue
         if entry.phase is Phase.GIVEN:
-            return Site(ctx.owner, entry.id)
+            return Site(ctx.owner, entry.id, given=True)
         if not entry.phase.ours:
             continue
         seen = (await observe.by_key(ctx, [key]))[key]
