@@ -9,6 +9,7 @@ import pytest
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS, Task
 from freehold.lifecycle.keyed_codec import UUID
+from freehold.lifecycle.outcomes import Waiting
 from freehold_sim.faults import Effect, Fault
 from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, everything, protect
@@ -80,6 +81,18 @@ def test_a_snapshot_that_fails_is_named_and_its_volume_stays() -> None:
     assert sweeping.there(volume)
     sweeping.cloud.strangers.delete(snapshot)
     assert sweeping.run(HOUR).done
+    assert not sweeping.there(volume)
+
+
+def test_a_snapshot_that_is_being_taken_needs_nobody() -> None:
+    sweeping = Sweeping(Volumes.SNAPSHOT)
+    volume = sweeping.nodes.volume()
+    [outcome] = sweeping.step().outcomes.values()
+    assert isinstance(outcome, Waiting)
+    assert f"the snapshot of {volume} is not complete yet" in outcome.message
+    assert sweeping.run(HOUR).done
+    kinds = [row["kind"] for row in sweeping.cloud.strangers.resources()]
+    assert kinds.count("snapshot") == 1
     assert not sweeping.there(volume)
 
 

@@ -18,7 +18,7 @@ from freehold.collection.survey import Survey
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.collection import Collected, Prove, Site
-from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Unknown
+from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
 PACE = 15.0
@@ -238,7 +238,7 @@ class Sweep:
         outcome, (since, after) = of_error(error), self._lasting(ident)
         blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
         message = f"{what}: {error.message}{blocker}{since}"
-        if isinstance(error, Retryable | Unknown | InUse):
+        if isinstance(outcome, Waiting):
             return Waiting(Reason.COLLECTING, max(after, outcome.after), message)
         return Blocked(Reason.COLLECTION_HELD, message, max(after, outcome.after))
 
