@@ -56,8 +56,9 @@ class AwsSurvey:
         return {task: each.rule for task, each in self._collectors.items()}
 
     async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
-        indexed = await self._tagger.with_tag(cluster_tag(workloads.name), ["owned"])
-        indexed |= await self._tagger.with_tag(CONTROLLER_CLUSTER, [workloads.name])
+        indexed = await self._tagger.with_one_of(
+            {cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
+        )
         interfaces = await self._interfaces(workloads.network)
         groups = await self._in_network("describe_security_groups", "SecurityGroups", workloads.network)
         machines = await self._machines(workloads)
@@ -97,7 +98,7 @@ class AwsSurvey:
     async def _elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
         """Return what has the cluster's name and is not in its network, as its own service shows it.
 
-        Snapshots outlive the cluster of their volumes, ours too.
+        Volumes and their snapshots are in no network, and outlive their cluster: they tell nothing of another one.
         """
         network, own = scene.workloads.network, scene.workloads.uuid.casefold()
         elsewhere = {thing.id for thing in things if thing.network and thing.network != network}
@@ -106,7 +107,7 @@ class AwsSurvey:
             arn
             for arn, tags in scene.indexed.items()
             if by_keeper([arn]).keys() == {Keeper.EC2}
-            and ":snapshot/" not in arn
+            and not any(each in arn for each in (":volume/", ":snapshot/"))
             and tags.get(UUID, "").casefold() != own
             and arn.rpartition("/")[2] not in here
         ]
