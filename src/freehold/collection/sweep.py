@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 
 from freehold.collection.found import Step, Thing, Workloads
@@ -61,8 +62,10 @@ class Sweep:
         self._seen: set[str] = set()
         """What was ever found, and what of it has gone: a later one may have the same id, where ids are names."""
         self._gone: set[str] = set()
+        self._returned: set[str] = set()
+        """What of it has come back, and is there."""
         self._returns = 0
-        self._began: float | None = None
+        self._began = inf
         self._machines_seen = False
         self._empty_since: float | None = None
         self._refused_since: dict[str, float] = {}
@@ -143,10 +146,8 @@ class Sweep:
         if not doomed:
             return self._nothing_left()
         self._empty_since = None
-        self._count_returns(doomed, said)
-        outcomes = await self._delete(doomed, look.traces, policy, ask)
-        if again := self._comes_back(doomed):
-            outcomes = {"again": again}
+        self._count(doomed, said)
+        outcomes = await self._delete(doomed, look.traces, policy, ask) | self._comes_back(doomed)
         return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
 
     def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
@@ -175,14 +176,6 @@ class Sweep:
         gone = ", ".join(f"{counts[task]} {task}" for task in Task if counts[task]) or "nothing"
         kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
         return (f"external resources of cluster {self.name}: collected {gone}{kept}",)
-
-    def _count_returns(self, doomed: Sequence[Thing], said: Sequence[Verdict]) -> None:
-        """Count the looks that show something new. What was kept, and can go now, is not new."""
-        self._began = self._clock.monotonic() if self._began is None else self._began
-        ids = {thing.id for thing in doomed}
-        self._returns += bool(ids & self._gone or (self._asked and ids - self._seen))
-        self._gone -= ids
-        self._seen |= {each.thing.id for each in said}
 
     def _namesakes(self, site: Site, others: Sequence[str]) -> Collected:
         message = (
@@ -220,7 +213,7 @@ class Sweep:
         refused: dict[str, Outcome] = {}
         for wave in waves:
             steps = [step for step in wave if str(step.thing) not in refused]
-            results = await self._survey.all([_send_if_wanted(step, ask) for step in steps])
+            results = await self._survey.all([partial(_send_if_wanted, step, ask) for step in steps])
             for step, error in zip(steps, results, strict=True):
                 if error is None or isinstance(error, NotFound):
                     self._refused_since.pop(step.thing.id, None)
@@ -261,18 +254,27 @@ class Sweep:
         message = f"the cloud still takes away what remains of load balancers: {', '.join(names[:5])}{more}{since}"
         return Waiting(Reason.COLLECTING, after, message)
 
-    def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
-        """Something makes them again, and only a person can stop that."""
-        lasted = self._clock.monotonic() - (self._began or self._clock.monotonic())
-        if self._returns < MOST_SWEEPS and not (self._returns and lasted > LONGEST):
-            return None
-        names = ", ".join(str(thing) for thing in doomed[:5])
-        return Blocked(
-            Reason.COLLECTION_HELD,
-            f"{names}: made again {self._returns} times. Stop what makes them (a cloud controller of cluster "
-            f"{self.name} that still runs, or GitOps), and the delete goes on",
-            RECHECK,
+    def _count(self, doomed: Sequence[Thing], said: Sequence[Verdict]) -> None:
+        """Count the looks that show something new. What was kept, and can go now, is not new."""
+        self._began = min(self._began, self._clock.monotonic())
+        ids = {thing.id for thing in doomed}
+        again = (ids & self._gone) | (ids - self._seen if self._asked else set())
+        self._returned = (self._returned & ids) | again
+        self._returns += bool(again)
+        self._gone -= ids
+        self._seen |= {each.thing.id for each in said}
+
+    def _comes_back(self, doomed: Sequence[Thing]) -> dict[str, Outcome]:
+        """Something makes them again, and only a person can stop that. What is only held has another message."""
+        back = [str(thing) for thing in doomed if thing.id in self._returned]
+        lasted = self._clock.monotonic() - self._began
+        if not back or (self._returns < MOST_SWEEPS and lasted <= LONGEST):
+            return {}
+        message = (
+            f"{', '.join(back[:5])}: made again {self._returns} times. Stop what makes them (a cloud controller of "
+            f"cluster {self.name} that still runs, or GitOps), and the delete goes on"
         )
+        return {"again": Blocked(Reason.COLLECTION_HELD, message, RECHECK)}
 
 
 async def _send_if_wanted(step: Step, ask: Ask) -> None:
