@@ -130,7 +130,7 @@ def test_a_name_a_description_and_a_state_are_proofs_too(what: str, change: dict
     ("tag", "why"),
     [
         ({UUID: "0a1b2c3d-9999-4222-8333-444455556666"}, "marks of another owner"),
-        ({"kubernetes.io/cluster/other": "owned", **OWNED}, "several clusters use it"),
+        ({"kubernetes.io/cluster/other": "owned"}, "several clusters use it"),
         ({"aws:eks:cluster-name": "prod"}, "EKS made it"),
     ],
     ids=["another owner", "two clusters", "EKS"],

@@ -56,8 +56,9 @@ class AwsSurvey:
         return {task: each.rule for task, each in self._collectors.items()}
 
     async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
-        indexed = await self._tagger.with_tag(cluster_tag(workloads.name), ["owned"])
-        indexed |= await self._tagger.with_tag(CONTROLLER_CLUSTER, [workloads.name])
+        indexed = await self._tagger.with_one_of(
+            {cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
+        )
         interfaces = await self._interfaces(workloads.network)
         groups = await self._in_network("describe_security_groups", "SecurityGroups", workloads.network)
         machines = await self._machines(workloads)
