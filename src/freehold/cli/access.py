@@ -11,6 +11,7 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
 
 if TYPE_CHECKING:
+    from freehold.collection.selector import Selector
     from freehold.tagging.configuration import Configuration
 
 SPEED = 30.0
@@ -24,8 +25,9 @@ class ServeOptions:
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
-    (seconds of domain time). ``gates``: the features that are on. ``metadata``: of the metadata controller, None for
-    its defaults. ``metrics``: host and port to serve them on.
+    (seconds of domain time). ``gates``: the features that are on. ``gc_selector``: the clusters that are collected,
+    None for all. ``metadata``: of the metadata controller, None for its defaults. ``metrics``: host and port to serve
+    them on.
     """
 
     operator: bool = True
@@ -36,6 +38,7 @@ class ServeOptions:
     port: int = 0
     deep_every: float | None = None
     gates: FeatureGates = DEFAULT_GATES
+    gc_selector: Selector | None = None
     settings: Path | None = None
     metrics: tuple[str, int] | None = None
     metadata: Configuration | None = None
@@ -65,6 +68,7 @@ def access(
     simulate: bool = False,
     speed: float = SPEED,
     gates: FeatureGates = DEFAULT_GATES,
+    gc_selector: Selector | None = None,
     settings: Path | None = None,
     simulator: str = "",
     keys_namespace: str = "",
@@ -86,6 +90,11 @@ def access(
                 "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
                 code=MISUSED,
             )
+        if gc_selector is not None:
+            raise CliError(
+                "--gc-selector and --kubeconfig exclude each other: the operator in the cluster has its own",
+                code=MISUSED,
+            )
         options = ServeOptions(operator=operator, simulator=simulator, gates=gates)
         return Access(None, options, kubeconfig, keys_namespace=keys_namespace)
     if simulator or keys_namespace:
@@ -104,8 +113,9 @@ def access(
 
         log_to(directory.log)
     options = ServeOptions(
-        operator=operator, install=install, simulate=simulate, speed=speed, gates=gates, settings=settings
-    )
+        operator=operator, install=install, simulate=simulate, speed=speed, gates=gates, gc_selector=gc_selector,
+        settings=settings,
+    )  # fmt: skip
     return Access(directory, options)
 
 

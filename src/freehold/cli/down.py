@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
 from freehold.cli import manifests
 from freehold.cli.access import Access, access
@@ -17,6 +18,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
+from freehold.collection.selector import Selector
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Key, Resource
 
@@ -24,6 +26,7 @@ from freehold.kube.resources import Key, Resource
 def run(
     words: Sequence[str], filename: Sequence[str], yes: bool, simulate: bool, speed: float, namespace: str,
     state: Path | None, kubeconfig: str, timeout: float, simulator: str, keys_namespace: str,
+    feature_gates: FeatureGates, gc_selector: Selector | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if bool(words) == bool(filename):
@@ -31,7 +34,7 @@ def run(
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
-        keys_namespace=keys_namespace,
+        keys_namespace=keys_namespace, gates=feature_gates, gc_selector=gc_selector,
     )  # fmt: skip
     run_to_end(_down(target, words, documents, namespace, timeout, yes=yes))
 

@@ -60,7 +60,8 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         token = kept_token(state.token)
         api = await _serve(store, options, token, stack)
         write_whole(state.kubeconfig, kubeconfig(api.url, token))
-        server = LiveServer(api.url, os.getpid(), options.operator, simulator, sorted(options.gates), token)
+        selector = options.gc_selector.text if options.gc_selector else ""
+        server = LiveServer(api.url, os.getpid(), options.operator, simulator, sorted(options.gates), token, selector)
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
             from freehold.operator.metadata.outcomes import OUTCOMES, TagOutcomes
@@ -161,6 +162,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
         intervals=intervals,
         keys=state.keys,
         gates=options.gates,
+        gc_selector=options.gc_selector,
         metadata=options.metadata or Configuration(),
         new_limits=lambda: limits_of(clock, server.simulator),
     )

@@ -54,6 +54,7 @@ async def settings_of(session: Session, target: Access, simulator: str) -> Setti
         cluster_api="off",
         clock=await clock_of(simulator) if simulator else session.clock,
         gates=target.options.gates,
+        gc_selector=target.options.gc_selector,
         keys=RingSecret(target.keys_namespace) if target.keys_namespace else RingSecret(),
     )
 

@@ -16,6 +16,7 @@ import click
 
 from freehold.cli import completing, hints, metadata_options, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
+from freehold.cli.gc_commands import gc
 from freehold.cli.key_commands import keys
 from freehold.cli.tags_commands import tags
 from freehold.cli.terminal import escaped, print_error, warn
@@ -60,6 +61,7 @@ def cli() -> None:
 @options.simulate
 @options.simulate_settings
 @options.feature_gates
+@options.gc_selector
 @options.namespace
 @click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
 @options.force_conflicts
@@ -82,6 +84,8 @@ def up(**given: Any) -> None:
 @options.filename("Manifest whose objects to delete")
 @options.yes("Do not ask. Without a terminal nothing is deleted without this.")
 @options.simulate
+@options.feature_gates
+@options.gc_selector
 @options.namespace
 @options.state
 @options.of_cluster
@@ -287,6 +291,7 @@ def logs(**given: Any) -> None:
     "--deep-every", type=click.FloatRange(min=1), metavar="SECONDS", help="Pause between deep passes (domain time)."
 )
 @options.feature_gates
+@options.gc_selector
 @metadata_options.metadata
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
 @options.metrics_address
@@ -298,6 +303,7 @@ def serve(**given: Any) -> None:
     serving.run(**given)
 
 
+cli.add_command(gc)
 cli.add_command(keys)
 cli.add_command(tags)
 
@@ -331,6 +337,7 @@ cli.add_command(tags)
     "--simulator", default="", type=options.BaseUrl(), metavar="URL", help="Simulated clouds instead of the real ones."
 )
 @options.feature_gates
+@options.gc_selector
 @metadata_options.metadata
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")

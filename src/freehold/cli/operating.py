@@ -19,6 +19,7 @@ from freehold.cli.metrics import onlookers_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
 from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
+from freehold.collection.selector import Selector
 from freehold.tagging.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def run(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration,
+    audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
     metrics_address: tuple[str, int] | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
@@ -39,7 +40,7 @@ def run(
             run_to_end(
                 _operate(
                     kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates,
-                    metadata, onlookers,
+                    gc_selector, metadata, onlookers,
                 )
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -48,7 +49,8 @@ def run(
 
 async def _operate(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration, onlookers: Onlookers,
+    audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
+    onlookers: Onlookers,
 ) -> None:  # fmt: skip
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
@@ -67,6 +69,7 @@ async def _operate(
         new_limits=lambda: limits_of(clock, simulator),
         audit=audit,
         gates=feature_gates,
+        gc_selector=gc_selector,
         onlookers=onlookers,
         metadata=metadata,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),

@@ -218,6 +218,24 @@ def _gates(context: click.Context, parameter: click.Parameter, value: str) -> ob
     return gates
 
 
+def gc_selector(function: F) -> F:
+    """The value is a selector, None where all are selected."""
+    return click.option(
+        "--gc-selector", default="", metavar="KEY=VALUE,…", callback=_selector,
+        help="Collect what workloads made only of clusters with these labels, or opted in by freehold gc enable "
+        "[default: of all].",
+    )(function)  # fmt: skip
+
+
+def _selector(context: click.Context, parameter: click.Parameter, value: str) -> object:
+    from freehold.collection.selector import parse
+
+    try:
+        return parse(filled(context, parameter, value))
+    except ValueError as problem:
+        raise click.BadParameter(str(problem)) from problem
+
+
 def metrics_address(function: F) -> F:
     return click.option(
         "--metrics-address", default="", metavar="HOST:PORT", callback=_address,

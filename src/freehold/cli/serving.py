@@ -20,13 +20,14 @@ from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.terminal import say, tell_at_once
+from freehold.collection.selector import Selector
 from freehold.tagging.configuration import Configuration
 
 
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
-    state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None, metadata: Configuration,
-    metrics_address: tuple[str, int] | None,
+    state: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, simulate_settings: Path | None,
+    metadata: Configuration, metrics_address: tuple[str, int] | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
@@ -40,6 +41,7 @@ def run(
         port=port,
         deep_every=deep_every,
         gates=feature_gates,
+        gc_selector=gc_selector,
         settings=simulate_settings,
         metrics=metrics_address,
         metadata=metadata,

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates, unlike_defaults, written
@@ -28,6 +29,7 @@ from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
     from freehold.cli.live import Running
+    from freehold.collection.selector import Selector
 
 _PATIENCE_SECONDS = 30.0
 """How long another process may take to start its server, or a reader to finish."""
@@ -39,7 +41,10 @@ _LEAST_BYTES = 64 * 1024
 
 
 class Session:
-    """A client that can be renewed. ``clock`` is the domain time of what the objects report."""
+    """A client that can be renewed. ``clock`` is the domain time of what the objects report.
+
+    ``gates`` are those of the operator that another process runs on the state directory; None where none is known.
+    """
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -49,6 +54,7 @@ class Session:
         self.running: Running | None = None
         self.namespace = "default"
         self.simulator = ""
+        self.gates: frozenset[str] | None = None
 
     @property
     def client(self) -> KubeClient:
@@ -114,6 +120,7 @@ class Session:
                 _refuse_settings(server, self._access.options.settings)
                 if self._access.options.operator:
                     _require_gates(server, self._access.options.gates)
+                    _require_selector(server, self._access.options.gc_selector)
                     await _require_ring(state)
                 await self._use(connection_to(server))
                 return
@@ -148,6 +155,7 @@ class Session:
             except (KubeError, CliError):  # it is going away
                 return False
         self.simulator = server.simulator
+        self.gates = frozenset(server.gates) if server.operator else None
         return True
 
     async def _use(self, connection: Connection) -> None:
@@ -184,6 +192,16 @@ def _require_gates(server: LiveServer, wanted: FeatureGates) -> None:
         raise CliError(
             f"process {server.pid} serves this state with {', '.join(states)}: end it, and run this command "
             f"again, or freehold serve --feature-gates={written(wanted, differing)}"
+        )
+
+
+def _require_selector(server: LiveServer, wanted: Selector | None) -> None:
+    """Refuse a server that collects other clusters than this command was told."""
+    if wanted is not None and wanted.text != server.gc_selector:
+        theirs = f"--gc-selector={server.gc_selector!r}" if server.gc_selector else "no --gc-selector"
+        raise CliError(
+            f"process {server.pid} serves this state with {theirs}: end it, and run this command again, or "
+            f"freehold serve --gc-selector={quote(wanted.text)}"
         )
 
 

@@ -33,7 +33,7 @@ class LiveServer:
     """Where the server on a state directory is. ``operator`` False: it only lets somebody read, for a moment.
 
     ``simulator`` is the base URL of the simulated cloud, empty for the real one. ``gates``: the features that are on.
-    ``token``: what its clients must show.
+    ``gc_selector``: its text, empty where all clusters are collected. ``token``: what its clients must show.
     """
 
     url: str
@@ -42,6 +42,7 @@ class LiveServer:
     simulator: str = ""
     gates: list[str] = field(default_factory=list)
     token: str = field(default="", repr=False)
+    gc_selector: str = ""
 
 
 def default_path(env: Mapping[str, str] = os.environ) -> Path:

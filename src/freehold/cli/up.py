@@ -16,6 +16,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.terminal import say, tell, warn
+from freehold.collection.selector import Selector
 from freehold.operator.kinds import METADATA_RESOURCES, READ_RESOURCES
 
 _LAST_STATUS = "this is its last status; its operator cannot be asked here when it looked at the cloud"
@@ -23,14 +24,15 @@ _LAST_STATUS = "this is its last status; its operator cannot be asked here when 
 
 def run(
     filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
-    timeout: float, feature_gates: FeatureGates, create_namespace: bool,
+    timeout: float, feature_gates: FeatureGates, gc_selector: Selector | None, create_namespace: bool,
     force_conflicts: bool, simulate_settings: Path | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
     target = access(
-        state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
-    )
+        state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates, gc_selector=gc_selector,
+        settings=simulate_settings,
+    )  # fmt: skip
     run_to_end(
         _up(target, documents, namespace, timeout, create_namespaces=create_namespace, force_conflicts=force_conflicts)
     )

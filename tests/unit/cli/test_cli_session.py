@@ -11,6 +11,7 @@ from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
 from freehold.cli.session import Session, opened
 from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.collection.selector import Selector
 from freehold.kube.resources import CONFIG_MAPS, Key
 
 READER = ServeOptions(operator=False)
@@ -129,4 +130,10 @@ async def test_a_server_is_joined_only_with_the_gates_that_the_command_sets(
             held.publish(replace(served, gates=sorted(gates)))
             with pytest.raises(CliError, match=refusal):
                 await Session(Access(elsewhere, ServeOptions(gates=asked))).open()
+        options = ServeOptions(gates=wanted, gc_selector=Selector("team=red"))
+        with pytest.raises(CliError, match="4711 serves .* with no --gc-selector: .* serve --gc-selector=team=red$"):
+            await Session(Access(elsewhere, options)).open()
+        held.publish(replace(served, gates=sorted(wanted), gc_selector="team=red"))
+        with pytest.raises(CliError, match="is gone"):
+            await Session(Access(elsewhere, options)).open()
         held.release()
