@@ -127,6 +127,48 @@ def _dry_run(c: Clients, m: dict[str, Any]) -> None:
     c("ec2").create_vpc(CidrBlock="10.0.0.0/16", DryRun=True)
 
 
+def _card_of(c: Clients, instance: str) -> dict[str, Any]:
+    filters = [{"Name": "attachment.instance-id", "Values": [instance]}]
+    return dict(c("ec2").describe_network_interfaces(Filters=filters)["NetworkInterfaces"][0])
+
+
+def _volume_of(c: Clients, instance: str) -> str:
+    filters = [{"Name": "attachment.instance-id", "Values": [instance]}]
+    return str(c("ec2").describe_volumes(Filters=filters)["Volumes"][0]["VolumeId"])
+
+
+def _protected(c: Clients, m: dict[str, Any]) -> None:
+    made = c("elbv2").create_load_balancer(Name="guarded", Type="network", Subnets=m["subnets"][1:])
+    arn = made["LoadBalancers"][0]["LoadBalancerArn"]
+    wanted = [{"Key": "deletion_protection.enabled", "Value": "true"}]
+    c("elbv2").modify_load_balancer_attributes(LoadBalancerArn=arn, Attributes=wanted)
+    c("elbv2").delete_load_balancer(LoadBalancerArn=arn)
+
+
+def _behind(c: Clients, m: dict[str, Any]) -> None:
+    m["tg"] = c("elbv2").describe_target_groups(Names=["tg"])["TargetGroups"][0]["TargetGroupArn"]
+    action = [{"Type": "forward", "TargetGroupArn": m["tg"]}]
+    c("elbv2").create_listener(LoadBalancerArn=m["lbs"][0], Protocol="TCP", Port=80, DefaultActions=action)
+    c("elbv2").delete_target_group(TargetGroupArn=m["tg"])
+
+
+def _no_more_behind(c: Clients, m: dict[str, Any]) -> None:
+    """Delete the load balancer, then its target group, which no listener holds any more."""
+    c("elbv2").delete_load_balancer(LoadBalancerArn=m["lbs"][0])
+    c("elbv2").delete_target_group(TargetGroupArn=m["tg"])
+
+
+def _held_by_interface(c: Clients, m: dict[str, Any]) -> None:
+    """Make and delete a classic load balancer in a group, then delete the group: the interfaces are still in it."""
+    group = c("ec2").create_security_group(VpcId=m["vpc"], GroupName="elb", Description="d")["GroupId"]
+    c("elb").create_load_balancer(
+        LoadBalancerName="short", Subnets=m["subnets"][1:], SecurityGroups=[group],
+        Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}],
+    )  # fmt: skip
+    c("elb").delete_load_balancer(LoadBalancerName="short")
+    c("ec2").delete_security_group(GroupId=group)
+
+
 STEPS: Mapping[str, Step] = {
     "network": _network,
     "CIDR of another subnet": lambda c, m: c("ec2").create_subnet(VpcId=m["vpc"], CidrBlock="10.0.0.0/24"),
@@ -175,5 +217,22 @@ STEPS: Mapping[str, Step] = {
     "missing bucket": lambda c, m: c("s3").delete_bucket(Bucket="none-such-bucket"),
     "missing cluster": lambda c, m: c("eks").describe_cluster(name="none"),
     "missing secret": lambda c, m: c("secretsmanager").describe_secret(SecretId="none"),
+    "interface in use deleted": lambda c, m: c("ec2").delete_network_interface(
+        NetworkInterfaceId=_card_of(c, m["instances"][0])["NetworkInterfaceId"]
+    ),
+    "volume in use deleted": lambda c, m: c("ec2").delete_volume(VolumeId=_volume_of(c, m["instances"][0])),
+    "snapshot of a volume": lambda c, m: c("ec2").create_snapshot(VolumeId=_volume_of(c, m["instances"][0]))["State"],
+    "protected load balancer deleted": _protected,
+    "two load balancers of which one is missing": lambda c, m: c("elbv2").describe_load_balancers(Names=["lb", "none"]),
+    "21 load balancers by ARN": lambda c, m: c("elbv2").describe_load_balancers(LoadBalancerArns=[m["lbs"][0]] * 21),
+    "target group behind a listener deleted": _behind,
+    "listeners gone with their load balancer": _no_more_behind,
+    "group of a load balancer that has just gone": _held_by_interface,
+    "missing target group deleted": lambda c, m: c("elbv2").delete_target_group(TargetGroupArn=m["tg"]),
+    "missing volume deleted": lambda c, m: c("ec2").delete_volume(VolumeId="vol-0123456789abcdef0"),
+    "missing interface deleted": lambda c, m: c("ec2").delete_network_interface(
+        NetworkInterfaceId="eni-0123456789abcdef0"
+    ),
+    "missing security group deleted": lambda c, m: c("ec2").delete_security_group(GroupId="sg-0123456789abcdef0"),
     "missing load balancer deleted": lambda c, m: c("elb").delete_load_balancer(LoadBalancerName="none"),
 }  # fmt: skip

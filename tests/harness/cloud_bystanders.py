@@ -52,7 +52,7 @@ class Tempting(Controller):
 
     def balancer_without_service(self) -> None:
         """A user tags what he makes for the cluster, as documentation tells him to."""
-        self._balancer("balancer without service", "team-own", self._tags, Type="network", Scheme="internal")
+        self._balancer("balancer without service", "team-own", self._tags, Type="network")
 
     def target_group_without_service(self) -> None:
         self._target_group("target group without service", "team-own", self._tags, Protocol="TCP", Port=443)

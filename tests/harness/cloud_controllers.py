@@ -19,12 +19,21 @@ IMAGE = "ami-0a0000000000000c1"
 
 @dataclass(frozen=True)
 class Ground:
-    """Where a cluster's workloads live. ``nodes``: the group that their machines are in, "" for none."""
+    """Where a cluster's workloads live; an application load balancer needs two subnets.
+
+    ``nodes``: the group that their machines are in, "" for none. ``internal``: load balancers without public addresses,
+    as they are in a VPC without an internet gateway.
+    """
 
     cluster: str
     vpc: str
     subnets: Sequence[str]
     nodes: str = ""
+    internal: bool = False
+
+    @property
+    def scheme(self) -> dict[str, str]:
+        return {"Scheme": "internal"} if self.internal else {}
 
     @property
     def owned(self) -> dict[str, str]:
@@ -63,7 +72,8 @@ class Controller:
     def _balancer(self, what: str, name: str, tags: Tags, **more: Any) -> str:
         held = self.balancers(name)
         self.made[what] = held[0]["LoadBalancerArn"] if held else self.actor.make(
-            "elbv2", "CreateLoadBalancer", Name=name, Subnets=[*self.ground.subnets], Tags=_listed(tags), **more
+            "elbv2", "CreateLoadBalancer", Name=name, Subnets=[*self.ground.subnets], Tags=_listed(tags),
+            **self.ground.scheme, **more,
         )  # fmt: skip
         return self.made[what]
 
@@ -125,7 +135,7 @@ class CloudProvider(Controller):
         if not self.has_classic(name):
             self.actor.make(
                 "elb", "CreateLoadBalancer", LoadBalancerName=name, Listeners=[listener], SecurityGroups=[group],
-                Subnets=[*self.ground.subnets], Tags=_listed(tags),
+                Subnets=[*self.ground.subnets], Tags=_listed(tags), **self.ground.scheme,
             )  # fmt: skip
         self.made[f"classic {service}"] = name
 
@@ -283,14 +293,15 @@ class Nodes(Controller):
 
 
 def everything(actor: Actor, ground: Ground) -> dict[str, str]:
-    """Let each controller make one of each kind; what they made, by what it is. No machine runs, none did."""
+    """Let each controller make one of each kind, without a machine that runs; what they made, by what it is."""
     made: dict[str, str] = {}
     provider = CloudProvider(actor, ground, made)
     controller = LoadBalancerController(actor, ground, made)
     nodes = Nodes(actor, ground, made)
     provider.classic()
     provider.network()
-    controller.ingress()
+    if len(ground.subnets) > 1:
+        controller.ingress()
     controller.service()
     nodes.interface()
     nodes.volume()

@@ -10,20 +10,27 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
+from freehold.api import names
 from freehold.clouds.aws.identities import AssumedRole
 from freehold.clouds.aws.kind_facts import NOT_SENT, operations_of
 from freehold.clouds.aws.permissions import iam_action
 from freehold.clouds.aws.session import AwsSession
+from freehold.collection.policy import Volumes
+from freehold.collection.things import Task
 from freehold.lifecycle.errors import Denied
 from freehold.lifecycle.port import Call, InlinePort
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION
 from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
+from harness.cloud_controllers import everything
+from harness.collected import ground_of, left, user_of
 from harness.simulated_aws import ACCOUNT, TRUST
 
 POLICIES = Path(__file__).parents[2] / "deploy/iam"
+COLLECTED = "with everything that its workloads made"
 LIVES: dict[str, dict[str, Any]] = {
+    COLLECTED: {},
     "classic": {},
     "network load balancer, bastion and bucket": {
         "controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "additionalListeners": [{"port": 22623}]},
@@ -55,6 +62,8 @@ NOT_IN_A_LIFE: dict[str, str] = {
     "the tagging API is denied, or a bucket may not be read": "s3:ListAllMyBuckets",
     "read in one of six looks": "ec2:DescribeVpcAttribute",
     "prune asks who uses it": "elasticloadbalancing:DescribeTargetHealth",
+    "a group that the cluster's controllers made has a rule for what goes out that names another one": """
+        ec2:RevokeSecurityGroupEgress""",
 }
 """Actions of the policies that no life below sends, by what needs them."""
 
@@ -109,6 +118,12 @@ def life(name: str) -> Restricted:
         harness.clock.advance(seconds)
         harness.settle(1)
     assert harness.ready()
+    if name == COLLECTED:
+        everything(user_of(harness), ground_of(harness))
+        annotations = {
+            names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: ",".join(Task), names.GC_VOLUMES_ANNOTATION: Volumes.SNAPSHOT
+        }  # fmt: skip
+        harness.object.patch({"metadata": {"annotations": annotations}})
     harness.down()
     return harness
 
@@ -132,3 +147,8 @@ def test_every_action_of_the_policies_is_sent_or_something_else_needs_it() -> No
     granted = {action for each in documents for statement in each["Statement"] for action in statement["Action"]}
     used = {iam_action(*each) for name in LIVES for each in sent(life(name))}
     assert granted - used == set(" ".join(NOT_IN_A_LIFE.values()).split())
+
+
+def test_a_role_collects_with_the_marks_of_the_cluster_alone() -> None:
+    """Where a role is used AWS refuses deletes of what lacks our uuid: collected ones have a condition of their own."""
+    assert {row["kind"] for row in left(life(COLLECTED))} == {"snapshot", "role", "policy"}

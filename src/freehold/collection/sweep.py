@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 
@@ -72,7 +73,7 @@ class Sweep:
         if isinstance(policy, Unreadable):
             return Collected(False, {"policy": Blocked(Reason.COLLECTION_UNREADABLE, policy.message)})
         if self._stands(refused):
-            return self._last
+            return replace(self._last, notes=())
         try:
             self._last = await self._remaining() or await self._prove_and_look(prove, policy, ask, rivals)
         except CloudError as error:
@@ -137,7 +138,7 @@ class Sweep:
             self._empty_since = self._clock.monotonic()
             message = "nothing is found; looked for once more, since machines of the cluster have run until now"
             return Collected(False, {"look": Waiting(Reason.COLLECTING, QUIET, message)})
-        kept = {str(each.thing): Kept(Reason.NOT_OWNED, f"{each.thing}: {each.why}") for each in self._kept}
+        kept = {str(each.thing): Kept(Reason.NOT_OWNED, each.why) for each in self._kept}
         return Collected(True, kept, self._told())
 
     def _told(self) -> tuple[str, ...]:
@@ -169,9 +170,7 @@ class Sweep:
                 self._asked[thing.id] = thing
                 self._lingering |= {thing.leaves} - {""}
                 self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
-            outcomes |= {
-                str(thing): Waiting(Reason.COLLECTING, 5.0, f"{thing}: its delete was requested") for thing in still
-            }
+            outcomes |= {str(thing): Waiting(Reason.COLLECTING, 5.0, "its delete was requested") for thing in still}
             if outcomes and task in _FIRST:
                 return outcomes
         return outcomes
@@ -186,10 +185,10 @@ class Sweep:
                 if error is None or isinstance(error, NotFound):
                     self._refused_since.pop(step.thing.id, None)
                 elif isinstance(error, _Stopped):
-                    message = f"{step.thing}: the object's annotation has stopped the collection"
+                    message = "the object's annotation has stopped the collection"
                     refused[str(step.thing)] = Waiting(Reason.COLLECTING, 0.0, message)
                 elif isinstance(error, CloudError):
-                    refused[str(step.thing)] = self._refused(step.thing.id, f"{step.what} {step.thing}", error)
+                    refused[str(step.thing)] = self._refused(step.thing.id, f"could not {step.what} it", error)
                 else:
                     raise error
         return refused
@@ -210,7 +209,7 @@ class Sweep:
     def _held(self, thing: Thing) -> Outcome:
         since = self._refused_since.setdefault(thing.id, self._clock.now())
         when = f"{datetime.fromtimestamp(since, UTC):%H:%M} UTC"
-        return Blocked(Reason.COLLECTION_HELD, f"{thing} waits since {when}: {thing.held_by}", PACE)
+        return Blocked(Reason.COLLECTION_HELD, f"it waits since {when}: {thing.held_by}", PACE)
 
     def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
         names = sorted(ident for trace in self._lingering for ident in traces[trace])
@@ -235,7 +234,7 @@ class Sweep:
 
 
 def _waits(thing: Thing) -> Waiting:
-    return Waiting(Reason.COLLECTING, PACE, f"{thing} waits for {thing.waits_for}")
+    return Waiting(Reason.COLLECTING, PACE, f"it waits for {thing.waits_for}")
 
 
 def _namesakes(workloads: Workloads, others: Sequence[str]) -> Collected:

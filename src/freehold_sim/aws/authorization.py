@@ -24,6 +24,12 @@ _S3_ACTIONS = {"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "HeadO
 """Where an action is not named after its operation
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html)."""
 
+_OF_RULES = frozenset(
+    f"{verb}SecurityGroup{direction}" for verb in ("Authorize", "Revoke") for direction in ("Ingress", "Egress")
+)
+"""Permission for these is asked on the group whose rules change, not on the rules or on the groups that they name
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_examples_ec2_securitygroups-vpc.html)."""
+
 _FREE = frozenset({("sts", "GetCallerIdentity")})
 """What everybody may ask, whatever a policy says."""
 
@@ -99,11 +105,14 @@ def _allowed(call: Call, action: str, resource: str, context: policies.Context) 
 
 def _named(call: Call) -> list[Record]:
     """Return the existing resources that the parameters name by id, name or ARN, unless the call only lists."""
-    if call.service == "ec2" and call.operation.startswith("Describe"):
-        return []  # EC2 knows no resource-level permissions for its lists
+    if call.service in {"ec2", "elb", "elbv2"} and call.operation.startswith("Describe"):
+        return []  # these know no resource-level permissions for their lists
     found: dict[str, Record] = {}
     tables = call.world.data["resources"].get(call.scope, {}).values()
-    for text in _texts(call.params):
+    params = call.params
+    if call.operation in _OF_RULES:
+        params = {"GroupId": params.get("GroupId", "")}
+    for text in _texts(params):
         record = call.world.by_arn(text)
         rows = [record] if record else [table[text] for table in tables if text in table]
         found.update({row["arn"] or row["id"]: row for row in rows if row["arn"]})

@@ -9,7 +9,7 @@ from freehold_sim.aws.tagging import why_not_common
 from freehold_sim.aws.world import Record
 
 ARNS_PER_DESCRIPTION = 20
-"""DescribeTags takes at most 20 names or ARNs."""
+"""DescribeTags takes at most 20 names or ARNs, DescribeLoadBalancers of version 2 at most 20 ARNs."""
 
 
 def tags_of(call: Call, given: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -19,6 +19,7 @@ class Delays:
     delete_nat_gateway: float = 45.0
     nat_gateway_listed: float = 3600.0
     create_volume: float = 2.0
+    create_snapshot: float = 60.0
     create_endpoint: float = 60.0
     delete_endpoint: float = 60.0
     start_instance: float = 20.0
@@ -28,6 +29,8 @@ class Delays:
     create_balancer: float = 120.0
     balancer_interfaces: float = 180.0
     """How long the network interfaces of a load balancer stay after it was deleted."""
+    target_group_held: float = 0.0
+    """How long a target group stays in use after its load balancer was deleted."""
     target_healthy: float = 30.0
     drain_target: float = 300.0
     create_cluster: float = 600.0

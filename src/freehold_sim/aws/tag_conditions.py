@@ -10,9 +10,9 @@ _NAMES: Mapping[str, str] = {
         AllocateAddress AssociateAddress AssociateRouteTable AssociateSubnetCidrBlock AssociateVpcCidrBlock
         AttachInternetGateway AttachNetworkInterface AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress
         CreateEgressOnlyInternetGateway CreateNatGateway CreateNetworkInterface CreateRoute CreateRouteTable
-        CreateSecurityGroup CreateSubnet CreateTags CreateVolume CreateVpc CreateVpcEndpoint
+        CreateSecurityGroup CreateSnapshot CreateSubnet CreateTags CreateVolume CreateVpc CreateVpcEndpoint
         DeleteEgressOnlyInternetGateway DeleteInternetGateway DeleteKeyPair DeleteNatGateway DeleteNetworkInterface
-        DeleteRoute DeleteRouteTable DeleteSecurityGroup DeleteSubnet DeleteTags DeleteVolume DeleteVpc
+        DeleteRoute DeleteRouteTable DeleteSecurityGroup DeleteSnapshot DeleteSubnet DeleteTags DeleteVolume DeleteVpc
         DeleteVpcEndpoints DescribeInstanceAttribute DescribeVpcAttribute DetachInternetGateway DetachNetworkInterface
         DisassociateAddress DisassociateRouteTable DisassociateSubnetCidrBlock DisassociateVpcCidrBlock
         ModifyInstanceAttribute ModifyNetworkInterfaceAttribute ModifySubnetAttribute ModifyVpcAttribute

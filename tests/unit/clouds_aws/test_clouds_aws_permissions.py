@@ -27,7 +27,7 @@ def test_no_policy_allows_what_nothing_causes() -> None:
         permissions.iam_action(kind.service, name) for kind in KINDS for name in kind.write_operations & NOT_SENT.keys()
     }
     granted = [_actions(policy()) for policy in (permissions.reader, permissions.creator, permissions.deleter)]
-    assert len(unsent) == 10, "PutBucketLifecycleConfiguration and DeleteBucketLifecycle have one permission"
+    assert len(unsent) == 9, "PutBucketLifecycleConfiguration and DeleteBucketLifecycle have one permission"
     assert unsent.isdisjoint(action for actions in granted for action in actions)
     assert all(len(set(actions)) == len(actions) for actions in granted)
 

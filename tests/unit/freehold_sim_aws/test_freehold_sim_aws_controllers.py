@@ -1,11 +1,16 @@
 """What the harness says that cloud controllers make: it is there, tagged as they tag it, and holds what it holds."""
 
-import pytest
+from pathlib import Path
 
-from harness.cloud_actors import OtherUser, left
-from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
+import pytest
+import requests
+
+from harness import cloud_stand_in, serving
+from harness.cloud_actors import OtherUser, Refused, left, over_http
+from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names, strange_ground
 from harness.cloud_controllers import CloudProvider, Ground, Nodes, Recreating, everything, protect
-from harness.simulated_aws import Sim, refused
+from harness.cloud_stand_in import forgotten_services
+from harness.simulated_aws import KEY, Sim, refused
 
 CLUSTER = "demo"
 
@@ -36,6 +41,13 @@ def test_each_controller_tags_what_it_makes_as_its_source_says(sim: Sim, user: O
     assert group["GroupName"] == f"k8s-elb-{made['classic team/web']}"
     assert group["Description"] == f"Security group for Kubernetes ELB {made['classic team/web']} (team/web)"
     assert left(sim.cloud.resources(), made) == sorted(made)
+
+
+def test_a_network_without_a_way_to_the_internet_has_internal_load_balancers(sim: Sim, user: OtherUser) -> None:
+    vpc = sim.vpc()
+    made = everything(user, Ground(CLUSTER, vpc, [sim.subnet(vpc)], internal=True))
+    assert {row["Scheme"] for row in sim.elbv2.describe_load_balancers()["LoadBalancers"]} == {"internal"}
+    assert not any("application" in what for what in made)  # it needs two zones
 
 
 def test_what_controllers_made_holds_the_network_and_goes_in_one_order(
@@ -124,3 +136,22 @@ def test_an_attached_interface_of_the_cni_is_in_use_and_a_protected_balancer_sta
     protect(user, provider.made["network team/api"])
     with refused("OperationNotPermitted"):
         sim.elbv2.delete_load_balancer(LoadBalancerArn=provider.made["network team/api"])
+
+
+def test_a_process_with_a_key_of_its_own_finds_the_network_by_its_tags_and_makes_load_balancers(tmp_path: Path) -> None:
+    with serving.simulator(tmp_path / "world") as url:
+        user = OtherUser(over_http(url))
+        ground, owned = strange_ground(user, CLUSTER), {"kubernetes.io/cluster/demo": "owned"}
+        for subnet in ground.subnets:
+            user.tag(subnet, **owned, **{"kubernetes.io/role/elb": "1"})
+        user.tag(ground.nodes, **owned)
+        provider = forgotten_services(url, CLUSTER, KEY)
+        assert provider.ground == ground
+        assert cloud_stand_in.left(url, provider.made) == sorted(provider.made)
+        assert {"classic team/web", "network team/api", "rule for team/web"} <= provider.made.keys()
+        calls = requests.get(f"{url}/_sim/calls?cloud=aws", timeout=60).json()["by_operation"]
+        assert calls["elb.CreateLoadBalancer"] == calls["elbv2.CreateLoadBalancer"] == 1
+        with pytest.raises(Refused, match="LoadBalancerNotFound"):
+            provider.actor.call("elb", "DescribeLoadBalancers", LoadBalancerNames=["none"])
+        with pytest.raises(Refused, match="LoadBalancerNotFound"):
+            user.call("elb", "DescribeLoadBalancers", LoadBalancerNames=["none"])

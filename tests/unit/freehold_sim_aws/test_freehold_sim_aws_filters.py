@@ -9,6 +9,7 @@ from freehold_sim.aws.call import NOT_SERVED
 from freehold_sim.aws.ec2 import images, instances, resources, tags, zones
 from freehold_sim.aws.ec2.describing import _values
 from freehold_sim.aws.ec2.filters import documented, refusal
+from freehold_sim.aws.models import members, service
 from freehold_sim.aws.services import OPERATIONS
 from harness.simulated_aws import refused, tagged
 
@@ -28,6 +29,7 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
     "DescribeRouteTables": resources.ROUTE_TABLE.filters,
     "DescribeSecurityGroupRules": resources.SECURITY_GROUP_RULE.filters,
     "DescribeSecurityGroups": resources.SECURITY_GROUP.filters,
+    "DescribeSnapshots": resources.SNAPSHOT.filters,
     "DescribeSubnets": resources.SUBNET.filters,
     "DescribeTags": tags.FILTERS,
     "DescribeVolumes": resources.VOLUME.filters,
@@ -120,6 +122,7 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
     ):
         sim.ec2.create_route(RouteTableId=table, **route)
     sim.ec2.create_vpc_endpoint(VpcId=vpc, ServiceName="com.amazonaws.us-east-1.s3", RouteTableIds=[table])
+    sim.ec2.create_snapshot(VolumeId=sim.ec2.describe_volumes()["Volumes"][0]["VolumeId"])
     reservations = sim.ec2.describe_instances()["Reservations"]
     return {
         "DescribeAddresses": sim.ec2.describe_addresses()["Addresses"],
@@ -136,6 +139,7 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
         "DescribeRouteTables": sim.ec2.describe_route_tables()["RouteTables"],
         "DescribeSecurityGroupRules": sim.ec2.describe_security_group_rules()["SecurityGroupRules"],
         "DescribeSecurityGroups": sim.ec2.describe_security_groups()["SecurityGroups"],
+        "DescribeSnapshots": sim.ec2.describe_snapshots()["Snapshots"],
         "DescribeSubnets": sim.ec2.describe_subnets()["Subnets"],
         "DescribeTags": sim.ec2.describe_tags()["Tags"],
         "DescribeVolumes": sim.ec2.describe_volumes()["Volumes"],
@@ -153,3 +157,23 @@ def test_what_a_filter_compares_is_shown(make_sim: Any) -> None:
             if not any(list(_values(row, path.split("."))) for row in rows):
                 unseen.setdefault(operation, set()).add(name)
     assert unseen == ABSENT
+
+
+def _says_no_pages_of_ids(operation: str) -> bool:
+    shape = service("ec2").model.operation_model(operation).input_shape
+    limit = members(shape).get("MaxResults") if shape else None
+    return limit is not None and "in the same request" in limit.documentation
+
+
+def test_ids_are_not_asked_for_in_pages_where_aws_documents_it(sim: Any) -> None:
+    lists = {
+        "DescribeInstances": lambda: sim.ec2.describe_instances(InstanceIds=["i-1"], MaxResults=5),
+        "DescribeInstanceStatus": lambda: sim.ec2.describe_instance_status(InstanceIds=["i-1"], MaxResults=5),
+        "DescribeNetworkInterfaces": lambda: sim.ec2.describe_network_interfaces(
+            NetworkInterfaceIds=["eni-1"], MaxResults=5
+        ),
+    }
+    assert {each for each in OPERATIONS["ec2"] if _says_no_pages_of_ids(each)} == lists.keys()
+    for ask in lists.values():
+        with refused("InvalidParameterCombination"):
+            ask()

@@ -59,6 +59,9 @@ class ToyAdapter:
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
+    def collected(self, raw: Mapping[str, Any], journal: Journal) -> None:
+        return None
+
 
 class MemoryAccount:
     """The in-memory cloud as an account."""

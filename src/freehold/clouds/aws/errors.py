@@ -181,6 +181,8 @@ RULES: tuple[Rule, ...] = (
         "DependencyViolation ResourceInUse ResourceInUseException *.InUse VolumeInUse DeleteConflict "
         "DeleteConflictException BucketNotEmpty HostedZoneNotEmpty CannotDelete TargetGroupInUse",
     ),
+    # Its one parameter is the id, and an id that cannot be has codes of its own (gruntwork-io/cloud-nuke#431).
+    _rule(lifecycle.InUse, "Detach it; it is asked again", "InvalidParameterValue", of="DeleteNetworkInterface"),
     _rule(lifecycle.InUse, "Take its protection against deletion off", "OperationNotPermitted"),
     _rule(
         lifecycle.NotReady,

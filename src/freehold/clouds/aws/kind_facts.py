@@ -107,7 +107,6 @@ NOT_SENT: Mapping[str, str] = {
     "DeleteBucketLifecycle": "machines are not served, whose bootstrap data are in the bucket",
     "DeleteBucketPolicy": "a bucket of ours always has a policy",
     "AuthorizeSecurityGroupEgress": "no field of the spec asks for rules of what goes out",
-    "RevokeSecurityGroupEgress": "no field of the spec asks for rules of what goes out",
 }
 """Writes that drivers have and no served object causes, and why: no policy allows them."""
 
@@ -395,7 +394,7 @@ FACT_OPERATIONS: Mapping[str, frozenset[str]] = {"ssm": frozenset({"GetParameter
 """What is asked before anything is wanted, beside reads of kinds."""
 
 COLLECTION_READS: Mapping[str, frozenset[str]] = {"ec2": frozenset({"DescribeVolumes", "DescribeSnapshots"})}
-COLLECTION_WRITES: Mapping[str, frozenset[str]] = {"ec2": frozenset({"RevokeSecurityGroupEgress", "CreateSnapshot"})}
+COLLECTION_WRITES: Mapping[str, frozenset[str]] = {"ec2": frozenset({"CreateSnapshot"})}
 COLLECTED_DELETES: Mapping[str, frozenset[str]] = {
     "ec2": frozenset({"DeleteSecurityGroup", "DeleteNetworkInterface", "DeleteVolume"}),
     "elb": frozenset({"DeleteLoadBalancer"}),
@@ -410,5 +409,6 @@ OTHER_OPERATIONS = (TAG_OPERATIONS, SESSION_OPERATIONS, FACT_OPERATIONS)
 def operations_of(service: str) -> frozenset[str]:
     """Every operation of a service that we use."""
     of_kinds = (kind.read_operations | kind.write_operations for kind in KINDS if kind.service == service)
-    more = (table.get(service, frozenset()) for table in OTHER_OPERATIONS)
+    tables = (*OTHER_OPERATIONS, COLLECTION_READS, COLLECTION_WRITES, COLLECTED_DELETES)
+    more = (table.get(service, frozenset()) for table in tables)
     return frozenset().union(*of_kinds, *more)

@@ -46,11 +46,22 @@ def described(
     call: Call, kind: Kind, ids: str, filters: str, shown: Shown
 ) -> tuple[list[tuple[Record, dict[str, Any]]], str | None]:
     """Return one page of what ids and filters select, and the token of the next; only what is shown is rendered."""
+    refuse_pages_of_ids(call, ids)
     if ids in call.params or call.params.get(filters):
         return paged_rows(call, selected(call, kind, ids, filters, shown))
     records = sorted((row for row in call.all(kind.name) if call.sees(row)), key=lambda row: int(row["serial"]))
     page_of_records, more = paged_rows(call, [(record, record["view"]) for record in records])
     return [(record, shown(call, record)) for record, _ in page_of_records], more
+
+
+_NO_PAGES_OF_IDS = ("DescribeInstances", "DescribeInstanceStatus", "DescribeNetworkInterfaces")
+"""Operations whose documentation says that ids and MaxResults are not for the same request."""
+
+
+def refuse_pages_of_ids(call: Call, ids: str) -> None:
+    if call.operation in _NO_PAGES_OF_IDS and ids in call.params and "MaxResults" in call.params:
+        text = f"The parameter {ids} cannot be used with the parameter maxResults"
+        raise Refused("InvalidParameterCombination", text)
 
 
 def selected(call: Call, kind: Kind, ids: str, filters: str, shown: Shown) -> list[tuple[Record, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
 from freehold_sim.aws.ec2 import interfaces, volumes
-from freehold_sim.aws.ec2.describing import described, matching, paged_rows
+from freehold_sim.aws.ec2.describing import described, matching, paged_rows, refuse_pages_of_ids
 from freehold_sim.aws.ec2.kinds import find, one_of, show
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
 from freehold_sim.aws.world import Record, World, scope_of
@@ -56,9 +56,6 @@ def _card(interface: Record) -> dict[str, Any]:
 
 
 def describe(call: Call) -> dict[str, Any]:
-    if "InstanceIds" in call.params and "MaxResults" in call.params:
-        text = "The parameter instancesSet cannot be used with the parameter maxResults"
-        raise Refused("InvalidParameterCombination", text)
     page, more = described(call, INSTANCE, "InstanceIds", "Filters", shown)
     reservations: dict[str, dict[str, Any]] = {}
     for record, view in page:
@@ -69,6 +66,7 @@ def describe(call: Call) -> dict[str, Any]:
 
 
 def describe_status(call: Call) -> dict[str, Any]:
+    refuse_pages_of_ids(call, "InstanceIds")
     if "InstanceIds" in call.params:
         records = [find(call, INSTANCE, ident) for ident in dict.fromkeys(call.params["InstanceIds"])]
     else:

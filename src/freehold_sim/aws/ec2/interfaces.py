@@ -111,7 +111,7 @@ def delete_interface(call: Call) -> dict[str, Any]:
     _own(call, interface)
     if interface["view"]["Status"] != "available":
         text = f"Network interface '{interface['id']}' is currently in use."
-        raise Refused("InvalidNetworkInterface.InUse", text)
+        raise Refused("InvalidParameterValue", text)  # so AWS says it: gruntwork-io/cloud-nuke#431
     remove(call.world, interface, call.now)
     return {}
 
@@ -138,8 +138,7 @@ def attach_interface(call: Call) -> dict[str, Any]:
     interface = find(call, INTERFACE, call.params["NetworkInterfaceId"])
     instance = find(call, INSTANCE, call.params["InstanceId"])
     if interface["view"]["Status"] != "available":
-        text = f"Network interface '{interface['id']}' is currently in use."
-        raise Refused("InvalidNetworkInterface.InUse", text)
+        raise Refused("InvalidNetworkInterface.InUse", f"Interface: [{interface['id']}] in use.")
     attach(call, interface, instance, call.params["DeviceIndex"], ends_with_instance=False)
     return {"AttachmentId": interface["view"]["Attachment"]["AttachmentId"]}
 

@@ -13,6 +13,7 @@ from freehold_sim.aws.ec2 import (
     route_tables,
     security_group_rules,
     security_groups,
+    snapshots,
     subnets,
     tags,
     volumes,
@@ -35,6 +36,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *launching.OPERATIONS,
     *instances.OPERATIONS,
     *volumes.OPERATIONS,
+    *snapshots.OPERATIONS,
     *images.OPERATIONS,
     *tags.OPERATIONS,
 )

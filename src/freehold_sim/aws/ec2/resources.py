@@ -176,6 +176,14 @@ VOLUME = Kind(
         "attachment.device": "Attachments.Device", "multi-attach-enabled": "MultiAttachEnabled",
     },
 )  # fmt: skip
+SNAPSHOT = Kind(
+    "snapshot", "snap", "SnapshotId", "InvalidSnapshot.NotFound", "snapshot", "InvalidSnapshotID.Malformed",
+    {
+        "snapshot-id": "SnapshotId", "volume-id": "VolumeId", "status": "State", "description": "Description",
+        "owner-id": "OwnerId", "volume-size": "VolumeSize", "encrypted": "Encrypted", "progress": "Progress",
+        "storage-tier": "StorageTier",
+    },
+)  # fmt: skip
 KEY_PAIR = Kind(
     "key-pair", "key", "KeyPairId", "InvalidKeyPair.NotFound", "key pair", "InvalidParameterValue",
     {"key-pair-id": "KeyPairId", "key-name": "KeyName", "fingerprint": "KeyFingerprint"},
@@ -185,7 +193,7 @@ TAGGABLE: dict[str, Kind] = {
     kind.prefix: kind
     for kind in (
         VPC, SUBNET, INTERNET_GATEWAY, EGRESS_ONLY_GATEWAY, ADDRESS, NAT_GATEWAY, ROUTE_TABLE, SECURITY_GROUP,
-        SECURITY_GROUP_RULE, INTERFACE, ENDPOINT, INSTANCE, VOLUME, KEY_PAIR,
+        SECURITY_GROUP_RULE, INTERFACE, ENDPOINT, INSTANCE, VOLUME, SNAPSHOT, KEY_PAIR,
     )
 }  # fmt: skip
 """Kinds that CreateTags and DeleteTags know, by the prefix of their ids."""

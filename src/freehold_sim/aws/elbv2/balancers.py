@@ -10,7 +10,7 @@ from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, w
 from freehold_sim.aws.ec2 import addresses
 from freehold_sim.aws.ec2.kinds import full
 from freehold_sim.aws.elbv2.attributes import balancer_defaults
-from freehold_sim.aws.elbv2.common import BALANCER, LISTENER, arn, check_name, find, paged, selected
+from freehold_sim.aws.elbv2.common import BALANCER, LISTENER, TARGET_GROUP, arn, check_name, find, paged, selected
 from freehold_sim.aws.world import Record
 
 _SHORT = {"network": "net", "application": "app"}
@@ -149,6 +149,9 @@ def _place(call: Call, balancer: Record, subnet: Record, groups: list[dict[str, 
 
 
 def describe_balancers(call: Call) -> dict[str, Any]:
+    most = balancing.ARNS_PER_DESCRIPTION
+    if len(call.params.get("LoadBalancerArns", [])) > most:
+        raise Refused("ValidationError", f"Up to {most} load balancers can be specified in a single call")
     rows = selected(call, BALANCER, "LoadBalancerArns", "Names", "LoadBalancerName", "LoadBalancerNotFound")
     return paged(call, "LoadBalancers", rows, [record["view"] for record in rows])
 
@@ -165,10 +168,23 @@ def delete_balancer(call: Call) -> dict[str, Any]:
         text = f"Load balancer '{ident}' cannot be deleted because deletion protection is enabled"
         raise Refused("OperationNotPermitted", text)
     for listener in call.where(LISTENER, LoadBalancerArn=ident):
+        _hold_groups(call, listener)
         call.world.remove(listener, call.now)
     balancing.withdraw(call, balancer, list(balancer["interfaces"]))
     call.world.remove(balancer, call.now)
     return {}
+
+
+def _hold_groups(call: Call, listener: Record) -> None:
+    """Keep the target groups of a listener in use for a while (``delays.target_group_held``).
+
+    The AWS Load Balancer Controller waits for it:
+    https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/pkg/deploy/elbv2/target_group_manager.go
+    """
+    for action in listener["view"]["DefaultActions"]:
+        group = call.get(TARGET_GROUP, action.get("TargetGroupArn"))
+        if group is not None and call.settings.delays.target_group_held:
+            group["held_until"] = call.takes(call.settings.delays.target_group_held)
 
 
 def set_groups(call: Call) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def delete_group(call: Call) -> dict[str, Any]:
     group = call.get(TARGET_GROUP, call.params["TargetGroupArn"])
     if group is None:
         return {}
-    if balancers_of(call, group):
+    if balancers_of(call, group) or call.now < group.get("held_until", 0.0):
         text = f"Target group '{group['id']}' is currently in use by a listener or a rule"
         raise Refused("ResourceInUse", text)
     call.world.remove(group, call.now)

@@ -15,7 +15,7 @@ from freehold.clouds.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.clouds.aws.collectors.security_groups import SecurityGroups
 from freehold.clouds.aws.collectors.target_groups import TargetGroups
 from freehold.clouds.aws.collectors.volumes import EbsVolumes
-from freehold.clouds.aws.native_tags import TagsByArn, tag_map
+from freehold.clouds.aws.native_tags import Keeper, NativeTags, by_keeper, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.found import Look, Step, Thing, Workloads
@@ -47,6 +47,7 @@ class AwsSurvey:
         self._client = client
         self._tagger = tagger
         self._turns = turns
+        self._native = NativeTags(client)
         collectors = [new(client) for new in COLLECTORS]
         self._collectors: Mapping[Task, Collector] = {each.task: each for each in collectors}
 
@@ -69,7 +70,7 @@ class AwsSurvey:
             lately=bool(machines),
             traces=scene.traces,
             namesakes=_namesakes(groups, workloads),
-            elsewhere=_elsewhere(indexed, scene, things, machines),
+            elsewhere=await self._elsewhere(scene, things, machines) if Task.VOLUME in tasks else (),
         )
 
     async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
@@ -92,6 +93,24 @@ class AwsSurvey:
     async def _in_turn(self, work: Coroutine[Any, Any, None]) -> None:
         async with self._turns:
             await work
+
+    async def _elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
+        """Return what has the cluster's name and is not in its network, as its own service shows it.
+
+        Snapshots outlive the cluster of their volumes, ours too.
+        """
+        network, own = scene.workloads.network, scene.workloads.uuid.casefold()
+        elsewhere = {thing.id for thing in things if thing.network and thing.network != network}
+        here = {thing.id for thing in things} | {str(row["InstanceId"]) for row in machines}
+        unknown = [
+            arn
+            for arn, tags in scene.indexed.items()
+            if by_keeper([arn]).keys() == {Keeper.EC2}
+            and ":snapshot/" not in arn
+            and tags.get(UUID, "").casefold() != own
+            and arn.rpartition("/")[2] not in here
+        ]
+        return tuple(sorted(elsewhere | (await self._native.tags_of(unknown)).keys()))
 
     async def _interfaces(self, network: str) -> list[Json]:
         return await self._in_network("describe_network_interfaces", "NetworkInterfaces", network)
@@ -118,18 +137,3 @@ def _namesakes(groups: Sequence[Json], workloads: Workloads) -> tuple[str, ...]:
         if other and (cluster_key(workloads.name) in tags or cluster_tag(workloads.name) in tags):
             found.add(tags.get(OWNER) or tags[UUID])
     return tuple(sorted(found))
-
-
-def _elsewhere(indexed: TagsByArn, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
-    """Return what has the cluster's name and is neither ours nor known to be in its network."""
-    network = scene.workloads.network
-    here = {thing.id for thing in things if thing.network == network or thing.task is Task.VOLUME}
-    here |= {str(row["InstanceId"]) for row in machines}
-    own = scene.workloads.uuid.casefold()
-    return tuple(
-        sorted(
-            arn
-            for arn, tags in indexed.items()
-            if tags.get(UUID, "").casefold() != own and arn not in here and arn.rpartition("/")[2] not in here
-        )
-    )
