@@ -29,11 +29,12 @@ class Volumes(StrEnum):
 
 @dataclass(frozen=True)
 class Collect:
-    """Collect by these tasks, in this order. ``source`` says what asks for it, for people."""
+    """Collect by these tasks, in this order. ``source`` says what asks for it, ``opt_out`` is the command against it."""
 
     tasks: tuple[Task, ...]
     volumes: Volumes
     source: str
+    opt_out: str = "freehold gc disable --cluster-name NAME"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _collect(raw: Mapping[str, Any], source: str) -> Collect | Unreadable:
     if word not in set(Volumes):
         problem = f"annotation {names.GC_VOLUMES_ANNOTATION} is {_quoted(word)}, none of {', '.join(Volumes)}"
         return Unreadable(f"{problem}. To mend it: {_annotate(raw)}={Volumes.RETAIN} --overwrite; {_HELD}")
-    return Collect(tasks_of(listed), Volumes(word), source)
+    return Collect(tasks_of(listed), Volumes(word), source, command("disable", raw))
 
 
 def unknown_tasks(listed: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 
-from freehold.collection.found import Step, Thing, Workloads
+from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable
 from freehold.collection.rules import Delete, Keep, verdicts
 from freehold.collection.survey import Survey
@@ -56,6 +56,7 @@ class Sweep:
         self._network = ""
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
+        self._notes: tuple[str, ...] = ()
         self._sweeps = 0
         self._began: float | None = None
         self._machines_seen = False
@@ -106,22 +107,20 @@ class Sweep:
         self._network = site.network
         workloads = Workloads(self._name, site.network, site.owner.uuid)
         others = await rivals(site)
-        return _namesakes(workloads, others) if others else await self._look_and_delete(workloads, policy, ask)
+        if others:
+            return _held_by(namesakes(workloads, others, policy.opt_out))
+        return await self._look_and_delete(workloads, policy, ask)
 
     async def _look_and_delete(self, workloads: Workloads, policy: Collect, ask: Ask) -> Collected:
         look = await self._survey.look(workloads, policy.tasks)
         if look.namesakes:
-            return _namesakes(workloads, look.namesakes)
+            return _held_by(namesakes(workloads, look.namesakes, policy.opt_out))
         said = verdicts(look, workloads, self._survey.rules, policy.tasks, policy.volumes)
         self._kept = tuple(each for each in said if isinstance(each, Keep))
+        self._notes = look.notes
         if look.running:
             self._machines_seen, self._empty_since = True, None
-            shown = ", ".join(look.running[:5])
-            message = (
-                f"{shown} of cluster {self._name} runs in {workloads.network}, so its controllers may make again what "
-                "is collected: the collection begins when it has stopped. Delete it"
-            )
-            return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, message)})
+            return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, machines_run(workloads, look))})
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
         if not doomed:
@@ -148,7 +147,8 @@ class Sweep:
         counts = Counter(thing.task for thing in self._asked.values())
         gone = ", ".join(f"{counts[task]} {task}" for task in Task if counts[task]) or "nothing"
         kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
-        return (f"external resources of cluster {self._name}: collected {gone}{kept}",)
+        notes = "".join(f"; {note}" for note in self._notes)
+        return (f"external resources of cluster {self._name}: collected {gone}{kept}{notes}",)
 
     async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
@@ -237,12 +237,24 @@ def _waits(thing: Thing) -> Waiting:
     return Waiting(Reason.COLLECTING, PACE, f"it waits for {thing.waits_for}")
 
 
-def _namesakes(workloads: Workloads, others: Sequence[str]) -> Collected:
-    message = (
+def namesakes(workloads: Workloads, others: Sequence[str], opt_out: str) -> str:
+    """Say that other clusters have the name in the same network. ``opt_out`` is the command that goes on without."""
+    return (
         f"{', '.join(others)} has the name {workloads.name} in {workloads.network} too, so nothing tells whose the "
-        "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
-        f"{workloads.name}"
+        f"leftovers are: nothing is collected. Delete them by hand, then opt out: {opt_out}"
     )
+
+
+def machines_run(workloads: Workloads, look: Look) -> str:
+    """Say that the collection waits for machines."""
+    shown = ", ".join(look.running[:5])
+    return (
+        f"{shown} of cluster {workloads.name} runs in {workloads.network}, so its controllers may make again what "
+        "is collected: the collection begins when it has stopped. Delete it"
+    )
+
+
+def _held_by(message: str) -> Collected:
     return Collected(False, {"namesakes": Blocked(Reason.COLLECTION_HELD, message)})
 
 

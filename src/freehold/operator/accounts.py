@@ -33,6 +33,10 @@ class CloudAccount(Protocol):
         """What collects what the workloads of this cluster made; None where nothing is. Audited as ``deps`` is."""
         ...
 
+    def read_only_survey(self, cluster: str) -> Survey | None:
+        """The same, sending no write."""
+        ...
+
     async def account(self) -> str:
         """The id of the account that the credentials are of. Raises CloudError."""
         ...

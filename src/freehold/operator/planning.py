@@ -310,6 +310,9 @@ class _DryAccount:
     def survey(self, subject: str, cluster: str) -> Survey | None:
         return None
 
+    def read_only_survey(self, cluster: str) -> Survey | None:
+        return None
+
     async def account(self) -> str:
         return await self._inner.account()
 

@@ -58,6 +58,10 @@ class ServedAccount(ABC):
         """None: nothing is collected here."""
         return None
 
+    def read_only_survey(self, cluster: str) -> Survey | None:
+        """None: nothing is collected here."""
+        return None
+
     @abstractmethod
     def look_anew(self) -> None:
         """What was asked of the account before counts no more."""
