@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from freehold.api.feature_gates import FeatureGates, unlike_defaults
-from freehold.api.vendor_ids import vendor_id
 from freehold.cli import quick
 from freehold.cli.access import Access, access
 from freehold.cli.credentials import require_some
@@ -134,8 +133,7 @@ async def _asked_here(session: Session, target: Access, choose: Choose) -> Seque
 def _print(found: CollectionPlan) -> None:
     counts = Counter(row.fate for row in found.rows)
     said = ", ".join(f"{counts[fate]} to {fate}" for fate in Fate if counts[fate]) or _nothing(found)
-    where = f" (cluster {found.cluster} in {found.network})" if found.network else ""
-    say(f"{found.title}: {said}{where}")
+    say(f"{found.title}: {said}")
     cells = [(row.fate, row.noun, row.name, _id(row.id, row.name), row.reason) for row in found.rows]
     for line in with_ids(("ACTION", "KIND", "NAME", "ID", "WHY"), cells, width() - 2) if cells else ():
         say(f"  {line}")
@@ -148,14 +146,16 @@ def _nothing(found: CollectionPlan) -> str:
 
 
 def _notes(found: CollectionPlan) -> Iterator[str]:
+    if found.network:
+        yield f"these have marks of cluster {found.cluster}, and are looked for in {found.network}"
     if found.policy and not found.held:
         yield found.policy
     yield from found.notes
 
 
 def _id(ident: str, name: str) -> str:
-    shown = vendor_id(ident)
-    return "" if shown == name else shown
+    """Leave out an ARN: within a region the name tells as much."""
+    return "" if ident == name or ident.startswith("arn:") else ident
 
 
 _SHORT: Mapping[str, str] = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from freehold.collection.found import Look, Workloads
 from freehold.collection.policy import Collect, Policy, Unreadable, Volumes
-from freehold.collection.rules import Delete, Verdict, verdicts
+from freehold.collection.rules import Delete, Verdict, judge, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.sweep import machines_run, namesakes
 from freehold.collection.things import DEFAULT_TASKS, Task
@@ -129,13 +129,16 @@ def _judged(
         begun = replace(begun, held=(*begun.held, namesakes(workloads, others, policy.opt_out)))
     elif isinstance(policy, Collect) and look.running:
         notes = (machines_run(workloads, look), *notes)
-    rows = [_row(each, stays) for each in said]
+    rows = [
+        _row(each, stays, proven=isinstance(judge(each.thing, workloads, survey.rules[each.thing.task]), Delete))
+        for each in said
+    ]
     rows.sort(key=lambda row: row.fate is Fate.KEEP)
     return replace(begun, rows=tuple(rows), running=look.running, notes=notes)
 
 
-def _row(verdict: Verdict, stays: str) -> Leftover:
-    thing, proven = verdict.thing, isinstance(verdict, Delete)
+def _row(verdict: Verdict, stays: str, *, proven: bool) -> Leftover:
+    thing = verdict.thing
     if not isinstance(verdict, Delete):
         fate, reason = Fate.KEEP, verdict.why
     elif stays:
