@@ -17,6 +17,7 @@ def main(prefixes: list[str]) -> int:
         aws,
         cli,
         fair,
+        gc,
         looks,
         operator,
         powervs,
@@ -33,6 +34,7 @@ def main(prefixes: list[str]) -> int:
         for name, measure in (
             ("powervs", powervs.measure),
             ("aws", aws.measure),
+            ("gc", gc.measure),
             ("renewal", renewal.measure),
             ("operator", operator.measure),
             ("cli", cli.measure),

@@ -122,15 +122,7 @@ class CloudProvider(Controller):
 
     def classic(self, service: str = "team/web") -> None:
         """Make a classic load balancer with its group, and the rule that lets it through to the nodes."""
-        name, tags = self.name_of(service), self._tags(service)
-        about = f"Security group for Kubernetes ELB {name} ({service})"
-        group = self._group(f"group of {service}", f"k8s-elb-{name}", about, self.ground.owned)
-        everywhere = [{"CidrIp": "0.0.0.0/0"}]
-        self._allow(group, IpProtocol="tcp", FromPort=80, ToPort=80, IpRanges=everywhere)
-        self._allow(group, IpProtocol="icmp", FromPort=3, ToPort=4, IpRanges=everywhere)
-        if self.ground.nodes:
-            pairs = [{"GroupId": group}]
-            self._allow(self.ground.nodes, f"rule for {service}", IpProtocol="-1", UserIdGroupPairs=pairs)
+        name, tags, group = self.name_of(service), self._tags(service), self._group_for(service)
         listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstanceProtocol": "TCP", "InstancePort": 30080}
         if not self.has_classic(name):
             self.actor.make(
@@ -139,13 +131,17 @@ class CloudProvider(Controller):
             )  # fmt: skip
         self.made[f"classic {service}"] = name
 
-    def network(self, service: str = "team/api") -> None:
-        """Make a network load balancer with its target group and listener, and the rule for its clients."""
+    def network(self, service: str = "team/api", *, grouped: bool = False) -> None:
+        """Make a network load balancer with its target group and listener, and the rule for its clients.
+
+        ``grouped``: with a group like that of a classic one (``NLBSecurityGroupMode`` of the provider's configuration).
+        """
         name, tags = self.name_of(service), self._tags(service)
         group = self._target_group(
             f"target group of {service}", self.short(service), tags, Protocol="TCP", Port=30443,
         )  # fmt: skip
-        balancer = self._balancer(f"network {service}", name, tags, Type="network")
+        groups = {"SecurityGroups": [self._group_for(service)]} if grouped else {}
+        balancer = self._balancer(f"network {service}", name, tags, Type="network", **groups)
         self._listener(f"listener of {service}", balancer, group, tags, "TCP", 443)
         if self.ground.nodes:
             ranges = [{"CidrIp": "0.0.0.0/0", "Description": f"kubernetes.io/rule/nlb/client={name}"}]
@@ -175,6 +171,17 @@ class CloudProvider(Controller):
     def name_of(self, service: str) -> str:
         """Return "a" and the uid of the Service, 32 characters (k8s.io/cloud-provider: DefaultLoadBalancerName)."""
         return f"a{_hash(self.ground.cluster, self.ground.vpc, service)}"[:32]
+
+    def _group_for(self, service: str) -> str:
+        name, everywhere = self.name_of(service), [{"CidrIp": "0.0.0.0/0"}]
+        about = f"Security group for Kubernetes ELB {name} ({service})"
+        group = self._group(f"group of {service}", f"k8s-elb-{name}", about, self.ground.owned)
+        self._allow(group, IpProtocol="tcp", FromPort=80, ToPort=80, IpRanges=everywhere)
+        self._allow(group, IpProtocol="icmp", FromPort=3, ToPort=4, IpRanges=everywhere)
+        if self.ground.nodes:
+            pairs = [{"GroupId": group}]
+            self._allow(self.ground.nodes, f"rule for {service}", IpProtocol="-1", UserIdGroupPairs=pairs)
+        return group
 
     def _tags(self, service: str) -> dict[str, str]:
         return {**self.ground.owned, "kubernetes.io/service-name": service}

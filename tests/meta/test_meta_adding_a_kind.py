@@ -21,8 +21,8 @@ KNOWING = (
     "cli/demo/",
     "collection/things.py",
 )
-"""Places that may name a kind: its own file, the nodes that want it, and the demo; another cloud has the same words,
-and so have upstream's tasks of garbage collection."""
+"""Places that may name a kind: its own file, the nodes that want it, and the demo; another cloud and the tasks of the
+garbage collection have the same words."""
 
 
 def test_a_cloud_resource_kind_is_named_only_where_contributing_allows() -> None:

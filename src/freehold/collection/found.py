@@ -48,7 +48,8 @@ class Thing:
     named_by: tuple[tuple[str, Part], ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.noun} {self.name}" + (f" ({self.id})" if self.id != self.name else "")
+        short = self.id if self.id != self.name and not self.id.startswith("arn:") else ""
+        return f"{self.noun} {self.name}" + (f" ({short})" if short else "")
 
 
 @dataclass(frozen=True)

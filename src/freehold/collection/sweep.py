@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 
-from freehold.collection.found import Look, Step, Thing, Workloads
+from freehold.collection.found import Step, Thing, Workloads
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable
 from freehold.collection.rules import Delete, Keep, verdicts
 from freehold.collection.survey import Survey
@@ -35,6 +35,7 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
+_MACHINES = "machines"
 _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 
@@ -57,7 +58,10 @@ class Sweep:
         self._lingering: set[str] = set()
         self._kept: tuple[Keep, ...] = ()
         self._notes: tuple[str, ...] = ()
-        self._sweeps = 0
+        self._seen: set[str] = set()
+        """What was ever to go, and what of it has gone: a later one may have the same id, where ids are names."""
+        self._gone: set[str] = set()
+        self._returns = 0
         self._began: float | None = None
         self._machines_seen = False
         self._empty_since: float | None = None
@@ -120,7 +124,8 @@ class Sweep:
         self._notes = look.notes
         if look.running:
             self._machines_seen, self._empty_since = True, None
-            return Collected(False, {"machines": Waiting(Reason.COLLECTING, QUIET, machines_run(workloads, look))})
+            return Collected(False, {"machines": self._machines_run(look.running, workloads)})
+        self._refused_since.pop(_MACHINES, None)
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
         if not doomed:
@@ -130,6 +135,10 @@ class Sweep:
         if again := self._comes_back(doomed):
             outcomes = {"again": again}
         return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
+
+    def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
+        since, after = self._lasting(_MACHINES)
+        return Waiting(Reason.COLLECTING, max(after, QUIET), f"{machines_run(workloads, running)}{since}")
 
     def _nothing_left(self) -> Collected:
         """One look is enough, unless machines of the cluster may have run until a moment ago."""
@@ -153,15 +162,15 @@ class Sweep:
     async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
         outcomes: dict[str, Outcome] = {}
-        new = {thing.id for thing in doomed} - self._asked.keys()
-        if new:
-            self._began = self._clock.monotonic() if self._began is None else self._began
-            self._sweeps += 1
+        self._began = self._clock.monotonic() if self._began is None else self._began
+        ids = {thing.id for thing in doomed}
+        self._returns += bool(ids & self._gone or (self._asked and ids - self._seen))
+        self._gone -= ids
+        self._seen |= ids
         for task in policy.tasks:
             things = [thing for thing in doomed if thing.task is task]
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
-            outcomes |= {str(thing): self._held(thing) for thing in things if thing.held_by}
-            outcomes |= {str(thing): _waits(thing) for thing in things if thing.waits_for and not thing.held_by}
+            outcomes |= {str(thing): self._waiting(thing) for thing in things if thing.waits_for or thing.held_by}
             refused = await self._send(self._survey.steps(free, policy.volumes), ask)
             outcomes |= refused
             taken = [thing for thing in free if str(thing) not in refused]
@@ -170,6 +179,7 @@ class Sweep:
                 self._asked[thing.id] = thing
                 self._lingering |= {thing.leaves} - {""}
                 self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
+            self._gone |= {thing.id for thing in taken} - {thing.id for thing in still}
             outcomes |= {str(thing): Waiting(Reason.COLLECTING, 5.0, "its delete was requested") for thing in still}
             if outcomes and task in _FIRST:
                 return outcomes
@@ -194,22 +204,26 @@ class Sweep:
         return refused
 
     def _refused(self, ident: str, what: str, error: CloudError) -> Outcome:
-        """Say what was refused, and since when."""
+        """Say what was refused, and since when. It is tried more seldom the longer it lasts."""
+        outcome, (since, after) = of_error(error), self._lasting(ident)
+        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
+        message = f"{what}: {error.message}{blocker}{since}"
+        if isinstance(error, Retryable | Unknown | InUse):
+            return Waiting(Reason.COLLECTING, max(after, outcome.after), message)
+        return Blocked(Reason.COLLECTION_HELD, message, max(after, outcome.after))
+
+    def _waiting(self, thing: Thing) -> Outcome:
+        since, after = self._lasting(thing.id)
+        if thing.held_by:
+            return Blocked(Reason.COLLECTION_HELD, f"{thing.held_by}{since}", after)
+        return Waiting(Reason.COLLECTING, after, f"it waits for {thing.waits_for}{since}")
+
+    def _lasting(self, ident: str) -> tuple[str, float]:
+        """Return since when something cannot go, in words, and the seconds until it is tried again."""
         now = self._clock.now()
         since = self._refused_since.setdefault(ident, now)
-        outcome = of_error(error)
-        blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
-        message = f"{what}: {error.message}{blocker}"
-        if now - since > PACE:
-            message += f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)"
-        if isinstance(error, Retryable | Unknown | InUse):
-            return Waiting(Reason.COLLECTING, max(PACE, outcome.after), message)
-        return Blocked(Reason.COLLECTION_HELD, message, outcome.after)
-
-    def _held(self, thing: Thing) -> Outcome:
-        since = self._refused_since.setdefault(thing.id, self._clock.now())
-        when = f"{datetime.fromtimestamp(since, UTC):%H:%M} UTC"
-        return Blocked(Reason.COLLECTION_HELD, f"it waits since {when}: {thing.held_by}", PACE)
+        after = min(max(PACE, (now - since) / 4), RECHECK)
+        return (f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)" if now - since > PACE else ""), after
 
     def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
         names = sorted(ident for trace in self._lingering for ident in traces[trace])
@@ -219,22 +233,16 @@ class Sweep:
 
     def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
         """Something makes them again, and only a person can stop that."""
-        began = self._clock.monotonic() if self._began is None else self._began
-        if self._sweeps < MOST_SWEEPS and self._clock.monotonic() - began < LONGEST:
-            return None
-        if self._sweeps < 2:
+        lasted = self._clock.monotonic() - (self._began or self._clock.monotonic())
+        if self._returns < MOST_SWEEPS and not (self._returns and lasted > LONGEST):
             return None
         names = ", ".join(str(thing) for thing in doomed[:5])
         return Blocked(
             Reason.COLLECTION_HELD,
-            f"{names}: made again after {self._sweeps} sweeps. Stop what makes them (a cloud controller of cluster "
+            f"{names}: made again {self._returns} times. Stop what makes them (a cloud controller of cluster "
             f"{self._name} that still runs, or GitOps), and the delete goes on",
             RECHECK,
         )
-
-
-def _waits(thing: Thing) -> Waiting:
-    return Waiting(Reason.COLLECTING, PACE, f"it waits for {thing.waits_for}")
 
 
 def namesakes(workloads: Workloads, others: Sequence[str], opt_out: str) -> str:
@@ -245,12 +253,12 @@ def namesakes(workloads: Workloads, others: Sequence[str], opt_out: str) -> str:
     )
 
 
-def machines_run(workloads: Workloads, look: Look) -> str:
+def machines_run(workloads: Workloads, running: Sequence[str]) -> str:
     """Say that the collection waits for machines."""
-    shown = ", ".join(look.running[:5])
+    shown = ", ".join(running[:5]) + (f" and {len(running) - 5} more" if len(running) > 5 else "")
     return (
-        f"{shown} of cluster {workloads.name} runs in {workloads.network}, so its controllers may make again what "
-        "is collected: the collection begins when it has stopped. Delete it"
+        f"{shown} of cluster {workloads.name} runs in {workloads.network}, so its controllers may make again what is "
+        "collected: the collection begins when it has stopped. Delete it"
     )
 
 

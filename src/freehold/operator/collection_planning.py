@@ -128,7 +128,7 @@ def _judged(
         stays = "whose it is cannot be told"
         begun = replace(begun, held=(*begun.held, namesakes(workloads, others, policy.opt_out)))
     elif isinstance(policy, Collect) and look.running:
-        notes = (machines_run(workloads, look), *notes)
+        notes = (machines_run(workloads, look.running), *notes)
     rows = [
         _row(each, stays, proven=isinstance(judge(each.thing, workloads, survey.rules[each.thing.task]), Delete))
         for each in said

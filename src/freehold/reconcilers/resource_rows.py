@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from freehold.api import names
 from freehold.api.vendor_ids import vendor_id
+from freehold.lifecycle.collection import KIND as COLLECTED
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
@@ -66,7 +67,9 @@ def rows(
         rest = (
             row
             for row in before
-            if (row.get("kind"), row.get("name")) not in named and (row.get("kind"), row.get("id")) not in kept
+            if (row.get("kind"), row.get("name")) not in named
+            and (row.get("kind"), row.get("id")) not in kept
+            and row.get("kind") != COLLECTED
         )
         gone = frozenset(map(vendor_id, deleted))
         found = _in_old_order(before, [*found, *(_left_alone(row, gone) for row in rest)])
@@ -170,11 +173,22 @@ def _since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
     return row | {"since": (before or {}).get("since") or now if same else now}
 
 
+MOST_NAMED = 3
+
+
 def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
-    """What blocks progress, and what of ours a delete leaves, one sentence each, in a stable order."""
+    """What blocks progress, and what of ours a delete leaves, one sentence each, in a stable order.
+
+    Of many that wait for the same the first ones are named.
+    """
+    groups: dict[str, list[NodeKey]] = {}
     for key, outcome in sorted(outcomes.items()):
         if isinstance(outcome, Waiting | Blocked) or is_kept_of_ours(outcome):
-            yield f"{key}: {outcome.message or outcome.reason.value}"
+            groups.setdefault(outcome.message or outcome.reason.value, []).append(key)
+    for message, keys in groups.items():
+        shown = ", ".join(map(str, keys[:MOST_NAMED]))
+        more = len(keys) - MOST_NAMED
+        yield f"{shown} and {more} more: {message}" if more > 0 else f"{shown}: {message}"
 
 
 def is_kept_of_ours(outcome: Outcome) -> TypeGuard[Kept]:

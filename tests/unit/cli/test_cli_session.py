@@ -131,7 +131,7 @@ async def test_a_server_is_joined_only_with_the_gates_that_the_command_sets(
             with pytest.raises(CliError, match=refusal):
                 await Session(Access(elsewhere, ServeOptions(gates=asked))).open()
         options = ServeOptions(gates=wanted, gc_selector=Selector("team=red"))
-        with pytest.raises(CliError, match="4711 serves .* with no --gc-selector: .* serve --gc-selector=team=red$"):
+        with pytest.raises(CliError, match=r"4711 serves .* with no --gc-selector: .* serve --gc-selector=team=red$"):
             await Session(Access(elsewhere, options)).open()
         held.publish(replace(served, gates=sorted(wanted), gc_selector="team=red"))
         with pytest.raises(CliError, match="is gone"):

@@ -31,6 +31,14 @@ def policy(
     return decide({"kind": "AWSCluster", "metadata": metadata}, gate_on=gate_on, marked=marked, selector=selector)
 
 
+def test_annotations_have_upstreams_names() -> None:
+    """docs/reference/requirements.md G10."""
+    assert (GC, TASKS) == (
+        "aws.cluster.x-k8s.io/external-resource-gc",
+        "aws.cluster.x-k8s.io/external-resource-tasks-gc",
+    )
+
+
 def test_without_annotations_a_marked_object_is_collected() -> None:
     assert policy() == Collect(DEFAULT_TASKS, Volumes.RETAIN, "default")
 

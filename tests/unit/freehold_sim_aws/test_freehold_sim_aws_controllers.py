@@ -132,7 +132,9 @@ def test_an_attached_interface_of_the_cni_is_in_use_and_a_protected_balancer_sta
     attached = nodes.interface(provider.instance())
     shown = sim.ec2.describe_network_interfaces(NetworkInterfaceIds=[attached])["NetworkInterfaces"][0]
     assert shown["Status"] == "in-use"
-    provider.network()
+    provider.network(grouped=True)
+    [shown] = sim.elbv2.describe_load_balancers()["LoadBalancers"]
+    assert shown["SecurityGroups"] == [provider.made["group of team/api"]]
     protect(user, provider.made["network team/api"])
     with refused("OperationNotPermitted"):
         sim.elbv2.delete_load_balancer(LoadBalancerArn=provider.made["network team/api"])

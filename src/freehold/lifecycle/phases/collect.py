@@ -1,7 +1,7 @@
 """Collect: before anything of the network goes, what the cluster's own controllers have made in it is collected.
 
 Load balancers and machines of ours go first: as long as they are there, the cluster's controllers may work, and make
-again what is collected (docs/reference/aws.md#collection).
+again what is collected (docs/reference/gc.md).
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ class EbsVolumes:
                 self.task, "volume", row["VolumeId"], row["VolumeId"], tag_map(row.get("Tags", ())), state=row["State"]
             )
             for row in rows
+            if row["State"] not in ("deleting", "deleted")
         ]  # fmt: skip
 
     async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
