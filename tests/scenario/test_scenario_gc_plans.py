@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from freehold.api import names
 from freehold.lifecycle.port import step
+from freehold.operator.audit import NoAudit
 from freehold.operator.collection_plan import CollectionPlan, Fate, dumped, loaded
 from freehold.operator.collection_planning import plan_collection
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness
+from harness.aws_network import planned as planned_deletion
 from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
 from harness.cloud_controllers import IMAGE, CloudProvider, everything
 from harness.collected import ground_of, left, user_of
 from harness.powervs import HarnessObjects
+
+
+class Collected(NoAudit):
+    """The lines of the audit log about what was collected in all."""
+
+    def __init__(self) -> None:
+        self.summaries: list[str] = []
+
+    def collected(self, subject: str, summary: str) -> None:
+        self.summaries.append(summary)
+
 
 LAG = 300.0
 """Seconds after which the tag index shows what was made."""
@@ -164,3 +177,41 @@ def test_two_clusters_of_one_name_in_one_network_are_both_named() -> None:
     [why] = plan.held
     assert "other/demo" in why
     assert "freehold gc disable --cluster-name demo -n default" in why
+
+
+def test_the_plan_of_a_deletion_says_which_kinds_wait_for_the_collection() -> None:
+    harness = AwsHarness()
+    harness.up()
+    [note] = planned_deletion(harness, deleting=True).notes
+    kinds = "egress-only-gateway, elastic-ip, internet-gateway, nat-gateway, route-table, security-group, subnet, vpc"
+    waiting = note.partition(" go when ")[0].split(", ")
+    assert set(waiting) < set(kinds.split(", "))
+    assert {"security-group", "subnet", "vpc"} <= set(waiting)
+    assert note.endswith("freehold gc plan demo -n default")
+    harness.object.patch({"metadata": {"annotations": {names.EXTERNAL_RESOURCE_GC_ANNOTATION: "false"}}})
+    [note] = planned_deletion(harness, deleting=True).notes
+    assert "freehold gc enable --cluster-name demo" in note
+
+
+def test_the_end_of_a_collection_is_an_event_a_line_of_the_audit_log_and_in_the_status() -> None:
+    audit = Collected()
+    harness = AwsHarness(audit=audit)
+    harness.up()
+    made = everything(user_of(harness), ground_of(harness))
+    harness.object.patch(
+        {"metadata": {"annotations": {names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: "load-balancer,target-group,volume"}}}
+    )
+    harness.object.delete()
+    harness.run(lambda: bool(audit.summaries))
+    volume = made["volume team/data"]
+    [summary] = audit.summaries
+    assert summary.startswith("collected of cluster demo: load-balancer 4, target-group 3; kept: ")
+    assert f"volume {volume}: volumes are retained: they hold data" in summary
+    assert harness.condition("ExternalResourceGC")["message"] == summary
+    assert [said for said in harness.events.said if said[1] == "ExternalResourcesCollected"] == [
+        ("Normal", "ExternalResourcesCollected", summary)
+    ]
+    harness.for_a_while(60)
+    assert len(audit.summaries) == 1
+    [row] = [row for row in harness.status()["resources"] if volume in row["name"]]
+    assert (row["kind"], row["state"]) == ("external resources", "Kept")

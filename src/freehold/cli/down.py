@@ -119,7 +119,7 @@ def _conclude(picture: ViewSnapshot) -> None:
     for view in last_views(picture).values():
         tell(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
         for line in view.not_ours:
-            tell(f"  kept: {line.kind} {line.name} {line.id}: {line.note}")
+            tell(f"  kept: {' '.join(filter(None, (line.kind, line.name, line.id)))}: {line.note}")
         if view.not_looked_for:
             warn(f"on no record of {view.title}, and not looked for; freehold orphans shows what has its marks:")
         for line in view.not_looked_for:

@@ -17,7 +17,7 @@ from freehold.collection.rules import Delete, Keep, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Collected, Prove, Site
+from freehold.lifecycle.collection import ALL, Collected, Prove, Site
 from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Unknown
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
@@ -78,11 +78,11 @@ class Sweep:
         if isinstance(policy, Unreadable):
             return Collected(False, {"policy": Blocked(Reason.COLLECTION_UNREADABLE, policy.message)})
         if self._stands(refused):
-            return replace(self._last, notes=())
+            return replace(self._last, is_news=False)
         try:
             self._last = await self._remaining() or await self._prove_and_look(prove, policy, ask, rivals)
         except CloudError as error:
-            self._last = Collected(False, {"search": self._refused("search", "they cannot be looked for", error)})
+            self._last = Collected(False, {ALL: self._refused(ALL, "they cannot be looked for", error)})
         waits = [o.after for o in self._last.outcomes.values() if isinstance(o, Waiting | Blocked)]
         self._next_at = self._clock.monotonic() + max(min(waits, default=AGAIN), self._pause)
         self._pause = 0.0
@@ -105,7 +105,7 @@ class Sweep:
     async def _prove_and_look(self, prove: Prove, policy: Collect, ask: Ask, rivals: Rivals) -> Collected:
         site = await prove()
         if not isinstance(site, Site):
-            return Collected(False, {"network": site})
+            return Collected(False, {ALL: site})
         if not site.network:
             return Collected(done=True)
         self._network = site.network
@@ -133,8 +133,8 @@ class Sweep:
         self._empty_since = None
         outcomes = await self._delete(doomed, policy, ask)
         if again := self._comes_back(doomed):
-            outcomes = {"again": again}
-        return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
+            outcomes = {ALL: again}
+        return Collected(False, outcomes or {ALL: Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
 
     def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
         since, after = self._lasting(_MACHINES)
@@ -145,19 +145,20 @@ class Sweep:
         if self._machines_seen and self._empty_since is None:
             self._empty_since = self._clock.monotonic()
             message = "nothing is found; looked for once more, since machines of the cluster have run until now"
-            return Collected(False, {"look": Waiting(Reason.COLLECTING, QUIET, message)})
+            return Collected(False, {ALL: Waiting(Reason.COLLECTING, QUIET, message)})
         kept = {str(each.thing): Kept(Reason.NOT_OWNED, each.why) for each in self._kept}
-        return Collected(True, kept, self._told())
+        summary = self._summary()
+        return Collected(True, kept, summary, is_news=bool(summary))
 
-    def _told(self) -> tuple[str, ...]:
-        """What was collected and what stays, for an event."""
+    def _summary(self) -> str:
+        """Say what was collected and what stays; empty where that is nothing."""
         if not self._asked and not self._kept:
-            return ()
+            return ""
         counts = Counter(thing.task for thing in self._asked.values())
-        gone = ", ".join(f"{counts[task]} {task}" for task in Task if counts[task]) or "nothing"
+        gone = ", ".join(f"{task} {counts[task]}" for task in Task if counts[task]) or "nothing"
         kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
         notes = "".join(f"; {note}" for note in self._notes)
-        return (f"external resources of cluster {self._name}: collected {gone}{kept}{notes}",)
+        return f"collected of cluster {self._name}: {gone}{kept}{notes}"
 
     async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""

@@ -17,6 +17,8 @@ from freehold.lifecycle.ownership import Owner
 
 KIND = "external resources"
 """In place of a kind, in outcomes about what is collected."""
+ALL = "all"
+"""In place of a name, in outcomes about no single one of them."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,18 @@ Prove = Callable[[], Awaitable[Site | Outcome]]
 class Collected:
     """What one sweep came to. ``done``: nothing is left that must go before the network.
 
-    ``outcomes`` are by the name of what they are about, for people; ``notes`` are events.
+    ``outcomes`` are by the name of what they are about, for people. ``summary`` is what was collected in all, and what
+    stays, once it is done; ``is_news``: this is the first time that it is said.
     """
 
     done: bool
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    summary: str = ""
+    is_news: bool = False
+
+
+NOTHING_COLLECTED = Collected(done=False)
+"""Before anything was asked."""
 
 
 class Collection(Protocol):

@@ -49,6 +49,10 @@ class CloudAccount(Protocol):
         """The object goes, and this resource stays."""
         ...
 
+    def collected(self, subject: str, summary: str) -> None:
+        """What the workloads of a cluster made was collected with it."""
+        ...
+
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         """A person's decision about a resource was acted on, or refused."""
         ...

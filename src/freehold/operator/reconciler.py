@@ -47,6 +47,7 @@ CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
 OCCUPIED_SECONDS = 30.0
 ACCOUNT_CHANGED = "AccountChanged"
+COLLECTED = "ExternalResourcesCollected"
 DEFECT = "InternalError"
 
 _LOG = logging.getLogger(__name__)
@@ -410,8 +411,13 @@ class Reconciler:
             if never_began and isinstance(error, NeedsPerson):
                 return await self._let_go(document)
             return await self._failed(document, error)
-        report = PassReport(plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted)
+        report = PassReport(
+            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
+        )
         await self._write(document, adapter.status(document.raw, report, self._now()))
+        if done.collection.is_news:
+            cloud.collected(_subject(document.raw), done.collection.summary)
+            self._recorder.record(document.raw, Severity.NORMAL, COLLECTED, done.collection.summary)
         await self._answer(document, cloud, done.decided)
         if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
             return await self._let_go(document)

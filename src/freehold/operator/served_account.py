@@ -70,6 +70,10 @@ class ServedAccount(ABC):
         """The object goes, and this resource stays."""
         self._audit.kept(subject, resource, why)
 
+    def collected(self, subject: str, summary: str) -> None:
+        """What the workloads of a cluster made was collected with it."""
+        self._audit.collected(subject, summary)
+
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         """A person's decision about a resource was acted on, or refused."""
         self._audit.decided(subject, what, by, done=done, why=why)

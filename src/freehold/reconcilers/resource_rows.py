@@ -69,7 +69,7 @@ def rows(
             for row in before
             if (row.get("kind"), row.get("name")) not in named
             and (row.get("kind"), row.get("id")) not in kept
-            and row.get("kind") != COLLECTED
+            and (row.get("kind") != COLLECTED or row.get("state") == "Kept")
         )
         gone = frozenset(map(vendor_id, deleted))
         found = _in_old_order(before, [*found, *(_left_alone(row, gone) for row in rest)])

@@ -7,7 +7,7 @@ again what is collected (docs/reference/gc.md).
 from __future__ import annotations
 
 from freehold.lifecycle import proofs
-from freehold.lifecycle.collection import KIND, Site
+from freehold.lifecycle.collection import ALL, KIND, Site
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
@@ -37,14 +37,14 @@ async def _is_swept(ctx: PassContext) -> bool:
     if await inner_owners.hold(ctx, ()):
         return False
     if first := _goes_before(ctx):
-        ctx.outcomes[NodeKey(KIND, "begin")] = Waiting(
+        ctx.outcomes[NodeKey(KIND, ALL)] = Waiting(
             Reason.DEPENDENTS, RECHECK, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
     refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known(ctx))
     swept = await collection.sweep(lambda: site(ctx), refused=refused)
     ctx.outcomes.update({NodeKey(KIND, name): outcome for name, outcome in swept.outcomes.items()})
-    ctx.notes += swept.notes
+    ctx.collection = swept
     return swept.done
 
 
