@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from freehold.api import names
+from freehold.lifecycle.keyed_codec import UUID
 from freehold.lifecycle.port import step
 from freehold.operator.audit import NoAudit
 from freehold.operator.collection_plan import CollectionPlan, Fate, dumped, loaded
@@ -138,6 +139,17 @@ def test_without_a_network_there_is_nothing_to_collect() -> None:
     assert (plan.rows, plan.notes) == ((), ("it has no network: there is nothing to collect",))
 
 
+def test_a_vpc_that_lost_its_marks_is_named_since_nothing_in_it_is_collected() -> None:
+    harness = AwsHarness()
+    harness.up()
+    vpc, user = ground_of(harness).vpc, user_of(harness)
+    CloudProvider(user, ground_of(harness)).network()
+    user.call("ec2", "DeleteTags", Resources=[vpc], Tags=[{"Key": UUID}])
+    plan = planned(harness)
+    assert (plan.rows, plan.network) == ((), "")
+    assert plan.notes == (f"vpc {vpc} does not have the marks of this object, or is gone: nothing in it is collected",)
+
+
 def test_a_stranger_whose_rule_names_a_group_holds_it() -> None:
     harness = AwsHarness()
     harness.up()
@@ -213,5 +225,8 @@ def test_the_end_of_a_collection_is_an_event_a_line_of_the_audit_log_and_in_the_
     ]
     harness.for_a_while(60)
     assert len(audit.summaries) == 1
-    [row] = [row for row in harness.status()["resources"] if volume in row["name"]]
-    assert (row["kind"], row["state"]) == ("external resources", "Kept")
+    rows = [row for row in harness.status()["resources"] if row["kind"] == "external resources"]
+    assert {(row["state"], row["message"]) for row in rows} >= {
+        ("Gone", summary),
+        ("Kept", "volumes are retained: they hold data"),
+    }

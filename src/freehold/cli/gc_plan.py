@@ -18,7 +18,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
 from freehold.cli.gc import COLLECTABLE, collected_object
 from freehold.cli.gc_service import collections_of_server
-from freehold.cli.lookup import all_of
+from freehold.cli.lookup import all_of, key_ring
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.tables import Rows, printed, with_ids
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 600.0
 """The longest that a server may take for one answer: it looks through the network of each cluster."""
+_NO_RING = "there is no key ring that this command can read, so nothing proves which network is a cluster's"
 
 Choose = Callable[[ReadSession], Awaitable[Sequence[Json]]]
 """Reads the objects that are asked about. Raises CliError."""
@@ -120,14 +121,17 @@ def _asked_of_server(target: Access, choose: Choose) -> Sequence[CollectionPlan]
 
 
 async def _asked_here(session: Session, target: Access, choose: Choose) -> Sequence[CollectionPlan]:
-    from freehold.cli.local_plans import collections_with, ring_of, settings_of, simulator_of
+    from freehold.cli.local_plans import collections_with, settings_of, simulator_of
 
     objects = await choose(session)
     if not objects:
         return []
+    ring = await key_ring(target, session)
+    if ring is None:
+        raise CliError(_NO_RING)
     async with AsyncExitStack() as stack:
         settings = await settings_of(session, target, await simulator_of(session, target, stack))
-        return await collections_with(session.client, objects, settings, await ring_of(session, target))
+        return await collections_with(session.client, objects, settings, ring)
 
 
 def _print(found: CollectionPlan) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from freehold.api.vendor_ids import vendor_id
 from freehold.collection.found import Look, Workloads
 from freehold.collection.policy import Collect, Policy, Unreadable, Volumes
 from freehold.collection.rules import Delete, Verdict, judge, verdicts
@@ -103,13 +104,22 @@ async def _looked(
     if not isinstance(site, Site):
         return replace(begun, unanswered=(site.message,))
     if not site.network:
-        return replace(begun, notes=("it has no network: there is nothing to collect",))
+        return replace(begun, notes=(_no_network(ctx),))
     survey = cloud.read_only_survey(wanted.cluster)
     assert survey is not None
     workloads = Workloads(wanted.cluster, site.network, ctx.owner.uuid)
     look = await survey.look(workloads, tuple(Task))
     others = (*rivals(await stored(), site, wanted.cluster), *look.namesakes)
     return _judged(replace(begun, network=site.network), wanted.policy, survey, workloads, look, others)
+
+
+def _no_network(ctx: PassContext) -> str:
+    for key, entry in ctx.journal.ours.items():
+        kind = ctx.deps.registry.get(key.kind)
+        if kind is not None and kind.holds_external and entry.id:
+            lost = "does not have the marks of this object, or is gone"
+            return f"{key.kind} {vendor_id(entry.id)} {lost}: nothing in it is collected"
+    return "it has no network: there is nothing to collect"
 
 
 def _judged(
