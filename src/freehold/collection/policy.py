@@ -29,7 +29,7 @@ class Volumes(StrEnum):
 
 @dataclass(frozen=True)
 class Collect:
-    """Collect by these tasks, in this order. ``source`` says what asks for it, ``opt_out`` is the command against it."""
+    """Collect by these tasks, in this order. ``source`` says what asks for it, ``opt_out`` is the command against."""
 
     tasks: tuple[Task, ...]
     volumes: Volumes

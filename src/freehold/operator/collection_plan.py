@@ -1,4 +1,4 @@
-"""What is collected with one object, and its form in JSON: it is made where the SDKs are loaded, and shown elsewhere."""
+"""What is collected with an object, and its form in JSON: it is made where the SDKs are loaded, shown elsewhere."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     state = StateDirectory.open(tmp_path_factory.mktemp("state"))
     manifest = state.path / "manifest.yaml"
     manifest.write_text(yaml.safe_dump(aws_cluster()))
-    with served(state, ServeOptions(simulate=True, speed=600)) as server:
+    with served(state, ServeOptions(simulate=True, speed=100)) as server:
         done = freehold_in(state.path, "up", "-f", str(manifest))
         assert done.returncode == 0, done.stderr
         user = OtherUser(over_http(server.simulator), region=REGION)
