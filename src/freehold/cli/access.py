@@ -27,10 +27,12 @@ class ServeOptions:
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
     (seconds of domain time). ``gates``: the features that are on. ``gc_selector``: the clusters that are collected,
     None for all. ``metadata``: of the metadata controller, None for its defaults. ``metrics``: host and port to serve
-    them on.
+    them on. ``waits``: the operator that this process has begins to work when it is told to, because what it would heal
+    or create must be decided on first.
     """
 
     operator: bool = True
+    waits: bool = False
     install: bool = True
     simulate: bool = False
     speed: float = SPEED

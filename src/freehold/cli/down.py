@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from freehold.api.feature_gates import FeatureGates
@@ -16,11 +18,15 @@ from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, la
 from freehold.cli.naming import Naming, find_objects
 from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
+from freehold.cli.same_cluster import rest_of_clusters
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
+from freehold.cli.view import Line
 from freehold.collection.selector import Selector
 from freehold.kube.errors import NotFound
-from freehold.kube.resources import Key, Resource
+from freehold.kube.resources import Json, Resource, key_of
+
+_STAY = "of the same Cluster these stay (freehold down -f FILE deletes what the file holds):"
 
 
 def run(
@@ -36,7 +42,9 @@ def run(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace, gates=feature_gates, gc_selector=gc_selector,
     )  # fmt: skip
-    run_to_end(_down(target, words, documents, namespace, timeout, yes=yes))
+    # Its operator would heal a mark that somebody took off to keep a resource, before the delete is requested (ADR 55).
+    waiting = replace(target, options=replace(target.options, waits=True))
+    run_to_end(_down(waiting, words, documents, namespace, timeout, yes=yes))
 
 
 async def _down(
@@ -53,17 +61,29 @@ async def _down(
         wanted = await targets(session.client, documents, namespace or session.namespace) if documents else []
         ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
         ours += await find_objects(session, Naming("down"), words, namespace) if words else []
-        others = [each for each in wanted if not each.ours]
+        others = [each for each in wanted if not each.ours and await _is_there(session, each)]
         if not yes:
             await _approve(session, target, ours, others)
+        rest = await rest_of_clusters(session, ours) if words else []
         present = await _delete(session, ours)
         if present:
+            await session.begin()
             with display() as show:
                 picture = await follow(
                     session, present, show, UntilGone(alone=session.running is not None), patience=patience
                 )
             _conclude(picture)
         await _delete_others(session, others)
+        if rest:
+            _tell_each(_STAY, rest)
+
+
+async def _is_there(session: Session, target: Target) -> bool:
+    try:
+        await session.client.get(target.resource, target.key)
+    except NotFound:
+        return False
+    return True
 
 
 async def _approve(session: Session, target: Access, ours: Sequence[Followed], others: Sequence[Target]) -> None:
@@ -72,55 +92,82 @@ async def _approve(session: Session, target: Access, ours: Sequence[Followed], o
 
     fresh = await show_deletion(session, target, ours)
     if others:
-        tell(f"deleted too, never served by Freehold: {', '.join(map(str, others))}")
+        _tell_each("deleted too:", map(str, others))
     if fresh or others:
         await ask(f"Delete {', '.join(fresh)}?" if fresh else "Delete them?", otherwise="nothing was deleted")
 
 
 async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:
-    """Ask for the deletion of each; those that were there."""
+    """Ask for the deletion of each; those that an operator must release."""
     present = []
     for resource, key in wanted:
         try:
-            await _unpause_recovered(session, resource, key)
-            await session.client.delete(resource, key)
+            left = found = await session.client.get(resource, key)
+            await _unpause_recovered(session, resource, found)
+            if not _is_going(found):
+                left = await session.client.delete(resource, key)
         except NotFound:
             say(f"{resource.kind} {key}: not there")
             continue
-        say(f"{resource.kind} {key}: deletion requested")
-        present.append((resource, key))
+        if _is_going(left):
+            say(f"{resource.kind} {key}: {'is being deleted already' if _is_going(found) else 'deletion requested'}")
+            present.append((resource, key))
+        else:
+            say(f"{resource.kind} {key}: deleted; no operator had begun to work on it")
     return present
 
 
-async def _unpause_recovered(session: Session, resource: Resource, key: Key) -> None:
+def _is_going(obj: Json) -> bool:
+    """Whether it is an object that finalizers hold. A delete answers a Status where there are none."""
+    return "deletionTimestamp" in (obj.get("metadata") or {})
+
+
+async def _unpause_recovered(session: Session, resource: Resource, found: Json) -> None:
     """``freehold recover`` made it paused until a person decides; this is the decision."""
-    annotations = (await session.client.get(resource, key))["metadata"].get("annotations") or {}
+    annotations = found["metadata"].get("annotations") or {}
     if annotations.get(PAUSED_ANNOTATION) == RECOVERED:
-        await session.client.patch(resource, key, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
+        await session.client.patch(resource, key_of(found), {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
 
 
 async def _delete_others(session: Session, others: Sequence[Target]) -> None:
     """In the reverse of the order of applying, so that namespaces come last."""
-    gone = [str(each) for each in reversed(others) if await _gone(session, each)]
-    if gone:
-        tell(f"deleted, never served by Freehold: {', '.join(gone)}")
+    held: dict[bool, list[str]] = {False: [], True: []}
+    for each in reversed(others):
+        with suppress(NotFound):
+            held[_is_going(await session.client.delete(each.resource, each.key))].append(str(each))
+    if held[False]:
+        _tell_each("deleted:", held[False])
+    if held[True]:
+        _tell_each(
+            "deletion requested, held by a finalizer (what put it there must run; of tags: freehold serve):", held[True]
+        )
 
 
-async def _gone(session: Session, target: Target) -> bool:
-    try:
-        await session.client.delete(target.resource, target.key)
-    except NotFound:
-        return False
-    return True
+def _tell_each(heading: str, objects: Iterable[str]) -> None:
+    tell(heading)
+    for each in objects:
+        tell(f"  {each}")
 
 
 def _conclude(picture: ViewSnapshot) -> None:
     """What was deleted and what was not. Never that something is gone which nobody looked for."""
     for view in last_views(picture).values():
-        tell(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
+        rest = (
+            "all else that it owned"
+            if view.left_of_ours
+            else "everything that it owned"
+            if view.owned
+            else "it owned nothing"
+        )
+        tell(f"{view.title} is gone, and {rest}")
         for line in view.not_ours:
-            tell(f"  kept: {' '.join(filter(None, (line.kind, line.name, line.id)))}: {line.note}")
+            tell(f"  kept: {_named(line)}: {line.note}")
         if view.not_looked_for:
             warn(f"on no record of {view.title}, and not looked for; freehold orphans shows what has its marks:")
         for line in view.not_looked_for:
-            warn(f"  {line.kind} {line.name} {line.id}")
+            warn(f"  {_named(line)}")
+
+
+def _named(line: Line) -> str:
+    """The resource, with its id where its note does not have it."""
+    return " ".join(filter(None, (line.kind, line.name, "" if line.id in line.note else line.id)))

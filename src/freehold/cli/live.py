@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -41,11 +41,15 @@ _STOP_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Running:
-    """A server that this process runs. ``failed`` ends, with an error, when the operator ends by itself."""
+    """A server that this process runs.
+
+    ``failed`` ends, with an error, when the operator ends by itself. ``begin`` starts one that waits; once.
+    """
 
     server: LiveServer
     clock: SystemClock
     failed: asyncio.Future[None]
+    begin: Callable[[], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -62,8 +66,14 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         api = await _serve(store, options, token, stack)
         write_whole(state.kubeconfig, kubeconfig(api.url, token))
         selector = options.gc_selector.text if options.gc_selector else ""
-        server = LiveServer(api.url, os.getpid(), options.operator, simulator, sorted(options.gates), token, selector)
+        server = LiveServer(api.url, os.getpid(), False, simulator, sorted(options.gates), token, selector)
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def begin() -> None:
+            operator = await stack.enter_async_context(_operating(settings, failed))
+            api.extend(LOOKS, LookService(operator).answer)
+            lock.publish(replace(server, operator=True))
+
         if options.operator:
             from freehold.operator.metadata.outcomes import OUTCOMES, TagOutcomes
 
@@ -75,10 +85,11 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             api.extend(PLANS, PlanService(settings, state.keys).answer)
             api.extend(COLLECTIONS, CollectionService(settings, state.keys).answer)
             api.extend(OUTCOMES, outcomes.answer)
-            operator = await stack.enter_async_context(_operating(settings, failed))
-            api.extend(LOOKS, LookService(operator).answer)
-        lock.publish(server)
-        yield Running(server, clock, failed)
+        if options.operator and not options.waits:
+            await begin()
+        else:
+            lock.publish(server)
+        yield Running(server, clock, failed, begin)
 
 
 async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitStack) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -125,7 +126,8 @@ class Session:
                 await self._use(connection_to(server))
                 return
             if time.monotonic() > deadline:
-                raise CliError(_busy(state, server))
+                answers = server is not None and await self._usable(server, operator=False)
+                raise CliError(_busy(state, server, answers=answers))
             await asyncio.sleep(0.1)
         tell_at_once(f"starting on the state in {state.path}")
         from freehold.cli.live import live_server  # the whole API server: only where no other process has one
@@ -161,6 +163,12 @@ class Session:
     async def _use(self, connection: Connection) -> None:
         self._client = await self._stack.enter_async_context(KubeClient(connection))
         self._client.batches = self.embedded
+
+    async def begin(self) -> None:
+        """Let the operator that waits begin to work; where another process serves, its own does already."""
+        self._access = replace(self._access, options=replace(self._access.options, waits=False))
+        if self.running is not None:
+            await self.running.begin()
 
     async def renew(self) -> None:
         """Connect again after the server has gone away. Raises CliError when it was ours, or a real cluster's."""
@@ -207,7 +215,7 @@ def _require_selector(server: LiveServer, wanted: Selector | None) -> None:
 
 def _refuse_settings(server: LiveServer, settings: Path | None) -> None:
     """The simulated cloud of another process runs with its own."""
-    if settings is not None and server.operator:
+    if settings is not None and (server.operator or server.simulator):
         raise CliError(
             f"process {server.pid} serves this state, and its cloud has settings of its own: end it, and run this "
             f"command again, for {settings}; or leave --simulate-settings out"
@@ -230,9 +238,14 @@ async def _require_ring(state: StateDirectory) -> None:
         )
 
 
-def _busy(state: StateDirectory, server: LiveServer | None) -> str:
+def _busy(state: StateDirectory, server: LiveServer | None, *, answers: bool) -> str:
     if server is None:
         return f"another process holds {state.lock} but serves nothing yet; wait for it, or end it"
+    if answers:
+        return (
+            f"process {server.pid} holds the state in {state.path} without an operator: it reads, or waits for the "
+            "answer to a question; answer it, or end that process, and run this command again"
+        )
     return (
         f"process {server.pid} holds the state in {state.path} but its server at {server.url} does not answer; "
         "end that process and run this command again"

@@ -280,7 +280,9 @@ class Lock:
 
     def publish(self, server: LiveServer) -> None:
         """Let other commands know where the server is."""
-        os.pwrite(self.descriptor, json.dumps(asdict(server)).encode(), 0)
+        content = json.dumps(asdict(server)).encode()
+        os.pwrite(self.descriptor, content, 0)
+        os.ftruncate(self.descriptor, len(content))  # what was published before may be longer
 
     def read(self) -> LiveServer | None:
         """What the holder published; None while it is starting."""

@@ -27,6 +27,8 @@ _HELD = Reason.IN_USE.value
 _IDLE = _RETRIED | {_HELD, Reason.REQUIREMENT.value, Reason.DEPENDENTS.value}
 """Reasons of a Waiting resource that does not get on by itself: another one must first, or the cloud must answer."""
 
+_LEFT_OF_OURS = frozenset({Reason.MARK_LOST.value, Reason.SERVES_KEPT.value, Reason.GIVEN_UP.value})
+
 
 @dataclass(frozen=True)
 class Line:
@@ -116,6 +118,11 @@ class View:
             for line in self.lines
             if line.state == "Kept" or (line.id and line.ownership in ("unmanaged", "unknown"))
         )
+
+    @property
+    def left_of_ours(self) -> bool:
+        """Whether a delete left something that the object owned."""
+        return any(line.reason in _LEFT_OF_OURS for line in self.lines if line.state == "Kept")
 
     @property
     def not_looked_for(self) -> tuple[Line, ...]:
@@ -230,6 +237,9 @@ def _notes(conditions: Sequence[Json]) -> Iterable[str]:
     served = find(conditions, names.FIELDS_SERVED) or {}
     if served.get("message"):
         yield from _findings(str(served["message"]))
+    collection = find(conditions, names.EXTERNAL_RESOURCE_GC) or {}
+    if collection.get("reason") == names.REASON_INVALID_COLLECTION_POLICY:
+        yield str(collection.get("message") or collection["reason"])
 
 
 def _findings(message: str) -> list[str]:

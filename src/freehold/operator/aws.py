@@ -120,6 +120,7 @@ class AwsAccount(ServedAccount):
         """With a role, the cloud itself refuses deletes of what has none of the marks of the cluster."""
         deletes = self._session.for_collected(marks_of(cluster))
         if deletes is not None:
+            self._stop_collecting(subject)
             self._collecting[subject] = deletes
         port = ObjectPort(self.port, subject, self._audit)
         client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
@@ -131,6 +132,9 @@ class AwsAccount(ServedAccount):
 
     def forget(self, subject: str) -> None:
         super().forget(subject)
+        self._stop_collecting(subject)
+
+    def _stop_collecting(self, subject: str) -> None:
         if session := self._collecting.pop(subject, None):
             session.close()
 

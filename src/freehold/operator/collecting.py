@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from freehold.api import names
 from freehold.collection.policy import Policy
-from freehold.collection.survey import Survey
 from freehold.collection.sweep import Sweep
 from freehold.kube.resources import Json, key_of
 from freehold.lifecycle.clock import Clock
@@ -15,6 +14,7 @@ from freehold.lifecycle.collection import Collected, Prove, Site
 from freehold.lifecycle.journal import CorruptJournal
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.texts import texts_in
+from freehold.operator.accounts import CloudAccount
 from freehold.reconcilers import identity
 
 
@@ -40,21 +40,24 @@ class Collections:
     def __init__(self, clock: Clock, stored: Callable[[], Awaitable[Iterable[Json]]]) -> None:
         self._clock = clock
         self._stored = stored
-        self._sweeps: dict[str, Sweep] = {}
+        self._sweeps: dict[str, tuple[CloudAccount, Sweep]] = {}
 
     def of(
-        self, raw: Json, name: str, survey: Callable[[], Survey | None], ask: Callable[[], Awaitable[Policy]]
+        self, raw: Json, name: str, cloud: CloudAccount, ask: Callable[[], Awaitable[Policy]]
     ) -> ObjectCollection | None:
         """Return the collection of ``raw``, whose cluster is called ``name`` in tags; None where nothing is collected.
 
-        ``ask`` reads anew whether the object wants it. A ``survey`` is made once an object.
+        ``ask`` reads anew whether the object wants it. What was seen with other credentials tells nothing.
         """
         uid = raw["metadata"]["uid"]
-        if uid not in self._sweeps:
-            if (found := survey()) is None:
+        before, sweep = self._sweeps.get(uid, (None, None))
+        if sweep is None or before is not cloud:
+            survey = cloud.survey(f"{raw['kind']} {key_of(raw)}", name)
+            if survey is None:
                 return None
-            self._sweeps[uid] = Sweep(name, found, self._clock)
-        return ObjectCollection(self._sweeps[uid], name, ask, self._stored)
+            sweep = Sweep(name, survey, self._clock)
+            self._sweeps[uid] = cloud, sweep
+        return ObjectCollection(sweep, name, ask, self._stored)
 
     def forget(self, uid: str) -> None:
         """The object is gone, or another operator may serve it."""

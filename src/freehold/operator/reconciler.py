@@ -184,6 +184,8 @@ class Reconciler:
     def gone(self, last: Json) -> None:
         """Say what an object leaves in the cloud that went while nothing of ours held it: no pass comes to it again."""
         known = self._known.pop(last["metadata"]["uid"], None)
+        if self._collections is not None:
+            self._collections.forget(last["metadata"]["uid"])
         left = mending.left_behind(last, known.record) if known else ()
         if known is None or not left:
             return
@@ -444,8 +446,7 @@ class Reconciler:
             said = adapter.collected(await document.newest(), current.journal)
             return wanted.policy if said is None else said.policy
 
-        subject = _subject(document.raw)
-        return self._collections.of(document.raw, wanted.cluster, lambda: cloud.survey(subject, wanted.cluster), ask)
+        return self._collections.of(document.raw, wanted.cluster, cloud, ask)
 
     def _deps(self, current: _ObjectPass) -> EngineDeps:
         deps = current.binding.cloud.deps(_subject(current.document.raw), current.ring, current.journal.owner.uuid)

@@ -10,6 +10,7 @@ import yaml
 from freehold.cli import deletion_plans
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.deletion_plans import show_deletion
+from freehold.cli.down import _down
 from freehold.cli.kinds import OURS
 from freehold.cli.serving_address import kubeconfig
 from freehold.cli.session import opened
@@ -17,6 +18,7 @@ from freehold.cli.state_directory import StateDirectory
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden
 from freehold.kube.resources import Key
+from freehold.operator.owner_cluster import CLUSTERS
 from harness.commands import PROGRAM, freehold
 from harness.serving import served
 from harness.terminals import freehold_on_terminal, shell_on_terminal
@@ -100,8 +102,36 @@ def test_with_yes_nothing_is_asked_on_a_terminal_either(world: tuple[str, ...]) 
     assert QUESTION not in shown.text
 
 
+def test_nothing_is_asked_about_what_is_not_there(world: tuple[str, ...]) -> None:
+    absent = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nobody}\n---\n" + MINIMAL.replace(": minimal", ": none")
+    told = freehold("down", "-f", "-", *world, stdin=absent)
+    assert told.returncode == 0, told.stderr
+    assert "IBMPowerVSCluster default/none: not there" in told.stdout and "ConfigMap" not in told.stdout
+
+
+@pytest.fixture(name="reached")
+def _reached(client: KubeClient, tmp_path: Path) -> Access:
+    """The way of a command to the server of ``client``."""
+    config = tmp_path / "kubeconfig"
+    config.write_text(kubeconfig(client.connection.server))
+    return Access(None, ServeOptions(), str(config))
+
+
+async def test_what_stays_of_the_same_cluster_is_told_in_the_end(
+    client: KubeClient, reached: Access, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await client.create(OURS[0], yaml.safe_load(MINIMAL))
+    cluster = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "metadata": {"name": "c", "namespace": "default"}}
+    reference = {"apiGroup": OURS[0].group, "kind": OURS[0].kind, "name": "minimal"}
+    await client.create(CLUSTERS, {**cluster, "spec": {"infrastructureRef": reference}})
+    await _down(reached, ["minimal"], [], "", 5.0, yes=True)
+    told = capsys.readouterr().out
+    assert "IBMPowerVSCluster default/minimal: deleted; no operator had begun to work on it" in told
+    assert told.endswith("(freehold down -f FILE deletes what the file holds):\n  Cluster default/c\n")
+
+
 async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
-    client: KubeClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    client: KubeClient, reached: Access, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With --kubeconfig the operator's key ring or the account's key may not be here."""
     cluster = yaml.safe_load(MINIMAL)
@@ -110,18 +140,15 @@ async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
     row = {"kind": "vpc", "name": "v", "id": "r006-1", "state": "Ready", "ownership": "managed"}
     given = {"kind": "vpc", "name": "w", "id": "r006-2", "state": "Ready", "ownership": "unmanaged"}
     await client.patch(OURS[0], key, {"status": {"resources": [row, given]}}, subresource="status")
-    config = tmp_path / "kubeconfig"
-    config.write_text(kubeconfig(client.connection.server))
-    access = Access(None, ServeOptions(), str(config))
-    async with opened(access) as session:
-        assert await show_deletion(session, access, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
+    async with opened(reached) as session:
+        assert await show_deletion(session, reached, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
     shown = capsys.readouterr()
     assert "there is no key ring that this command can read" in shown.err
     assert "r006-1" in shown.out and "r006-2" not in shown.out
 
 
 async def test_what_a_person_may_not_read_keeps_nobody_from_deleting(
-    client: KubeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    client: KubeClient, reached: Access, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The plan reads more than the delete, such as the identities that an object names."""
 
@@ -130,10 +157,7 @@ async def test_what_a_person_may_not_read_keeps_nobody_from_deleting(
 
     monkeypatch.setattr(deletion_plans, "_show_plans", forbidden)
     await client.create(OURS[0], yaml.safe_load(MINIMAL))
-    config = tmp_path / "kubeconfig"
-    config.write_text(kubeconfig(client.connection.server))
-    access = Access(None, ServeOptions(), str(config))
-    async with opened(access) as session:
-        shown = await show_deletion(session, access, [(OURS[0], Key("default", "minimal"))])
+    async with opened(reached) as session:
+        shown = await show_deletion(session, reached, [(OURS[0], Key("default", "minimal"))])
     assert shown == ["IBMPowerVSCluster default/minimal"]
     assert "is not known here (identities are forbidden)" in capsys.readouterr().err

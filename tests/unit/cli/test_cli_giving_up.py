@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from freehold.cli import down
+from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.kube.client import KubeClient
 from harness.commands import freehold_in
 
-MANIFEST = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 GATEWAY = "transit-gateway/minimal-transitgateway"
-
-
-@pytest.fixture(name="made", scope="module")
-def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    state = tmp_path_factory.mktemp("made") / "state"
-    made = freehold_in(state, "up", "-f", MANIFEST, "--simulate", "--speed", "2000")
-    assert made.returncode == 0, made.stderr
-    return state
-
-
-@pytest.fixture(name="state")
-def _state(made: Path, tmp_path: Path) -> Path:
-    """A copy of a state directory from which a cluster was made, with its key ring."""
-    shutil.copy(made.with_name("state.keys"), tmp_path)
-    return Path(shutil.copytree(made, tmp_path / "state"))
 
 
 def _tags_of(state: Path, type_: str) -> tuple[Path, dict[str, object], list[tuple[float, dict[str, str]]]]:
@@ -46,12 +33,47 @@ def _strip(state: Path, type_: str, mark: str) -> None:
     saved.write_text(json.dumps(world))
 
 
+@pytest.fixture(name="works")
+def _works(state: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether an operator works on the state, at each question and each request of a deletion."""
+    found: list[bool] = []
+
+    def look() -> None:
+        server = Lock(StateDirectory(state).lock).read()
+        assert server is not None
+        found.append(server.operator)
+
+    async def ask(question: str, *, otherwise: str) -> None:
+        look()
+
+    async def delete(*given: Any) -> Any:
+        look()
+        return await really(*given)
+
+    really = KubeClient.delete
+    monkeypatch.setattr(down, "ask", ask)
+    monkeypatch.setattr(KubeClient, "delete", delete)
+    return found
+
+
+@pytest.mark.parametrize("option", [["--yes"], []], ids=["at once", "asked"])
+def test_no_operator_heals_a_mark_before_the_delete_is_requested(
+    state: Path, works: list[bool], option: list[str]
+) -> None:
+    _strip(state, "gateway", "owner")
+    shown = freehold_in(state, "down", "minimal", *option, "--speed", "2000")
+    assert shown.returncode == 0, shown.stderr
+    assert works and not any(works)
+    assert "kept: transit-gateway minimal-transitgateway" in shown.stdout
+    assert option or "keep     transit-gateway" in shown.stdout, "the plan says it before"
+
+
 def test_the_last_lines_of_a_delete_name_what_is_kept_with_the_commands_that_delete_it(state: Path) -> None:
     _strip(state, "gateway", "owner")
     down = freehold_in(state, "down", "minimal", "--yes", "--speed", "2000")
     assert down.returncode == 0, down.stderr
-    ending = down.stdout[down.stdout.rindex("is gone, and everything") :]
-    assert "kept: transit-gateway minimal-transitgateway" in ending and "is kept" in ending
+    ending = down.stdout[down.stdout.rindex("is gone, and all else that it owned") :]
+    assert "kept: transit-gateway minimal-transitgateway: " in ending and "is kept" in ending
     assert "minimal -n default transit-gateway/main --mine --yes" in ending
     assert "once the object has gone: ibmcloud tg gateway-delete" in ending
     audit = [json.loads(line) for line in (state / "audit.jsonl").read_text().splitlines()]
@@ -59,7 +81,6 @@ def test_the_last_lines_of_a_delete_name_what_is_kept_with_the_commands_that_del
 
 
 def test_the_plan_of_a_delete_shows_what_would_be_kept(state: Path) -> None:
-    """Asked by ``plan``: the operator of ``down`` heals what lives, and may have done so before its plan."""
     _strip(state, "gateway", "cluster-uuid")
     shown = freehold_in(state, "plan", "--down", "minimal")
     assert "keep" in shown.stdout and "is kept" in shown.stdout and "gateway-delete" in shown.stdout

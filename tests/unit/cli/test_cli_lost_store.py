@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -15,21 +14,6 @@ from harness.commands import freehold_in
 ROOT = Path(__file__).parents[3]
 MANIFEST = str(ROOT / "examples" / "powervs-minimal.yaml")
 NAME = "minimal"
-
-
-@pytest.fixture(name="made", scope="module")
-def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    state = tmp_path_factory.mktemp("made") / "state"
-    made = freehold_in(state, "up", "-f", MANIFEST, "--simulate", "--speed", "2000")
-    assert made.returncode == 0, made.stderr
-    return state
-
-
-@pytest.fixture(name="state")
-def _state(made: Path, tmp_path: Path) -> Path:
-    """A copy of a state directory, with its key ring, from which a cluster was made."""
-    shutil.copy(made.with_name("state.keys"), tmp_path)
-    return Path(shutil.copytree(made, tmp_path / "state"))
 
 
 def _lose(state: Path) -> None:

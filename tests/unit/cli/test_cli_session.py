@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate
+from freehold.cli import live
+from freehold.cli import session as sessions
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
 from freehold.cli.session import Session, opened
 from freehold.cli.state_directory import Lock, StateDirectory
 from freehold.collection.selector import Selector
 from freehold.kube.resources import CONFIG_MAPS, Key
+from harness.serving import simulated_cloud
 
 READER = ServeOptions(operator=False)
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
@@ -64,6 +67,30 @@ async def test_a_command_that_needs_an_operator_waits_for_a_reader_to_finish(sta
         await waiting
     assert state.cloud is None, "a state is not bound to a cloud that could not be reached"
     await writer.close()
+
+
+async def test_a_command_without_an_operator_is_named_to_the_one_that_waits_for_it(
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_PATIENCE_SECONDS", 0.0)
+    async with opened(Access(state, READER)):
+        with pytest.raises(CliError, match="without an operator: it reads, or waits for the answer to a question"):
+            await Session(Access(state, ServeOptions())).open()
+
+
+async def test_an_operator_that_waits_begins_when_it_is_told_to(
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then a command that needs one does not join; with it, nothing is left to begin."""
+    monkeypatch.setattr(live, "simulated_cloud", simulated_cloud)
+    waiting = Access(state, ServeOptions(waits=True, simulate=True))
+    async with opened(waiting) as first:
+        published = Lock(state.lock).read()
+        assert published is not None and not published.operator
+        await first.begin()
+        async with opened(waiting) as second:
+            assert second.running is None
+            await second.begin()
 
 
 async def test_a_full_disk_ends_the_command(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:

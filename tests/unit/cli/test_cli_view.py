@@ -137,6 +137,13 @@ def test_a_deleting_object_shows_what_stays() -> None:
     assert [line.name for line in seen.not_ours] == ["given"]
 
 
+def test_an_annotation_of_garbage_collection_that_cannot_be_read_is_a_note() -> None:
+    """Else nobody would hear of it before a deletion waits for it. Who has opted out knows it."""
+    unreadable = _condition("ExternalResourceGC", "False", "InvalidCollectionPolicy", "annotation x is 'y'")
+    assert view(_object(unreadable)).notes == ("annotation x is 'y'",)
+    assert view(_object(_condition("ExternalResourceGC", "False", "OptedOut", "left"))).notes == ()
+
+
 def test_ignored_fields_are_notes() -> None:
     message = "spec.ignition: not acted on; it concerns machines; spec.vpc.name: not used"
     seen = view(_object(_condition("FieldsServed", "False", "FieldsIgnored", message)))
