@@ -167,6 +167,22 @@ def test_of_two_with_the_birth_mark_of_a_create_a_person_tells_which_is_ours(ver
         assert there[ours["id"]] == there[twin["id"]] == ours["tags"], "nothing is done to what nobody called ours"
 
 
+def test_a_group_that_was_given_up_keeps_the_groups_that_its_rules_name_and_no_more() -> None:
+    """AWS deletes no group that a rule of another one names: the delete would wait for it for ever."""
+    harness = QuickHarness(aws_cluster(**ONE_ZONE), SETTINGS)
+    harness.up()
+    group = NodeKey("security-group", "node")
+    _decide(harness, Verdict.NOT_MINE, {group: _record(harness).entries[group].id})
+    harness.settle()
+    harness.object.delete()
+    planned = [row for row in _planned(harness).rows if row.action == "keep"]
+    assert all(row.id for row in planned), "the node has no resource now"
+    harness.down()
+    assert {row.id for row in planned} == {record["id"] for record in existing(harness)}
+    kept = {row["kind"] for row in harness.status()["resources"] if row["state"] == "Kept"}
+    assert kept == {"vpc", "security-group"} == {record["kind"] for record in existing(harness)}
+
+
 def _record_or_none(harness: QuickHarness) -> dict[NodeKey, Any]:
     """The open creates."""
     text = (harness.object.raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)

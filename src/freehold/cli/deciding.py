@@ -149,7 +149,7 @@ def _changed(before: Json, now: Json, made: Sequence[Decision]) -> str:
         return "it is another object of this name now"
     if "deletionTimestamp" in now["metadata"] and "deletionTimestamp" not in before["metadata"]:
         return "it is being deleted"
-    if _wanted(before) != _wanted(now):
+    if _spec_of_user(before) != _spec_of_user(now):
         return "its spec was changed meanwhile"
     then, today = journal_of(before).entries, journal_of(now).entries
     for decision in made:
@@ -158,7 +158,7 @@ def _changed(before: Json, now: Json, made: Sequence[Decision]) -> str:
     return ""
 
 
-def _wanted(raw: Json) -> Json:
+def _spec_of_user(raw: Json) -> Json:
     """The spec without the endpoint, which the operator itself fills in."""
     return {name: value for name, value in (raw.get("spec") or {}).items() if name != "controlPlaneEndpoint"}
 

@@ -46,7 +46,7 @@ def run(files: Sequence[Path], verify: bool, resource: str, key: str, output: st
         check(logs)
         return
     rows = (row for log in logs for path in log for row in documents(path))
-    found = [each for each in changes(rows) if _wanted(each, resource, key)]
+    found = [each for each in changes(rows) if _is_asked_for(each, resource, key)]
     if output != "table":
         emit(output, [_document(each) for each in found])
         return
@@ -58,7 +58,7 @@ def run(files: Sequence[Path], verify: bool, resource: str, key: str, output: st
         say(line)
 
 
-def _wanted(change: Change, resource: str, key: str) -> bool:
+def _is_asked_for(change: Change, resource: str, key: str) -> bool:
     """An object's line is shown where neither was asked for."""
     return resource in change.resource and (not key or key == change.key)
 

@@ -22,6 +22,7 @@ from freehold.cli.quick import ReadSession, read
 from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, warn, width
 from freehold.cli.view import Line, View, view
 from freehold.kube.resources import Json, Key, Resource
+from freehold.operator.kinds import METADATA_RESOURCES
 
 if TYPE_CHECKING:
     from freehold.cli.manifests import ManifestDocument
@@ -66,7 +67,7 @@ def run(
         found = {each: stored for each in wanted for stored in await of_name(session, [each[0]], each[1])}
         await _print(target, session, list(found.values()), output, as_list=len(wanted) != 1)
         if not wanted:
-            warn("nothing in this manifest is served by Freehold")
+            warn(_without_tree(documents))
         if missing := [each for each in wanted if each not in found]:
             raise _not_stored(missing, filename, namespace, simulate=simulate)
 
@@ -79,6 +80,14 @@ def _read(filename: Sequence[str], namespace: str) -> Sequence[ManifestDocument]
     from freehold.cli import manifests  # YAML, which a name does not need
 
     return manifests.read(*filename, namespace=namespace)
+
+
+def _without_tree(documents: Sequence[ManifestDocument]) -> str:
+    """Say why there is nothing to show."""
+    about_tags = {(each.group, each.kind) for each in METADATA_RESOURCES}
+    if any((each.api_version.rpartition("/")[0], each.kind) in about_tags for each in documents):
+        return "this manifest is about tags, and makes no resources: freehold tags report says what has them"
+    return "nothing in this manifest is served by Freehold"
 
 
 def _served(documents: Sequence[ManifestDocument], where: str) -> list[tuple[Resource, Key]]:

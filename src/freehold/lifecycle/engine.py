@@ -27,6 +27,7 @@ that does what can be done now and returns when to come back. A pass never waits
 
     intents*      resolve creates that were interrupted
     decide*       act on what a person has decided
+    given up*     read what a person has given up
     observe*      read what nothing else of ours depends on, or names in a part; what is gone leaves the journal
     inner owners* wait for what a machine of this cluster, for example, still has
     collect*      before anything of the network goes: what the cluster's own controllers have made in it
@@ -67,6 +68,7 @@ from freehold.lifecycle.phases import (
     inner_owners,
     intents,
     keyed_tags,
+    lost_marks,
     mark,
     observe,
     prune,
@@ -298,6 +300,7 @@ async def release(
     await intents.resolve_open(ctx)
     await decide.apply(ctx)
     await detach.retired(ctx)
+    await lost_marks.look_at_given_up(ctx)
     in_use = await _delete_waves(ctx)
     if in_use:
         await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours

@@ -66,9 +66,7 @@ def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
 def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
     """Whether it waits for the end of what this process sent: a look that is put off for another reason stays."""
     node, outcome = ctx.node(key), ctx.outcomes[key]
-    if node.deferred is None or node.deferred.after != node.planned or not isinstance(outcome, Waiting):
-        return False
-    still = replace(outcome, after=node.planned) == node.deferred
+    still = isinstance(outcome, Waiting) and replace(outcome, after=node.planned) == node.deferred
     return still and node.started is not None and node.started.verb is verb
 
 

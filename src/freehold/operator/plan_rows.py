@@ -65,6 +65,8 @@ class _Rows:
 
     def _is_shown(self, key: NodeKey) -> bool:
         entry = self._entry(key)
+        if entry and entry.phase is Phase.VACANT and key not in self._outcomes:
+            return False  # it has no resource, and a delete makes none
         return bool(self._graph and key in self._graph.nodes) or bool(entry and entry.id)
 
     def _entry(self, key: NodeKey) -> Entry | None:

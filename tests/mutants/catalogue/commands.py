@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     _deciding(
         "_changed",
-        "_wanted(before) != _wanted(now)",
+        "_spec_of_user(before) != _spec_of_user(now)",
         "False",
         "what the spec wants again is still deleted",
     ),

@@ -1588,6 +1588,42 @@ LOOKS = (
         "return NextLook(max(at - task.spent, 0.0), late)",
         "a duration of hours keeps a resource from being looked at for hours",
     ),
+    _schedule(
+        "pace_of",
+        "low = max(low, task.looked / task.estimate.published)",
+        "pass",
+        "a slow cloud is asked as often as a fast one until the first create has ended",
+    ),
+    _schedule(
+        "pace_of",
+        "return Span(low, high) if low < high else ANY_PACE",
+        "return Span(low, high)",
+        "what was seen disagrees, and all looks are planned by a pace that is none",
+    ),
+    _schedule(
+        "Task.likely",
+        "return Span(max(low, pace.low * published), min(high, pace.high * published))",
+        "return self.estimate.span",
+        "the first create of a kind is looked for as if nothing was known of the cloud",
+    ),
+    _polling(
+        "plan_again",
+        "ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks, pace)))",
+        "pass",
+        "what ends early moves no look: the first create is late by what was believed before",
+    ),
+    _polling(
+        "is_overdue",
+        "return _spent(ctx, key) > SLOWEST * ctx.kind(key).create_time",
+        "return True",
+        "a deep pass falls into each long create",
+    ),
+    _engine(
+        "_is_under_way",
+        "return waits and not polling.is_overdue(ctx, key)",
+        "return waits",
+        "a create that never ends keeps the rest of the object from being looked at for ever",
+    ),
 )
 
 MUTANTS = (*DECISIONS, *GIVEN_TAGS, *INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING, *LOOKS)

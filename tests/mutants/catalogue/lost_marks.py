@@ -74,6 +74,24 @@ MUTANTS = (
         "the delete waits for ever for what has something in it that a person gave up",
     ),
     _lost(
+        "look_at_given_up",
+        "ctx.journal = ctx.journal.drop(key)",
+        "pass",
+        "what somebody has deleted holds the VPC that it was in for ever",
+    ),
+    _lost(
+        "look_at_given_up",
+        "elif ctx.settled(key, since := earliest(node.absent_since, ctx.now)):",
+        "elif since := 1.0:",
+        "one read that lags forgets what a person gave up, and the delete waits for it for ever",
+    ),
+    _lost(
+        "look_at_given_up",
+        "node.last_seen, node.absent_since = seen, None",
+        "node.absent_since = None",
+        "a group that a rule of a given-up group names is refused for ever",
+    ),
+    _lost(
         "outcome_of",
         "if is_lost(ctx, holder) and not isinstance(ctx.outcomes.get(holder), Kept):",
         "if False:",
@@ -97,6 +115,13 @@ MUTANTS = (
         "read_back=self.had_marks",
         "read_back=False",
         "a resource that was being healed when its object was deleted is marked and deleted",
+    ),
+    Mutant(
+        "lifecycle/phases/recovery.py",
+        "put_on_record",
+        "read_back=marks_seen",
+        "read_back=False",
+        "what an index still shows of a lost record is marked again and deleted",
     ),
     _observe(
         "record_owned",

@@ -92,6 +92,14 @@ def test_a_manifest_in_which_nothing_is_served_says_so(place: Path) -> None:
     assert done.stderr == "nothing in this manifest is served by Freehold\n"
 
 
+def test_of_a_manifest_about_tags_it_says_which_command_shows_what_has_them(place: Path) -> None:
+    examples = Path(__file__).parents[3] / "examples"
+    done = freehold("tree", "-f", str(examples / "metadata.yaml"), "--state", str(place / "state"))
+    report = f"freehold tags report --state {place / 'state'}"
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"this manifest is about tags, and makes no resources: {report} says what has them\n"
+
+
 def test_an_empty_state_has_none_of_them_and_stays_bound_to_no_cloud(place: Path, tmp_path: Path) -> None:
     done = freehold("tree", "-f", str(place / "absent.yaml"), "--simulate", "--state", str(tmp_path))
     assert done.returncode == 1 and "AWSCluster default/absent is not stored here" in done.stderr

@@ -10,6 +10,7 @@ from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.kinds import Dedupe, Registry, Tagging
 from freehold.lifecycle.port import InlinePort
+from freehold_sim.aws.models import service
 from harness.aws_account import KEYS, REGION
 
 TOLD_BY_THEIR_BIRTH_MARK = {"vpc", "internet-gateway", "elastic-ip"}
@@ -33,3 +34,21 @@ def test_a_create_is_in_doubt_for_two_minutes_and_a_token_protects_for_an_hour(r
     """Shorter doubt makes duplicates; a token is not known to be remembered for longer (aws.md#times)."""
     assert min(kind.settle for kind in registry.values()) >= 120.0
     assert max(kind.token_life for kind in registry.values()) <= 3600.0
+
+
+@pytest.mark.parametrize("facts", KINDS, ids=[kind.name for kind in KINDS])
+def test_a_person_is_told_a_command_of_the_aws_cli_that_deletes_it(registry: Registry, facts: KindFacts) -> None:
+    """What a delete keeps can be deleted by nothing else, once its object has gone."""
+    operation = service(facts.service).operation(facts.delete)
+    request = operation.input_shape if operation else None
+    assert request is not None and set(request.required_members) <= {facts.deleted_by} <= set(request.members)
+    assert f" --region {REGION} --" in registry[facts.name].delete_command
+
+
+def test_the_commands_are_spelled_as_the_aws_cli_spells_them(registry: Registry) -> None:
+    told = {name: registry[name].delete_command.format(id="X") for name in ("elastic-ip", "s3-bucket", "instance")}
+    assert told == {
+        "elastic-ip": "aws ec2 release-address --region us-east-1 --allocation-id X",
+        "s3-bucket": "aws s3api delete-bucket --region us-east-1 --bucket X",
+        "instance": "aws ec2 terminate-instances --region us-east-1 --instance-ids X",
+    }

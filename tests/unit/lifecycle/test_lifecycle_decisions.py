@@ -13,6 +13,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus
 from freehold.lifecycle.resources import NodeKey
 from lab import faults
+from lab.cloud import ReadLags
 from lab.faults import Script
 from lab.life import Life
 from lab.outage import outage
@@ -234,6 +235,34 @@ def test_what_is_given_up_in_a_delete_stays_with_what_it_needs_and_the_rest_goes
     assert life.last is not None
     net = life.last.outcomes[NodeKey("net", "main")]
     assert isinstance(net, Kept) and net.reason is Reason.SERVES_KEPT and given_up in net.message
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("gone", [True, False], ids=["it has gone", "its delete is under way"])
+def test_what_was_given_up_and_deleted_since_keeps_nothing(gone: bool, restarted: bool) -> None:
+    """What it was in would be left behind with the object."""
+    life = _owned("net/main", "disk/more net/main")
+    given_up = _give_up(life, DISK)
+    if gone:
+        life.world.remove(given_up)
+    else:
+        life.world.cloud.delete(given_up, "stranger")
+    if restarted:
+        life.restart()
+    life.delete()
+    assert life.released and life.world.living() == []
+
+
+def test_one_read_that_does_not_show_what_was_given_up_does_not_mean_gone() -> None:
+    """Forgotten, it would hold the delete of what it is in for ever: the cloud refuses that."""
+    life = _owned("net/main", "disk/more net/main")
+    _give_up(life, DISK)
+    cloud, life.deleting = life.world.cloud, True
+    before, cloud.read_lags = cloud.read_lags, ReadLags(read_lag=1e9)
+    life.once()
+    cloud.read_lags = before
+    life.delete()
+    assert life.released and {thing.kind for thing in life.world.living()} == {"net", "disk"}
 
 
 def test_a_carried_resource_that_is_given_up_loses_its_mark_and_the_carrier_keeps_the_others() -> None:

@@ -209,6 +209,20 @@ def test_what_an_index_still_shows_does_not_delete_what_has_lost_its_marks() -> 
     assert life.released and {thing.kind for thing in world.living()} == {"hub"}
 
 
+def test_what_an_index_shows_of_a_lost_record_is_not_marked_again_to_be_deleted() -> None:
+    """An older backup was restored, and somebody has taken the tags off since to keep the resource."""
+    world = MemoryWorld(ReadLags(tag_lag=600.0), nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    world.clock.advance(2000.0)
+    life.rewrite(life.journal.drop(NodeKey("hub", "core")))
+    life.restart()
+    world.strip("hub")
+    life.delete()
+    (hub,) = world.living()
+    assert life.released and hub.kind == "hub" and not hub.tags
+
+
 def test_what_lost_its_marks_after_the_delete_was_asked_for_is_kept_too() -> None:
     """The process that healed it died before its marks were read back; in the delete they were, and were lost again."""
     world = MemoryWorld(nodes=[node("site/home")])

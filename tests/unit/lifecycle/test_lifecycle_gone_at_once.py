@@ -9,7 +9,7 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.outcomes import Blocked, Reason, Waiting
+from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting
 from freehold.lifecycle.port import Effect
 from freehold.lifecycle.resources import NodeKey
 from lab.at_once import LINGERS, AtOnceNetwork
@@ -144,8 +144,9 @@ def test_what_lost_its_tags_without_our_delete_is_asked_for_itself() -> None:
             stripped = True
         done = life.once()
         world.clock.advance(min(done.after, 2.0) if done else 1.0)
-    assert stripped
-    assert world.living() == []
+    assert stripped and life.last is not None
+    kept = {outcome.reason for outcome in life.last.outcomes.values() if isinstance(outcome, Kept)}
+    assert kept == {Reason.MARK_LOST}, "it had them, so it is kept and named"
 
 
 # -- new places -------------------------------------------------------------------------------------------------------

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import isclose
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.durations import SLOWEST, Span, Verb, estimate
+from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.overlay import Overlay
 from freehold.lifecycle.resources import NodeKey
 from freehold.lifecycle.schedule import ANY_PACE, LATE, LATEST, SHORTEST, NextLook, Task, next_look, pace_of
 from lab.life import Life
-from lab.world import MemoryWorld, node
+from lab.outage import outage
+from lab.world import TRAITS, MemoryWorld, node
 
 NET, VM, DISK = (NodeKey(kind, "main") for kind in ("net", "vm", "disk"))
 
@@ -147,3 +151,59 @@ def test_a_plan_learns_nothing() -> None:
     """It runs on a clock of its own."""
     life = Life(MemoryWorld())
     assert dry_run_deps(life.deps, Overlay(ManualClock())).durations is not life.deps.durations
+
+
+HUB, SITE = NodeKey("hub", "core"), NodeKey("site", "home")
+
+
+def _twice_as_fast() -> Life:
+    """Both are being created, in a cloud that takes half of what its documents say."""
+    published = {**TRAITS, "hub": replace(TRAITS["hub"], create_time=100.0, delete_time=100.0)}
+    published["site"] = replace(TRAITS["site"], create_time=400.0, delete_time=400.0)
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")], traits=published)
+    world.cloud.traits = {
+        kind: replace(each, create_time=each.create_time / 2, delete_time=each.delete_time / 2)
+        for kind, each in published.items()
+    }
+    return Life(world)
+
+
+def test_what_ends_early_moves_the_looks_at_all_that_is_under_way() -> None:
+    life = _twice_as_fast()
+    life.once()
+    planned = life.state.node(SITE).look_at
+    life.world.clock.advance(51.0)
+    done = life.once()
+    assert done is not None and isinstance(done.outcomes[HUB], Ready)
+    assert life.world.clock.monotonic() < life.state.node(SITE).look_at < planned - 10.0
+
+
+def test_a_look_that_the_cloud_has_put_off_is_not_moved() -> None:
+    """It said when to ask again: an earlier look would be refused once more."""
+    life = _twice_as_fast()
+    life.create()
+    life.deleting = True
+    while life.state.node(SITE).delete_sent is None or life.state.node(HUB).delete_sent is None:
+        done = life.once()
+        life.world.clock.advance(min(done.after, 2.0) if done else 1.0)
+    with outage(life, "list_site", errors.Throttled("slow down", retry_after=700.0)):
+        while life.state.node(SITE).look_at < life.world.clock.monotonic() + 600.0:
+            life.once()
+            life.world.clock.advance(2.0)
+    appointed = life.state.node(SITE).look_at
+    life.world.clock.advance(60.0)
+    life.once()
+    assert life.state.node(SITE).look_at == appointed
+
+
+def test_deep_passes_wait_for_a_create_until_it_takes_longer_than_any_is_believed_to() -> None:
+    """One that never ends must not keep everything else of the object from being looked at."""
+    life = _twice_as_fast()
+    life.world.cloud.traits = {**life.world.cloud.traits, "site": replace(TRAITS["site"], create_time=1e9)}
+    begun, overdue, looks = life.world.clock.monotonic(), SLOWEST * 400.0, []
+    while (since := life.world.clock.monotonic() - begun) < overdue + 3 * life.deps.intervals.deep:
+        done = life.once()
+        assert done is not None
+        looks += [since] if done.looked else []
+        life.world.clock.advance(max(done.after, 1.0))
+    assert looks[:1] == [0.0] and looks[1:] and looks[1] >= overdue

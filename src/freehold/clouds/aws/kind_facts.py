@@ -40,13 +40,13 @@ class PartFacts:
 class KindFacts:
     """One kind.
 
-    ``service`` is botocore's name. ``arn_type`` is the resource type in its ARN, ``indexed_as`` that in the tag API's
-    filters, empty where GetResources never lists it. ``tags_in`` and ``token_in`` are members of the create request;
-    ``tag_type`` is the type in TagSpecifications. ``natural_key``: what makes a second create of the same fail, or
-    answer with the first. ``mutable`` maps attributes of the create to the operation by which we change them,
-    ``by_person`` to one that we do not use: a person can change them. ``immutable`` are those that nobody can change.
-    ``reads`` are the other reads. ``create_time`` and ``delete_time``: usual seconds until it is ready, and until it
-    has gone with all that it leaves behind.
+    ``service`` is botocore's name, ``deleted_by`` the member of the delete request that has the id. ``arn_type`` is the
+    resource type in its ARN, ``indexed_as`` that in the tag API's filters, empty where GetResources never lists it.
+    ``tags_in`` and ``token_in`` are members of the create request; ``tag_type`` is the type in TagSpecifications.
+    ``natural_key``: what makes a second create of the same fail, or answer with the first. ``mutable`` maps attributes
+    of the create to the operation by which we change them, ``by_person`` to one that we do not use: a person can change
+    them. ``immutable`` are those that nobody can change. ``reads`` are the other reads. ``create_time`` and
+    ``delete_time``: usual seconds until it is ready, and until it has gone with all that it leaves behind.
     """
 
     name: str
@@ -54,6 +54,7 @@ class KindFacts:
     create: str
     describe: str
     delete: str
+    deleted_by: str
     arn_type: str
     indexed_as: str
     tags_in: str = "TagSpecifications"
@@ -117,6 +118,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateVpc",
         describe="DescribeVpcs",
         delete="DeleteVpc",
+        deleted_by="VpcId",
         arn_type="vpc",
         indexed_as="ec2:vpc",
         tag_type="vpc",
@@ -133,6 +135,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateSubnet",
         describe="DescribeSubnets",
         delete="DeleteSubnet",
+        deleted_by="SubnetId",
         arn_type="subnet",
         indexed_as="ec2:subnet",
         tag_type="subnet",
@@ -150,6 +153,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateInternetGateway",
         describe="DescribeInternetGateways",
         delete="DeleteInternetGateway",
+        deleted_by="InternetGatewayId",
         arn_type="internet-gateway",
         indexed_as="ec2:internet-gateway",
         tag_type="internet-gateway",
@@ -161,6 +165,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateEgressOnlyInternetGateway",
         describe="DescribeEgressOnlyInternetGateways",
         delete="DeleteEgressOnlyInternetGateway",
+        deleted_by="EgressOnlyInternetGatewayId",
         arn_type="egress-only-internet-gateway",
         indexed_as="ec2:egress-only-internet-gateway",
         tag_type="egress-only-internet-gateway",
@@ -173,6 +178,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="AllocateAddress",
         describe="DescribeAddresses",
         delete="ReleaseAddress",
+        deleted_by="AllocationId",
         arn_type="elastic-ip",
         indexed_as="ec2:elastic-ip",
         tag_type="elastic-ip",
@@ -184,6 +190,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateNatGateway",
         describe="DescribeNatGateways",
         delete="DeleteNatGateway",
+        deleted_by="NatGatewayId",
         arn_type="natgateway",
         indexed_as="ec2:natgateway",
         tag_type="natgateway",
@@ -199,6 +206,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateRouteTable",
         describe="DescribeRouteTables",
         delete="DeleteRouteTable",
+        deleted_by="RouteTableId",
         arn_type="route-table",
         indexed_as="ec2:route-table",
         tag_type="route-table",
@@ -215,6 +223,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateSecurityGroup",
         describe="DescribeSecurityGroups",
         delete="DeleteSecurityGroup",
+        deleted_by="GroupId",
         arn_type="security-group",
         indexed_as="ec2:security-group",
         tag_type="security-group",
@@ -232,6 +241,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateVpcEndpoint",
         describe="DescribeVpcEndpoints",
         delete="DeleteVpcEndpoints",
+        deleted_by="VpcEndpointIds",
         arn_type="vpc-endpoint",
         indexed_as="ec2:vpc-endpoint",
         tag_type="vpc-endpoint",
@@ -248,6 +258,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateLoadBalancer",
         describe="DescribeLoadBalancers",
         delete="DeleteLoadBalancer",
+        deleted_by="LoadBalancerName",
         arn_type="loadbalancer",
         indexed_as="elasticloadbalancing:loadbalancer",
         tags_in="Tags",
@@ -279,6 +290,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateLoadBalancer",
         describe="DescribeLoadBalancers",
         delete="DeleteLoadBalancer",
+        deleted_by="LoadBalancerArn",
         arn_type="loadbalancer",
         indexed_as="elasticloadbalancing:loadbalancer",
         tags_in="Tags",
@@ -301,6 +313,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateTargetGroup",
         describe="DescribeTargetGroups",
         delete="DeleteTargetGroup",
+        deleted_by="TargetGroupArn",
         arn_type="targetgroup",
         indexed_as="elasticloadbalancing:targetgroup",
         tags_in="Tags",
@@ -317,6 +330,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateListener",
         describe="DescribeListeners",
         delete="DeleteListener",
+        deleted_by="ListenerArn",
         arn_type="listener",
         indexed_as="elasticloadbalancing:listener",
         tags_in="Tags",
@@ -331,6 +345,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="CreateBucket",
         describe="ListObjectsV2",
         delete="DeleteBucket",
+        deleted_by="Bucket",
         arn_type="",
         indexed_as="s3:bucket",
         tags_in="CreateBucketConfiguration.Tags",
@@ -356,6 +371,7 @@ KINDS: tuple[KindFacts, ...] = (
         create="RunInstances",
         describe="DescribeInstances",
         delete="TerminateInstances",
+        deleted_by="InstanceIds",
         arn_type="instance",
         indexed_as="ec2:instance",
         tag_type="instance",

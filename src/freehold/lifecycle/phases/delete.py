@@ -410,7 +410,7 @@ def _keep_unmanaged(ctx: PassContext) -> None:
             ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
         elif entry.phase is Phase.THEIRS:
             ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
-        elif entry.phase is Phase.GIVEN_UP:
+        elif entry.phase is Phase.GIVEN_UP and key not in ctx.outcomes:
             ctx.outcomes[key] = Kept(Reason.GIVEN_UP, f"{entry.id} was given up by a person: it is not ours any more")
         elif entry.phase is Phase.REUSED:
             ctx.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")

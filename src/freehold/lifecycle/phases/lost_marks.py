@@ -11,11 +11,15 @@ from collections.abc import Collection, Mapping
 from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import requirements
+from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.outcomes import Kept, Outcome, Reason, Waiting
-from freehold.lifecycle.phases import named_parts
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.lifecycle.outcomes import Kept, Outcome, Reason, Waiting, of_error
+from freehold.lifecycle.phases import named_parts, observe
+from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.lifecycle.state import earliest
+
+RECHECK = 30.0
+"""Seconds between two looks at what may have lost a mark, or may have gone."""
 
 
 def judge(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
@@ -30,7 +34,7 @@ def judge(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[s
         return
     left = ctx.kind(key).settle - (ctx.now - since)
     message = f"{said}: unless a later read shows it, it stays. {anyway}"
-    ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message, observed))
+    ctx.requeue(key, Waiting(Reason.SETTLING, min(left, RECHECK), message, observed))
 
 
 def _what_is_lost(ctx: PassContext, observed: Observed, tags: Collection[str]) -> str:
@@ -44,6 +48,24 @@ def _what_is_lost(ctx: PassContext, observed: Observed, tags: Collection[str]) -
 def is_lost(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether reads do not show the marks that it had, for however short a time."""
     return ctx.node(key).marks_lost_since is not None
+
+
+async def look_at_given_up(ctx: PassContext) -> None:
+    """Read what a person has given up, and what its parts name: while it is there, what it needs stays with it."""
+    given_up = {key for key, entry in ctx.journal.entries.items() if entry.phase is Phase.GIVEN_UP}
+    for key, seen in (await observe.by_key(ctx, {key for key in given_up if key.kind in ctx.deps.registry})).items():
+        node, ident = ctx.node(key), ctx.journal.entries[key].id
+        if isinstance(seen, CloudError):
+            ctx.outcomes[key] = of_error(seen)
+        elif seen is not None:
+            node.last_seen, node.absent_since = seen, None
+            if seen.state is State.DELETING:
+                ctx.outcomes[key] = Waiting(Reason.DELETING, RECHECK, f"{ident}, which was given up, is being deleted")
+        elif ctx.settled(key, since := earliest(node.absent_since, ctx.now)):
+            ctx.journal = ctx.journal.drop(key)
+        else:
+            node.absent_since = since
+            ctx.outcomes[key] = Waiting(Reason.SETTLING, RECHECK, f"{ident} not found; confirming its deletion")
 
 
 def holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:

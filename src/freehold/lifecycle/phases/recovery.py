@@ -123,7 +123,7 @@ async def unlisted(ctx: PassContext) -> None:
         known = {entry.id for other, entry in ctx.journal.entries.items() if other.kind == key.kind}
         for seen in found:
             if seen.id not in known and proofs.evidence(ctx, key, seen, seen.tags or ()).strength is Strength.PROVEN:
-                put_on_record(ctx, key, seen, "has our marks and was not on record")
+                put_on_record(ctx, key, seen, "has our marks and was not on record", marks_seen=True)
 
 
 def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
@@ -151,7 +151,7 @@ def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: froze
     """
     seen = replace(observed, target=observed.target or item.ref.target)
     if not item.carried or proofs.has_seal(ctx, item.key, seen, tags):
-        put_on_record(ctx, item.key, seen, "has our marks and was not on record")
+        put_on_record(ctx, item.key, seen, "has our marks and was not on record", marks_seen=True)
         return
     if proofs.evidence(ctx, item.key, seen, tags).strength is Strength.PROVEN:
         return
@@ -197,12 +197,13 @@ def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
     return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
 
 
-def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) -> None:
+def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, *, marks_seen: bool = False) -> None:
     """Put on record what is ours and in no journal; ``why`` is told to a person.
 
     Under the node whose birth mark it has, or under the birth mark itself, so that it counts as spent also when the
     resource is gone and the process a new one; else under ``key``. Whether what the spec does not want was handed to
-    the in-cluster provider is on no record: it may have been, so it is not pruned by itself.
+    the in-cluster provider is on no record: it may have been, so it is not pruned by itself. ``marks_seen``: its marks
+    were shown, so that a delete does not attach them if somebody has taken them off since.
     """
     free_nodes = [node for node in ctx.graph.nodes if node.kind == key.kind and not ctx.journal.get(node)]
     born = [node for node in free_nodes if birth_marks.attempt_of(ctx, node, observed)]
@@ -212,7 +213,7 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) 
     record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
     signature = ctx.sign(free, observed.id, observed.incarnation)
     record = replace(record, signature=signature, key=ctx.keys.writing, incarnation=observed.incarnation)
-    record = replace(record, shared=free not in ctx.graph.nodes)
+    record = replace(record, shared=free not in ctx.graph.nodes, read_back=marks_seen)
     ctx.journal = ctx.journal.put(free, record)
     ctx.remember(free, observed)
     ctx.outcomes[free] = Waiting(Reason.MARKING, SOON, f"{observed.id} was found and is on record now", observed)
