@@ -29,7 +29,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 
 def test_a_deleted_cluster_leaves_nothing_that_its_workloads_made(stage: Stage, tmp_path: Path) -> None:
-    """docs/reference/requirements.md G1, G8: beside a stranger's cluster of the same name, and one that is opted out."""
+    """docs/reference/requirements.md G1, G8: beside a stranger's cluster of one name, and one that is opted out."""
     cli, name, kept = Cli(stage, tmp_path), stage.name, f"{stage.name}-kept"
     opted_out = aws(kept, stage.namespace)
     opted_out["metadata"]["annotations"] = {EXTERNAL_RESOURCE_GC_ANNOTATION: "false"}

@@ -35,7 +35,7 @@ from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.collecting import Collections, ObjectCollection
 from freehold.operator.controller import Done, RequeueAfter, Result
-from freehold.operator.events import Severity
+from freehold.operator.events import COLLECTED, Severity
 from freehold.operator.keyring import RingError
 from freehold.operator.looks import Looks, Seen
 from freehold.operator.name_claims import NameClaims
@@ -47,7 +47,6 @@ CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
 OCCUPIED_SECONDS = 30.0
 ACCOUNT_CHANGED = "AccountChanged"
-COLLECTED = "ExternalResourcesCollected"
 DEFECT = "InternalError"
 
 _LOG = logging.getLogger(__name__)
