@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import ssl
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from ibm_cloud_sdk_core import http_adapter
 
 from harness.findings import FINDING
 
@@ -51,6 +53,22 @@ def no_proxy_to_this_machine() -> Iterator[None]:
     given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("no_proxy", ",".join(filter(None, (given, "127.0.0.1", "localhost"))))
+        yield
+
+
+class _Untrusting(ssl.SSLContext):
+    """Trusts no server: any connection that it opened would fail."""
+
+    def load_verify_locations(self, *_: object, **__: object) -> None:
+        """Nothing to load."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates_of_ibm() -> Iterator[None]:
+    """IBM's SDK loads certificates for each client (0.02 CPU-seconds), which takes our HTTP session instead."""
+    with pytest.MonkeyPatch.context() as patch:
+        context = _Untrusting(ssl.PROTOCOL_TLS_CLIENT)
+        patch.setattr(http_adapter, "create_urllib3_context", lambda: context)
         yield
 
 

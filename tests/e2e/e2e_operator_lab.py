@@ -38,7 +38,7 @@ from freehold.operator.app import Operator, RingSecret, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
-OUR_CRDS: list[Json] = [yaml.safe_load(each.read_text()) for each in sorted(CRD.parent.iterdir())]
+OUR_CRDS: list[Json] = [yaml.load(each.read_text(), yaml.CSafeLoader) for each in sorted(CRD.parent.iterdir())]
 CLUSTER_CRD = next(each.crd() for each in PLACEHOLDERS if each.kind == "Cluster")
 UPSTREAM_CRDS = [each.crd() for each in PLACEHOLDERS]
 EXAMPLE = ROOT / "examples/powervs-create-infra.yaml"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.identities import Identity, StaticKeys
+from freehold.clouds.aws.identities import Identity
 from freehold.clouds.aws.session import AwsSession
 from freehold_sim.aws.settings import Settings
 from freehold_sim.mount import mount_client
 from harness.account import RecordingPort
-from harness.simulated_aws import KEY, Sim
+from harness.aws_clients import KEYS as KEYS
+from harness.aws_clients import SharedClients
+from harness.simulated_aws import Sim
 
 REGION = "us-east-1"
-KEYS = StaticKeys(KEY, "secret of the test")
 TARGET_ATTRIBUTES = {
     "preserve_client_ip.enabled": "false",
     "target_health_state.unhealthy.connection_termination.enabled": "false",
@@ -28,7 +29,8 @@ class AwsAccount(Sim):
     def __init__(self, settings: Settings | None = None, identity: Identity = KEYS, region: str = REGION) -> None:
         super().__init__(settings or Settings())
         self.port = RecordingPort()
-        self.session = AwsSession(identity, region, mount=self.mount)
+        shared = identity == KEYS
+        self.session = SharedClients(self.cloud, region) if shared else AwsSession(identity, region, mount=self.mount)
         self.api = ApiClient(self.session, self.port)
 
     def mount(self, client: Any) -> None:

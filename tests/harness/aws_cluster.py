@@ -18,8 +18,8 @@ from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
 from freehold.reconcilers.gate import ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Settings
-from freehold_sim.mount import mount_client
-from harness.aws_account import KEYS, REGION
+from harness.aws_account import REGION
+from harness.aws_clients import SharedClients
 from harness.powervs import ReconcilerHarness
 
 STORAGE: FeatureGates = DEFAULT_GATES | {FeatureGate.BOOTSTRAP_FORMAT_IGNITION}
@@ -61,9 +61,7 @@ class AwsHarness(ReconcilerHarness[SimulatedAWS]):
         return SimulatedAWS(self.clock, self._settings)
 
     def new_session(self) -> AwsSession:
-        return AwsSession(
-            KEYS, REGION, mount=lambda client: mount_client(client, self.cloud), wall=lambda: self.wall.now()
-        )
+        return SharedClients(self.cloud, REGION, wall=lambda: self.wall.now())
 
     def new_accounts(self) -> Accounts:
         self.account = AwsAccount(self.new_session(), self._port(), self.wall, self._audit, self._intervals)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import copy
 import json
+import marshal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import yaml
 
@@ -65,8 +66,8 @@ def example(**spec: Any) -> dict[str, Any]:
 
 
 def _copied(raw: Mapping[str, Any]) -> dict[str, Any]:
-    copied: dict[str, Any] = json.loads(json.dumps(raw))
-    return copied
+    whole = marshal.dumps(dict(raw), 2)  # of version 2: what is in two places is two
+    return cast("dict[str, Any]", marshal.loads(whole))  # noqa: S302 - the line above made it
 
 
 def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:

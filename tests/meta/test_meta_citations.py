@@ -168,10 +168,12 @@ def _identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def test_no_retired_identifier_comes_back() -> None:
+    """Only files that have such a word are parsed: to parse all takes four CPU-seconds."""
+    words = re.compile(rf"\b(?:{'|'.join(RETIRED)})\b")
     found = {
         f"{_name(path)}:{line} {name}"
         for path in _files()
-        if path.suffix == ".py"
+        if path.suffix == ".py" and (words.search(_text(path)) or path.stem in RETIRED)
         for name, line in [(path.stem, 0), *_identifiers(ast.parse(_text(path)))]
         if name in RETIRED
     }

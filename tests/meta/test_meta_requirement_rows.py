@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def _rows(page: str) -> dict[str, str]:
     return found
 
 
+@cache
 def _functions() -> dict[str, set[str]]:
     """The tests of each file, by its name, which is unique."""
     found: dict[str, set[str]] = {}

@@ -23,11 +23,13 @@ from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
 from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Quotas, Settings
+from harness.aws_account import REGION
+from harness.aws_clients import SharedClients
 from harness.aws_cluster import aws_cluster
 from harness.loop_port import LoopPort, Waits
 from harness.powervs import UID, Events, HeldRing, MemoryDocument, StoredObject
 from harness.virtual_loop import LoopTime, VirtualLoop
-from lab.aws import ONE_ZONE, SharedClients
+from lab.aws import ONE_ZONE
 
 CLUSTERS = 20
 RESOURCES, GROUPS = 13, 4
@@ -48,7 +50,7 @@ class Operator:
         self.cloud = SimulatedAWS(self.time, Settings(quotas=ROOM, limits=LIMITS))
         paced = PacedPort(LoopPort(), Limits(now=loop.time, pause=asyncio.sleep), self.time, loop.time)
         self.port = Waits(paced, loop)
-        session = SharedClients(self.cloud, wall=self.time.now)
+        session = SharedClients(self.cloud, REGION, wall=self.time.now)
         account = AwsAccount(session, self.port, self.time, None, None)
         facts = AwsFactsReader(AwsFacts(account.client, account.tags, self.time))
         accounts = OneAccount(Binding(account, AWSClusterAdapter(facts)))

@@ -188,7 +188,10 @@ class ObjectState:
 
     def node(self, key: NodeKey) -> NodeState:
         """What is remembered of ``key``; an empty state where nothing is."""
-        return self.nodes.setdefault(key, NodeState())
+        found = self.nodes.get(key)
+        if found is None:
+            found = self.nodes[key] = NodeState()
+        return found
 
     def recognises(self, journal: Journal) -> bool:
         """Whether ``journal`` is the one that this process last read, or wrote, or tried to write."""

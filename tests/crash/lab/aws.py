@@ -15,7 +15,6 @@ from typing import Any
 
 from botocore import xform_name
 
-from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.keyed_codec import NODE, KeyedCodec
@@ -25,9 +24,6 @@ from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Delays, Quotas, Settings
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
-from freehold_sim.http import Request, Response
-from freehold_sim.mount import mount_client
-from harness.aws_account import KEYS, REGION
 from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
 from lab.audit import CloudRequest, Recorder
 from lab.aws_at_rest import AtRest
@@ -56,41 +52,9 @@ class NotedAWS(SimulatedAWS):
         return values
 
 
-class _Exchange:
-    """Under clients that several worlds share: connects them with the one that sends."""
-
-    cloud: SimulatedAWS
-
-    def handle(self, request: Request) -> Response:
-        return self.cloud.handle(request)
-
-
-@cache
-def _shared() -> tuple[_Exchange, AwsSession]:
-    """botocore takes a tenth of a second to build the client of EC2; it keeps nothing of what it sent."""
-    exchange = _Exchange()
-    return exchange, AwsSession(KEYS, REGION, mount=lambda client: mount_client(client, exchange))
-
-
-class SharedClients(AwsSession):
-    """A session of its own on clients that are built once."""
-
-    def __init__(self, cloud: SimulatedAWS, **how: Any) -> None:
-        super().__init__(KEYS, REGION, **how)
-        self._cloud = cloud
-
-    def client(self, service: str) -> Any:
-        exchange, session = _shared()
-        exchange.cloud = self._cloud
-        return session.client(service)
-
-
 class QuickHarness(AwsHarness):
     def new_cloud(self) -> SimulatedAWS:
         return NotedAWS(self.clock, self._settings)
-
-    def new_session(self) -> AwsSession:
-        return SharedClients(self.cloud, wall=lambda: self.wall.now())
 
 
 @dataclass

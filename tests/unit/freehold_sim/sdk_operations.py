@@ -2,8 +2,8 @@
 
 import ast
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 
 SDKS = {
@@ -30,14 +30,14 @@ class SdkOperation:
     if_match: bool
 
 
-def operations(service: str) -> Iterator[SdkOperation]:
-    """Yield each method of the service's client that sends a request."""
+@cache
+def operations(service: str) -> tuple[SdkOperation, ...]:
+    """Return each method of the service's client that sends a request."""
     module, client = SDKS[service]
     tree = ast.parse(inspect.getsource(import_module(module)))
     body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == client)
-    for function in body:
-        if isinstance(function, ast.FunctionDef) and (found := _operation(service, function)):
-            yield found
+    functions = (each for each in body if isinstance(each, ast.FunctionDef))
+    return tuple(found for each in functions if (found := _operation(service, each)))
 
 
 def _operation(service: str, function: ast.FunctionDef) -> SdkOperation | None:

@@ -75,6 +75,7 @@ class AwsSession:
         self._wall = wall
         self._gate = Lock()
         self._clients: dict[str, Any] = {}
+        self._sending: Any = None
         self._source: AwsSession | None = None
         if isinstance(identity, AssumedRole):
             self._source = AwsSession(identity.source, region, endpoint=endpoint, mount=mount, wall=wall)
@@ -163,9 +164,10 @@ class AwsSession:
         return str(pages.get("input_token", "")), str(pages.get("output_token", ""))
 
     def _build(self, service: str) -> Any:
-        session = _sending_session()
-        session.register_component("credential_provider", _Signing(self._credentials))
-        client = session.create_client(
+        if self._sending is None:  # ten milliseconds, and an identity has a client of each service
+            self._sending = _sending_session()
+            self._sending.register_component("credential_provider", _Signing(self._credentials))
+        client = self._sending.create_client(
             service, region_name=self.region, endpoint_url=self._endpoint or None, config=self._config()
         )
         client.meta.events.register_first("before-parameter-build", _refuse_invented_token)
