@@ -43,11 +43,25 @@ async def plan_collections(
     """Say for each object what its delete would collect. Writes nothing. Raises KubeError."""
     with ExitStack() as stack:
         clouds = clouds_of(settings, client, stack, NoAudit())
-        found = []
+        accounts = {kind: adapter(clouds) for kind, adapter in ADAPTERS.items()}
+        once, found = _Once(stored), []
         for raw in objects:
-            binding = await ADAPTERS[str(raw["kind"])](clouds).binding(raw)
-            found.append(await plan_collection(raw, binding, settings.clock, ring, stored))
+            binding = await accounts[str(raw["kind"])].binding(raw)
+            found.append(await plan_collection(raw, binding, settings.clock, ring, once.read))
         return found
+
+
+class _Once:
+    """Reads all objects when they are first asked for."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+        self._found: list[Json] | None = None
+
+    async def read(self) -> Iterable[Json]:
+        if self._found is None:
+            self._found = list(await self._stored())
+        return self._found
 
 
 async def plan_collection(
