@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -34,7 +34,7 @@ class Collect:
     tasks: tuple[Task, ...]
     volumes: Volumes
     source: str
-    opt_out: str = "freehold gc disable --cluster-name NAME"
+    opt_out: str = field(default="freehold gc disable --cluster-name NAME", compare=False)
 
 
 @dataclass(frozen=True)
