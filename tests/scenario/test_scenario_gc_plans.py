@@ -175,6 +175,9 @@ def test_a_denied_tag_index_is_said_and_everything_is_found_all_the_same() -> No
     assert denied.notes == (
         "the tag index (tag:GetResources) is denied or not there: the services' own lists were read instead",
     )
+    harness.down()
+    [summary] = [message for _, reason, message in harness.events.said if reason == "ExternalResourcesCollected"]
+    assert summary.endswith(denied.notes[0])
 
 
 def test_two_clusters_of_one_name_in_one_network_are_both_named() -> None:

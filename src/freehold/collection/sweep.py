@@ -17,7 +17,7 @@ from freehold.collection.rules import Delete, Keep, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import ALL, Collected, Prove, Site
+from freehold.lifecycle.collection import ALL, MACHINES, Collected, Prove, Site
 from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Unknown
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
@@ -35,7 +35,6 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
-_MACHINES = "machines"
 _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 
@@ -124,8 +123,8 @@ class Sweep:
         self._notes = look.notes
         if look.running:
             self._machines_seen, self._empty_since = True, None
-            return Collected(False, {"machines": self._machines_run(look.running, workloads)})
-        self._refused_since.pop(_MACHINES, None)
+            return Collected(False, {MACHINES: self._machines_run(look.running, workloads)})
+        self._refused_since.pop(MACHINES, None)
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
         if not doomed:
@@ -137,7 +136,7 @@ class Sweep:
         return Collected(False, outcomes or {ALL: Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
 
     def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
-        since, after = self._lasting(_MACHINES)
+        since, after = self._lasting(MACHINES)
         return Waiting(Reason.COLLECTING, max(after, QUIET), f"{machines_run(workloads, running)}{since}")
 
     def _nothing_left(self) -> Collected:

@@ -14,11 +14,11 @@ from typing import Protocol
 
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.reasons import ALL as ALL
+from freehold.lifecycle.reasons import EXTERNAL
+from freehold.lifecycle.reasons import MACHINES as MACHINES
 
-KIND = "external resources"
-"""In place of a kind, in outcomes about what is collected."""
-ALL = "all"
-"""In place of a name, in outcomes about no single one of them."""
+KIND = EXTERNAL
 
 
 @dataclass(frozen=True)
