@@ -67,10 +67,10 @@ PROOFS = (
     ),
 )
 NEVER = (
-    _rules("judge", "if why := _never(thing):", "if why := '':", "what others claim too is deleted"),
+    _rules("judge", "if why := _never(thing, workloads):", "if why := '':", "what others claim too is deleted"),
     _rules("_never", "if UUID in thing.tags:", "if False:", "what has another owner's marks is deleted"),
     _rules("_never", "if EKS_TAG in thing.tags:", "if False:", "what EKS made is deleted"),
-    _rules("_never", "if len(clusters) > 1:", "if False:", "what another cluster uses too is deleted"),
+    _rules("_never", "if others:", "if False:", "what another cluster uses too is deleted"),
     _rules("_never", "if thing.by_service", "if False", "what a service of the cloud keeps is deleted"),
     _rules("verdicts", "and task not in tasks", "and False", "what the user does not ask for is deleted"),
     _rules("verdicts", "elif isinstance(verdict, Delete) and task is Task.VOLUME:", "elif False:", "data are deleted"),
@@ -159,8 +159,8 @@ STOPPED = (
     _sweep("Sweep._prove_and_look", "if not site.network:", "if False:", "without a network of its own something goes"),
     _sweep(
         "Sweep._prove_and_look",
-        "return _namesakes(workloads, others) if others else ",
-        "return ",
+        "if others := await rivals(site):",
+        "if others := ():",
         "what another object of the name has in the network is deleted",
     ),
     _sweep(
@@ -194,12 +194,11 @@ STOPPED = (
     _sweep("QUIET", "30.0", "1.0", "the second look is too early"),
     _sweep("Sweep._stands", "and not refused", "", "what came after the last look is never found"),
     _sweep(
-        "Sweep._remaining",
-        "or self._clock.monotonic() >= self._lingers_until",
-        "",
-        "a classic balancer that was made again by its name is waited for, and never goes",
+        "Sweep.step",
+        "return replace(self._until_next(), notes=())",
+        "return self._until_next()",
+        "the same event at each pass",
     ),
-    _sweep("Sweep.step", "return replace(self._last, notes=())", "return self._last", "the same event at each pass"),
     _sweep(
         "Sweep._send",
         "if error is None or isinstance(error, NotFound):",
