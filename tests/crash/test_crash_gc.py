@@ -5,8 +5,14 @@ A sample of each family, and CAPA's own way, which must fail them; the whole is 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from freehold.clouds.aws.collectors.survey import AwsSurvey
+from freehold.collection import sweep
+from freehold.collection.found import Look, Step
 from lab import families, oracles
 from lab.baseline_gc import CapaWorld
 from lab.branches import branching
@@ -49,6 +55,36 @@ def test_whole_family(family: str) -> None:
     with_others = family in (OPTED_OUT, "others in the VPC")
     most = MOST_CALLS_WITH_OTHERS if with_others else MOST_CALLS
     families.hold(family, FAMILIES[family](), most_calls=most, runs=branching)
+
+
+async def _asks_nobody(step: Step, ask: Any) -> None:
+    await step.run()
+
+
+def _without(name: str) -> Any:
+    """A look that overlooks what has this name."""
+    look = AwsSurvey.look
+
+    async def careless(survey: AwsSurvey, *where: Any) -> Look:
+        return replace(await look(survey, *where), **{name: ()})
+
+    return careless
+
+
+@pytest.mark.parametrize(
+    ("family", "of", "name", "edit"),
+    [
+        ("opted out at each call", sweep, "_send_if_wanted", _asks_nobody),
+        ("a machine runs until a call", AwsSurvey, "look", _without("running")),
+        ("another owner of the name in the VPC", AwsSurvey, "look", _without("namesakes")),
+    ],
+)
+def test_a_careless_edit_is_noticed(
+    family: str, of: Any, name: str, edit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = list(FAMILIES[family]())[8:40:4]
+    monkeypatch.setattr(of, name, edit)
+    assert families.any_fails(cases)
 
 
 def test_capas_way_takes_what_a_cluster_of_the_name_has_elsewhere_and_wedges() -> None:

@@ -23,6 +23,7 @@ from harness.collected import ground_of, user_of
 from lab.aws import AwsLife, AwsWorld
 from lab.aws_neighbours import ANOTHER, existing
 from lab.faults import Answer
+from lab.oracles import foreign
 from lab.seam import Thing
 
 TWO_ZONES: Mapping[str, Any] = {
@@ -52,6 +53,8 @@ class LitteredWorld(AwsWorld):
         """What they are, by id: what is to be collected."""
         self.stays: set[str] = set()
         self.running: Recreating | None = None
+        self._taken: list[str] = []
+        """What of others had gone, or was changed, before a person took something away."""
 
     def begin(self, **how: Any) -> AwsLife:
         self.life = LitteredLife(self, **how)
@@ -106,14 +109,19 @@ class LitteredWorld(AwsWorld):
         return thing if left is None else replace(thing, ours=True, role=f"leftover {left}")
 
     def tampered(self) -> list[str]:
+        return self._taken + self._tampered()
+
+    def _tampered(self) -> list[str]:
         """Volumes are in no other list: :data:`KINDS` has what holds a network. What came back was taken too early."""
         there = {str(row["id"]) for row in self.harness.cloud.strangers.resources()}
+        gone = [f"{each}, which stays, is gone" for each in sorted(self.stays - there)]
         back = self.running.made_again if self.running else 0
         early = [f"{back} load balancers were deleted while their controllers ran"] if back else []
-        return super().tampered() + early + [f"{each}, which stays, is gone" for each in sorted(self.stays - there)]
+        return super().tampered() + gone + early
 
     def remove(self, id_: str) -> None:
-        """What had to do with it is shown without it."""
+        """What had to do with it is shown without it from then on; what had been taken before is not forgotten."""
+        self._taken += self._tampered() + foreign(self.life)
         super().remove(id_)
         self.leftovers.pop(id_, None)
         self.neighbours.note(*self.neighbours.due)
