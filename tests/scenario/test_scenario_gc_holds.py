@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
+from freehold.lifecycle.journal import StaleObject
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
-from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
+from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names, strange_ground
 from harness.cloud_controllers import CloudProvider, Recreating, everything, protect
 from harness.collected import ground_of, left, user_of
 
@@ -198,17 +200,20 @@ def test_a_cluster_without_a_network_collects_nothing() -> None:
     assert there(harness, others) == set(others)
 
 
-def test_a_network_that_only_the_record_names_is_nobodys_proof() -> None:
+@pytest.mark.parametrize("phase", ["as made", "as given"])
+def test_a_network_that_only_the_record_names_is_nobodys_proof(phase: str) -> None:
     """Whoever may edit the object can write a stranger's VPC into its journal."""
     harness = ready()
     others = elsewhere(user_of(harness), "demo")
-    text = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
-    own = ground_of(harness).vpc
-    forged = text.replace(own, others["elsewhere: vpc"])
-    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: forged}}})
+    before = there(harness, others)
+    record = json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    own, forged = record["nodes"]["vpc/main"], others["elsewhere: vpc"]
+    changed = {"id": forged, "t": own["t"].replace(own["id"], forged)}
+    record["nodes"]["vpc/main"] = {**own, **changed} if phase == "as made" else {"a": 0, "p": "g", **changed}
+    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(record)}}})
     harness.start_process()
     delete(harness)
-    assert there(harness, others) == set(others)
+    assert there(harness, others) == before
 
 
 def test_where_the_tag_index_is_denied_the_services_are_asked() -> None:
@@ -230,3 +235,46 @@ def test_a_new_process_goes_on_where_the_last_one_ended() -> None:
         harness.run(lambda known=before: harness.object.gone or there(harness, made) != known)
         harness.start_process()
     assert {row["kind"] for row in left(harness)} == {"volume"}
+
+
+def test_what_a_later_label_says_makes_no_other_cluster_s_leftovers_ours() -> None:
+    """In a given network, by a new process that finds nothing of ours any more: only the record has the name."""
+    harness = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"scheme": "internal"}))
+    ground = strange_ground(user_of(harness), "other")
+    given = {"vpc": {"id": ground.vpc}, "subnets": [{"id": each} for each in ground.subnets]}
+    harness.object.patch({"spec": {"network": given}})
+    harness.up()
+    others = everything(user_of(harness), ground)
+    before = there(harness, others)
+    harness.object.patch({"metadata": {"labels": {names.CLUSTER_NAME_LABEL: "other"}}})
+    harness.object.delete()
+    crash_before_the_finalizer_goes(harness)
+    assert wait(harness, HOUR) == ""
+    assert there(harness, others) == before
+
+
+def crash_before_the_finalizer_goes(harness: AwsHarness) -> None:
+    patch, refused = harness.object.patch, list[bool]()
+
+    def once(body: dict[str, Any], subresource: str = "") -> None:
+        if "finalizers" in body.get("metadata", {}) and not refused:
+            refused.append(True)
+            raise StaleObject("the process was stopped")
+        patch(body, subresource)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(harness.object, "patch", once)
+        harness.run(lambda: bool(refused))
+    harness.start_process()
+
+
+def test_a_collection_that_cannot_begin_asks_for_no_passes_of_its_own() -> None:
+    """A person has protected the load balancer of the API server."""
+    harness = ready(manifest=aws_cluster(controlPlaneLoadBalancer={"loadBalancerType": "nlb"}))
+    [balancer] = [row["id"] for row in left(harness) if ":loadbalancer/" in row["id"]]
+    protect(user_of(harness), balancer)
+    said = delete(harness)
+    assert "are collected when network-load-balancer primary has gone" in said
+    before = harness.passes
+    wait(harness, HOUR)
+    assert harness.passes - before < 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -29,12 +29,11 @@ class Volumes(StrEnum):
 
 @dataclass(frozen=True)
 class Collect:
-    """Collect by these tasks, in this order. ``source`` says what asks for it, ``opt_out`` is the command against."""
+    """Collect by these tasks, in this order. ``source`` says what asks for it, for people."""
 
     tasks: tuple[Task, ...]
     volumes: Volumes
     source: str
-    opt_out: str = field(default="freehold gc disable --cluster-name NAME", compare=False)
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ def _collect(raw: Mapping[str, Any], source: str) -> Collect | Unreadable:
     if word not in set(Volumes):
         problem = f"annotation {names.GC_VOLUMES_ANNOTATION} is {_quoted(word)}, none of {', '.join(Volumes)}"
         return Unreadable(f"{problem}. To mend it: {_annotate(raw)}={Volumes.RETAIN} --overwrite; {_HELD}")
-    return Collect(tasks_of(listed), Volumes(word), source, command("disable", raw))
+    return Collect(tasks_of(listed), Volumes(word), source)
 
 
 def unknown_tasks(listed: str) -> str:

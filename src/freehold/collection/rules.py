@@ -100,7 +100,7 @@ def judge(thing: Thing, workloads: Workloads, rule: Rule) -> Verdict | None:
     claimed = [proofs for proofs in rule.alternatives if proofs[0].holds(thing, workloads)]
     if not claimed:
         return None
-    if why := _never(thing):
+    if why := _never(thing, workloads):
         return Keep(thing, why)
     lacking = [[proof.says(workloads) for proof in proofs if not proof.holds(thing, workloads)] for proofs in claimed]
     if [] in lacking:
@@ -110,15 +110,15 @@ def judge(thing: Thing, workloads: Workloads, rule: Rule) -> Verdict | None:
     return Keep(thing, f"it lacks {', '.join(nearest)}")
 
 
-def _never(thing: Thing) -> str:
+def _never(thing: Thing, workloads: Workloads) -> str:
     """Say why a thing with a mark of the cluster is never collected; empty where it may be."""
     if UUID in thing.tags:
         return "it has the marks of another owner"
     if EKS_TAG in thing.tags:
         return f"tag {EKS_TAG}: EKS made it, and takes it away"
-    clusters = sorted(key for key in thing.tags if key.startswith(CLUSTER_TAG))
-    if len(clusters) > 1:
-        return f"several clusters use it: {', '.join(clusters)}"
+    others = sorted(key for key in thing.tags if key.startswith(CLUSTER_TAG) and key != cluster_tag(workloads.name))
+    if others:
+        return f"several clusters use it: {', '.join(others)}"
     return "a service of the cloud keeps it" if thing.by_service else ""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Volumes
@@ -35,6 +35,6 @@ class Survey(Protocol):
         """Return the changes that end ``things``, all of one task: waves, each to be sent when the last was taken."""
         ...
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, None]]) -> Sequence[Exception | None]:
+    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         """Run independent pieces of work, together where that is possible; a failure is a result."""
         ...

@@ -9,16 +9,17 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 
 from freehold.collection.found import Step, Thing, Workloads
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable
-from freehold.collection.rules import Delete, Keep, verdicts
+from freehold.collection.rules import Delete, Keep, Verdict, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.collection import ALL, MACHINES, Collected, Prove, Site
-from freehold.lifecycle.errors import CloudError, InUse, NotFound, Retryable, Unknown
+from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
 PACE = 15.0
@@ -35,6 +36,7 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
+_SEARCH, _REMAINS, _NETWORK = "search", "remains", "network"
 _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 
@@ -48,25 +50,29 @@ class Sweep:
     """The collection of one object, over its passes; ``name`` is the cluster's in tags."""
 
     def __init__(self, name: str, survey: Survey, clock: Clock) -> None:
-        self._name = name
+        self.name = name
         self._survey = survey
         self._clock = clock
         self._asked: dict[str, Thing] = {}
         """Whose delete the cloud has taken, by id."""
         self._network = ""
         self._lingering: set[str] = set()
+        """What remains of them, by its own id: another one of the same name leaves the same traces."""
         self._kept: tuple[Keep, ...] = ()
         self._notes: tuple[str, ...] = ()
         self._seen: set[str] = set()
-        """What was ever to go, and what of it has gone: a later one may have the same id, where ids are names."""
+        """What was ever found, and what of it has gone: a later one may have the same id, where ids are names."""
         self._gone: set[str] = set()
+        self._returned: set[str] = set()
+        """What of it has come back, and is there."""
         self._returns = 0
-        self._began: float | None = None
+        self._began = inf
         self._machines_seen = False
         self._empty_since: float | None = None
         self._refused_since: dict[str, float] = {}
         self._next_at = -inf
         self._pause = 0.0
+        self._policy: Policy | None = None
         self._last = Collected(done=False)
 
     async def step(self, prove: Prove, ask: Ask, rivals: Rivals, *, refused: bool) -> Collected:
@@ -76,16 +82,19 @@ class Sweep:
             return Collected(done=True)
         if isinstance(policy, Unreadable):
             return Collected(False, {"policy": Blocked(Reason.COLLECTION_UNREADABLE, policy.message)})
-        if self._stands(refused):
-            return replace(self._last, is_news=False)
+        if policy == self._policy and self._stands(refused):
+            return replace(self._until_next(), is_news=False)
+        self._policy = policy
         try:
             self._last = await self._remaining() or await self._prove_and_look(prove, policy, ask, rivals)
+            self._refused_since.pop(_SEARCH, None)
         except CloudError as error:
-            self._last = Collected(False, {ALL: self._refused(ALL, "they cannot be looked for", error)})
+            self._last = Collected(False, {_SEARCH: self._refused(_SEARCH, "they cannot be looked for", error)})
         waits = [o.after for o in self._last.outcomes.values() if isinstance(o, Waiting | Blocked)]
-        self._next_at = self._clock.monotonic() + max(min(waits, default=AGAIN), self._pause)
+        after = min(waits) if waits else max(AGAIN, self._lasting(_NETWORK)[1])
+        self._next_at = self._clock.monotonic() + max(after, self._pause)
         self._pause = 0.0
-        return self._last
+        return self._until_next()
 
     def _stands(self, refused: bool) -> bool:
         """Whether the last answer still holds. That nothing is left does, unless something holds the network."""
@@ -93,31 +102,40 @@ class Sweep:
             return True
         return self._clock.monotonic() < self._next_at
 
+    def _until_next(self) -> Collected:
+        """Return the last answer; no pass is needed before the next look."""
+        left = max(self._next_at - self._clock.monotonic(), 0.0)
+        outcomes = self._last.outcomes.items()
+        told = {name: replace(o, after=left) if isinstance(o, Waiting | Blocked) else o for name, o in outcomes}
+        return replace(self._last, outcomes=told)
+
     async def _remaining(self) -> Collected | None:
         """Ask only for what the cloud takes away by itself, as long as that is there."""
         if not self._lingering:
             return None
         traces = await self._survey.traces(self._network)
-        self._lingering &= traces.keys()
-        return Collected(False, self._remains(traces)) if self._lingering else None
+        self._lingering &= {ident for idents in traces.values() for ident in idents}
+        if self._lingering:
+            return Collected(False, {_REMAINS: self._remains()})
+        self._refused_since.pop(_REMAINS, None)
+        return None
 
     async def _prove_and_look(self, prove: Prove, policy: Collect, ask: Ask, rivals: Rivals) -> Collected:
         site = await prove()
         if not isinstance(site, Site):
-            return Collected(False, {ALL: site})
+            return Collected(False, {_NETWORK: site})
         if not site.network:
             return Collected(done=True)
         self._network = site.network
-        workloads = Workloads(self._name, site.network, site.owner.uuid)
-        others = await rivals(site)
-        if others:
-            return _held_by(namesakes(workloads, others, policy.opt_out))
-        return await self._look_and_delete(workloads, policy, ask)
+        if others := await rivals(site):
+            return _held_by(namesakes(self.name, site, others))
+        return await self._look_and_delete(site, policy, ask)
 
-    async def _look_and_delete(self, workloads: Workloads, policy: Collect, ask: Ask) -> Collected:
+    async def _look_and_delete(self, site: Site, policy: Collect, ask: Ask) -> Collected:
+        workloads = Workloads(self.name, site.network, site.owner.uuid)
         look = await self._survey.look(workloads, policy.tasks)
         if look.namesakes:
-            return _held_by(namesakes(workloads, look.namesakes, policy.opt_out))
+            return _held_by(namesakes(self.name, site, look.namesakes))
         said = verdicts(look, workloads, self._survey.rules, policy.tasks, policy.volumes)
         self._kept = tuple(each for each in said if isinstance(each, Keep))
         self._notes = look.notes
@@ -130,9 +148,8 @@ class Sweep:
         if not doomed:
             return self._nothing_left()
         self._empty_since = None
-        outcomes = await self._delete(doomed, policy, ask)
-        if again := self._comes_back(doomed):
-            outcomes = {ALL: again}
+        self._count(doomed, said)
+        outcomes = await self._delete(doomed, look.traces, policy, ask) | self._comes_back(doomed)
         return Collected(False, outcomes or {ALL: Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
 
     def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
@@ -157,16 +174,13 @@ class Sweep:
         gone = ", ".join(f"{task} {counts[task]}" for task in Task if counts[task]) or "nothing"
         kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
         notes = "".join(f"; {note}" for note in self._notes)
-        return f"collected of cluster {self._name}: {gone}{kept}{notes}"
+        return f"collected of cluster {self.name}: {gone}{kept}{notes}"
 
-    async def _delete(self, doomed: Sequence[Thing], policy: Collect, ask: Ask) -> dict[str, Outcome]:
+    async def _delete(
+        self, doomed: Sequence[Thing], traces: Mapping[str, tuple[str, ...]], policy: Collect, ask: Ask
+    ) -> dict[str, Outcome]:
         """Delete as far as goes now. Nothing else begins before load balancers and target groups are seen gone."""
         outcomes: dict[str, Outcome] = {}
-        self._began = self._clock.monotonic() if self._began is None else self._began
-        ids = {thing.id for thing in doomed}
-        self._returns += bool(ids & self._gone or (self._asked and ids - self._seen))
-        self._gone -= ids
-        self._seen |= ids
         for task in policy.tasks:
             things = [thing for thing in doomed if thing.task is task]
             free = [thing for thing in things if not (thing.waits_for or thing.held_by)]
@@ -177,7 +191,7 @@ class Sweep:
             still = await self._survey.left(taken) if taken else ()
             for thing in taken:
                 self._asked[thing.id] = thing
-                self._lingering |= {thing.leaves} - {""}
+                self._lingering |= set(traces.get(thing.leaves, ()))
                 self._pause = 0.0 if refused or still else max(self._pause, thing.lingers * EXPECTED)
             self._gone |= {thing.id for thing in taken} - {thing.id for thing in still}
             outcomes |= {str(thing): Waiting(Reason.COLLECTING, 5.0, "its delete was requested") for thing in still}
@@ -190,7 +204,7 @@ class Sweep:
         refused: dict[str, Outcome] = {}
         for wave in waves:
             steps = [step for step in wave if str(step.thing) not in refused]
-            results = await self._survey.all([_send_if_wanted(step, ask) for step in steps])
+            results = await self._survey.all([partial(_send_if_wanted, step, ask) for step in steps])
             for step, error in zip(steps, results, strict=True):
                 if error is None or isinstance(error, NotFound):
                     self._refused_since.pop(step.thing.id, None)
@@ -208,7 +222,7 @@ class Sweep:
         outcome, (since, after) = of_error(error), self._lasting(ident)
         blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
         message = f"{what}: {error.message}{blocker}{since}"
-        if isinstance(error, Retryable | Unknown | InUse):
+        if isinstance(outcome, Waiting):
             return Waiting(Reason.COLLECTING, max(after, outcome.after), message)
         return Blocked(Reason.COLLECTION_HELD, message, max(after, outcome.after))
 
@@ -218,38 +232,48 @@ class Sweep:
             return Blocked(Reason.COLLECTION_HELD, f"{thing.held_by}{since}", after)
         return Waiting(Reason.COLLECTING, after, f"it waits for {thing.waits_for}{since}")
 
-    def _lasting(self, ident: str) -> tuple[str, float]:
+    def _lasting(self, ident: str, pace: float = PACE) -> tuple[str, float]:
         """Return since when something cannot go, in words, and the seconds until it is tried again."""
         now = self._clock.now()
         since = self._refused_since.setdefault(ident, now)
-        after = min(max(PACE, (now - since) / 4), RECHECK)
+        after = min(max(pace, (now - since) / 4), RECHECK)
         return (f" (since {datetime.fromtimestamp(since, UTC):%H:%M} UTC)" if now - since > PACE else ""), after
 
-    def _remains(self, traces: Mapping[str, tuple[str, ...]]) -> dict[str, Outcome]:
-        names = sorted(ident for trace in self._lingering for ident in traces[trace])
-        message = f"the cloud still takes away what remains of load balancers: {', '.join(names[:5])}"
-        message += f" and {len(names) - 5} more" if len(names) > 5 else ""
-        return {"remains": Waiting(Reason.COLLECTING, REMAINS_PACE, message)}
+    def _remains(self) -> Outcome:
+        names, (since, after) = sorted(self._lingering), self._lasting(_REMAINS, REMAINS_PACE)
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        message = f"the cloud still takes away what remains of load balancers: {', '.join(names[:5])}{more}{since}"
+        return Waiting(Reason.COLLECTING, after, message)
 
-    def _comes_back(self, doomed: Sequence[Thing]) -> Outcome | None:
-        """Something makes them again, and only a person can stop that."""
-        lasted = self._clock.monotonic() - (self._began or self._clock.monotonic())
-        if self._returns < MOST_SWEEPS and not (self._returns and lasted > LONGEST):
-            return None
-        names = ", ".join(str(thing) for thing in doomed[:5])
-        return Blocked(
-            Reason.COLLECTION_HELD,
-            f"{names}: made again {self._returns} times. Stop what makes them (a cloud controller of cluster "
-            f"{self._name} that still runs, or GitOps), and the delete goes on",
-            RECHECK,
+    def _count(self, doomed: Sequence[Thing], said: Sequence[Verdict]) -> None:
+        """Count the looks that show something new. What was kept, and can go now, is not new."""
+        self._began = min(self._began, self._clock.monotonic())
+        ids = {thing.id for thing in doomed}
+        again = (ids & self._gone) | (ids - self._seen if self._asked else set())
+        self._returned = (self._returned & ids) | again
+        self._returns += bool(again)
+        self._gone -= ids
+        self._seen |= {each.thing.id for each in said}
+
+    def _comes_back(self, doomed: Sequence[Thing]) -> dict[str, Outcome]:
+        """Something makes them again, and only a person can stop that. What is only held has another message."""
+        back = [str(thing) for thing in doomed if thing.id in self._returned]
+        lasted = self._clock.monotonic() - self._began
+        if not back or (self._returns < MOST_SWEEPS and lasted <= LONGEST):
+            return {}
+        message = (
+            f"{', '.join(back[:5])}: made again {self._returns} times. Stop what makes them (a cloud controller of "
+            f"cluster {self.name} that still runs, or GitOps), and the delete goes on"
         )
+        return {"again": Blocked(Reason.COLLECTION_HELD, message, RECHECK)}
 
 
-def namesakes(workloads: Workloads, others: Sequence[str], opt_out: str) -> str:
-    """Say that other clusters have the name in the same network. ``opt_out`` is the command that goes on without."""
+def namesakes(name: str, site: Site, others: Sequence[str]) -> str:
+    """Say that other clusters have the name in the same network."""
     return (
-        f"{', '.join(others)} has the name {workloads.name} in {workloads.network} too, so nothing tells whose the "
-        f"leftovers are: nothing is collected. Delete them by hand, then opt out: {opt_out}"
+        f"{', '.join(others)} has the name {name} in {site.network} too, so nothing tells whose the "
+        "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
+        f"{name} -n {site.owner.namespace}"
     )
 
 

@@ -26,11 +26,13 @@ class Site:
     """Where an object's external resources may be.
 
     ``network`` is the id of the network that its marks, read in this pass, or the spec prove to be the object's; empty
-    where none is there.
+    where none is there. ``given``: the record says that the spec gave it, and whoever may edit the object can write
+    that: the collection compares it with the spec.
     """
 
     owner: Owner
     network: str = ""
+    given: bool = False
 
 
 Prove = Callable[[], Awaitable[Site | Outcome]]

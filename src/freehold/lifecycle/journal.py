@@ -60,7 +60,8 @@ class Entry:
     seal and signature of this entry are made with; empty where it is none of ours. ``by`` is the cloud identity that an
     open intent was sent with.
     ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
-    ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's.
+    ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's; of
+    what has gone those that were.
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
     marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
     cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
@@ -179,10 +180,14 @@ def vacated(entry: Entry, *, fails: int) -> Entry:
 
 
 def let_go(entry: Entry) -> Entry:
-    """The node has no resource any more. Its attempts stay counted, because their birth marks are spent."""
+    """The node has no resource any more. Its attempts stay counted, because their birth marks are spent.
+
+    Its own tags stay on record: they have the name by which others know the object, and what has it in the cloud.
+    """
     attempt = entry.attempt + 1 if entry.phase.ours else max(entry.attempt, 1)
     carrier = entry.target if entry.carried or entry.earlier else ""  # more of ours may be in it
-    return Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
+    vacant = Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
+    return replace(vacant, node_tags=entry.node_tags)
 
 
 def after_refusal(entry: Entry, *, token_spent: bool) -> Entry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from freehold.api import names
 from freehold.collection.policy import Policy
@@ -12,6 +12,7 @@ from freehold.kube.resources import Json, key_of
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.collection import Collected, Prove, Site
 from freehold.lifecycle.journal import CorruptJournal
+from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.texts import texts_in
 from freehold.operator.accounts import CloudAccount
@@ -23,15 +24,22 @@ class ObjectCollection:
     """One object's collection in one pass (lifecycle.collection.Collection)."""
 
     memory: Sweep
-    name: str
+    spec: Json
     ask: Callable[[], Awaitable[Policy]]
     stored: Callable[[], Awaitable[Iterable[Json]]]
 
     async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
-        return await self.memory.step(prove, self.ask, self._rivals, refused=refused)
+        return await self.memory.step(lambda: self._site(prove), self.ask, self._rivals, refused=refused)
+
+    async def _site(self, prove: Prove) -> Site | Outcome:
+        """Believe the record only what the spec says too."""
+        site = await prove()
+        if isinstance(site, Site) and site.given and site.network not in set(texts_in(self.spec)):
+            return replace(site, network="")
+        return site
 
     async def _rivals(self, site: Site) -> Sequence[str]:
-        return rivals(await self.stored(), site, self.name)
+        return rivals(await self.stored(), site, self.memory.name)
 
 
 class Collections:
@@ -57,7 +65,7 @@ class Collections:
                 return None
             sweep = Sweep(name, survey, self._clock)
             self._sweeps[uid] = cloud, sweep
-        return ObjectCollection(sweep, name, ask, self._stored)
+        return ObjectCollection(sweep, raw.get("spec") or {}, ask, self._stored)
 
     def forget(self, uid: str) -> None:
         """The object is gone, or another operator may serve it."""

@@ -124,7 +124,7 @@ async def _looked(
     workloads = Workloads(wanted.cluster, site.network, ctx.owner.uuid)
     look = await survey.look(workloads, tuple(Task))
     others = (*rivals(await stored(), site, wanted.cluster), *look.namesakes)
-    return _judged(replace(begun, network=site.network), wanted.policy, survey, workloads, look, others)
+    return _judged(replace(begun, network=site.network), wanted.policy, survey, site, workloads, look, others)
 
 
 def _no_network(ctx: PassContext) -> str:
@@ -140,6 +140,7 @@ def _judged(
     begun: CollectionPlan,
     policy: Policy,
     survey: Survey,
+    site: Site,
     workloads: Workloads,
     look: Look,
     others: Sequence[str],
@@ -150,7 +151,7 @@ def _judged(
     notes = look.notes
     if isinstance(policy, Collect) and others:
         stays = "whose it is cannot be told"
-        begun = replace(begun, held=(*begun.held, namesakes(workloads, others, policy.opt_out)))
+        begun = replace(begun, held=(*begun.held, namesakes(workloads.name, site, others)))
     elif isinstance(policy, Collect) and look.running:
         notes = (machines_run(workloads, look.running), *notes)
     rows = [

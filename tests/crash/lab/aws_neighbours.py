@@ -65,9 +65,13 @@ def existing(harness: AwsHarness) -> Iterator[Record]:
             continue
         if record.get("main") or view.get("GroupName") == "default":
             continue  # it comes and goes with its VPC
-        if record["kind"] == "network-interface" and record["by"] != "stranger":
+        if record["kind"] == "network-interface" and (record["by"] != "stranger" or _is_balancers(view)):
             continue  # likewise with a NAT gateway, a load balancer, a machine
         yield record
+
+
+def _is_balancers(interface: Mapping[str, Any]) -> bool:
+    return str(interface.get("Description", "")).startswith("ELB ")
 
 
 def state_of(view: Mapping[str, Any]) -> str:

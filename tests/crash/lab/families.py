@@ -15,12 +15,12 @@ from lab.baselines import Naive
 from lab.faults import Fault, Script
 from lab.life import Course, Wedged
 from lab.oracles import ANY_EXCUSE, NO_EXCUSE, Excuse, Verdict
-from lab.seam import World
+from lab.seam import Thing, World
 
 LATEST = 60.0
 """Seconds after which no request of a dead process can take effect any more."""
 
-HELD_UP = (Reason.IN_USE,)
+HELD_UP = (Reason.IN_USE, Reason.COLLECTION_HELD)
 
 
 @dataclass(frozen=True)
@@ -208,9 +208,10 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
         done = life.last
         if done is None or done.released:
             return
-        said = " ".join(o.message for o in done.outcomes.values() if isinstance(o, Waiting) and o.reason in HELD_UP)
+        held = [o for o in done.outcomes.values() if isinstance(o, Waiting | Blocked) and o.reason in HELD_UP]
+        said = " ".join(o.message for o in held)
         ours = {life.journal.entries[key].id.rpartition("/")[2] for key in life.journal.ours}
-        named = [t for t in life.world.living() if t.id in said and t.id.rpartition("/")[2] not in ours]
+        named = [t for t in life.world.living() if _is_named(t, said) and t.id.rpartition("/")[2] not in ours]
         if not named:
             return
         verdict.named += [f"{thing.id} of {thing.role}" for thing in named if thing.ours]
@@ -218,6 +219,11 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
             life.world.remove(thing.id)
         life.invalidate()
         life.delete()
+
+
+def _is_named(thing: Thing, said: str) -> bool:
+    """A message may have a load balancer by what ends its ARN, as its interfaces do."""
+    return any(name in said for name in (thing.id, *thing.aliases))
 
 
 def _confirm(life: Course, name: str, message: str) -> None:

@@ -40,14 +40,14 @@ MUTANTS = (
     ),
     _engine(
         "_delete_waves",
-        " or await inner_owners.hold(ctx, present)",
-        "",
+        "if await inner_owners.hold(ctx, present):",
+        "if False:",
         "what a cluster has is deleted before what its machines have",
     ),
     _delete(
         "finished",
-        "if await inner_owners.hold(ctx, ()):",
-        "if False:",
+        "await inner_owners.hold(ctx, ()) or ",
+        "",
         "the cluster's finalizer goes before its machines, which are in what was given",
     ),
     _wanted_tags(

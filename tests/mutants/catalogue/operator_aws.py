@@ -99,7 +99,7 @@ MUTANTS = (
     ),
     _session(
         "AwsSession.for_deletes",
-        "bind(uuid, identity.policy, identity.policy_arns)",
+        "bind(uuid, role.policy, role.policy_arns)",
         "bind(uuid)",
         "deletes are allowed that the user's session policy does not allow",
     ),
@@ -110,19 +110,19 @@ MUTANTS = (
         "before the first delete nobody is told that the cloud does not check the owner",
     ),
     _binding(
-        "bind",
+        "_bound",
         "if not policy and not policy_arns:",
         "if not policy:",
         "beside managed session policies ours allows deletes that they do not allow",
     ),
     _binding(
-        "bind",
-        '_statement("Deny", "StringNotEquals", uuid)',
-        '_statement("Allow", "StringEquals", uuid)',
+        "_bound",
+        '_statement("Deny", "StringNotEquals", marks, actions)',
+        '_statement("Allow", "StringEquals", marks, actions)',
         "deletes are allowed that the user's session policy does not allow, and others' are not denied",
     ),
     _binding(
-        "bind",
+        "_bound",
         " + sum(map(len, policy_arns))",
         "",
         "STS refuses the session, and nothing of the object is deleted",

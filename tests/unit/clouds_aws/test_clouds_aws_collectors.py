@@ -109,5 +109,5 @@ async def test_no_more_deletes_are_in_flight_than_an_account_may_have() -> None:
     client = ApiClient(AwsSession(StaticKeys("key", "secret"), REGION), Counting())
     turns = asyncio.Semaphore(IN_FLIGHT)
     first, second = (AwsSurvey(client, AwsTagger(client, ManualClock()), turns) for _ in range(2))
-    await asyncio.gather(first.all([delete() for _ in range(50)]), second.all([delete() for _ in range(50)]))
+    await asyncio.gather(first.all([delete] * 50), second.all([delete] * 50))
     assert most == IN_FLIGHT == 8

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.delete_binding import MOST_CHARACTERS, Bound, NotBound, bind
+from freehold.clouds.aws.collectors.survey import marks_of
+from freehold.clouds.aws.delete_binding import MOST_CHARACTERS, Bound, NotBound, bind, bind_to_marks
 from freehold.clouds.aws.identities import AssumedRole
 from freehold.clouds.aws.kind_facts import KINDS
+from freehold.clouds.aws.permissions import COLLECTED_METHODS
 from freehold.lifecycle import errors
 from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
 from harness.aws_account import KEYS, AwsAccount
@@ -215,3 +218,62 @@ async def test_what_the_user_does_not_allow_stays_denied(account: AwsAccount) ->
     owned = Owned(account, UUID)
     reads = {"policy": json.dumps(READS)}
     assert await _denied(_deleter(account, _role(account), reads), owned) == set(owned.deletes)
+
+
+async def test_a_long_name_unbinds_what_is_collected_for_it_and_nothing_else(account: AwsAccount) -> None:
+    """Another owner's deletes are bound as before: their policy still fits."""
+    arn = _role(account)
+    session = account.session_of(AssumedRole(arn, KEYS, policy=_long(MOST_CHARACTERS))).session
+    assert session.for_collected(marks_of("a" * 100)) is None
+    assert session.not_bound is None
+    assert session.for_deletes(UUID) is not None
+
+
+async def test_what_sts_cannot_pack_for_one_cluster_unbinds_no_owner(account: AwsAccount) -> None:
+    settings = account.cloud.settings
+    tight = replace(settings.assumptions, packed_policy_characters=len(json.dumps(_bound())) + 50)
+    account.cloud.settings = replace(settings, assumptions=tight)
+    session = account.session_of(AssumedRole(_role(account), KEYS)).session
+    group = account.group(account.vpc(), "g")
+    client = ApiClient(session, account.port, session.for_collected(marks_of("a" * 100)), COLLECTED_METHODS)
+    await client.write("ec2", "delete_security_group", group, GroupId=group)
+    assert session.not_bound is None
+    assert session.for_deletes(UUID) is not None
+
+
+# -- of what a cluster's controllers made -----------------------------------------------------------------------
+
+MARKS = marks_of("prod")
+
+
+def test_a_collected_delete_needs_one_of_the_marks_of_the_cluster() -> None:
+    alone, narrowed = bind_to_marks(MARKS), bind_to_marks(MARKS, json.dumps(READS))
+    assert isinstance(alone, Bound)
+    assert isinstance(narrowed, Bound)
+    allows = json.loads(alone.policy)["Statement"]
+    assert {each["Effect"] for each in allows} == {"Allow"}
+    assert {tuple(each["Action"]) for each in allows} == {permissions.COLLECTED_ACTIONS}
+    conditions = [{"StringEquals": {f"aws:ResourceTag/{key}": value}} for key, value in MARKS.items()]
+    assert [each["Condition"] for each in allows] == conditions
+    theirs, ours = json.loads(narrowed.policy)["Statement"]
+    assert theirs == READS["Statement"]
+    assert ours["Effect"] == "Deny"
+    assert ours["Condition"] == {
+        "StringNotEquals": {f"aws:ResourceTag/{key}": value for key, value in MARKS.items()}
+    }, "AWS joins keys by AND: what has none of them is denied"
+
+
+@pytest.mark.parametrize("narrowed", NARROWED.values(), ids=NARROWED)
+async def test_the_cloud_denies_to_collect_what_has_no_mark_of_the_cluster(
+    account: AwsAccount, narrowed: dict[str, Any]
+) -> None:
+    session = account.session_of(AssumedRole(_role(account), KEYS, **narrowed)).session.for_collected(MARKS)
+    assert session is not None
+    api, vpc = ApiClient(session, account.port), account.vpc()
+    for key, value in MARKS.items():
+        group = account.group(vpc, key, TagSpecifications=tagged("security-group", **{key: value}))
+        await api.write("ec2", "delete_security_group", group, GroupId=group)
+    for tags in ({OWNER_UUID: UUID}, dict.fromkeys(MARKS, "other"), {"team": "red"}):
+        group = account.group(vpc, f"g{len(str(tags))}", TagSpecifications=tagged("security-group", **tags))
+        with pytest.raises(errors.Denied):
+            await api.write("ec2", "delete_security_group", group, GroupId=group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,25 +11,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.collectors.load_balancers import OF_WORKLOADS
-from freehold.clouds.aws.collectors.network_interfaces import NetworkInterfaces
-from freehold.clouds.aws.collectors.security_groups import SecurityGroups
-from freehold.clouds.aws.collectors.volumes import EbsVolumes
+from freehold.clouds.aws.collectors.survey import AwsSurvey
+from freehold.clouds.aws.identities import StaticKeys
+from freehold.clouds.aws.session import AwsSession
+from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.found import Look, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import Delete, Keep, Rule, judge, verdicts
 from freehold.collection.things import DEFAULT_TASKS, Task
+from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.keyed_codec import UUID
+from freehold.lifecycle.port import InlinePort
 
 CLUSTER = Workloads("prod", "vpc-1", "0a1b2c3d-1111-4222-8333-444455556666")
 OWNED = {"kubernetes.io/cluster/prod": "owned"}
-RULES: Mapping[Task, Rule] = {
-    Task.LOAD_BALANCER: OF_WORKLOADS,
-    Task.TARGET_GROUP: OF_WORKLOADS,
-    Task.SECURITY_GROUP: SecurityGroups.rule,
-    Task.NETWORK_INTERFACE: NetworkInterfaces.rule,
-    Task.VOLUME: EbsVolumes.rule,
-}
+CLIENT = ApiClient(AwsSession(StaticKeys("key", "secret"), "us-east-1"), InlinePort())
+
+
+def rules() -> Mapping[Task, Rule]:
+    """Those of AWS, as the collection gets them."""
+    return AwsSurvey(CLIENT, AwsTagger(CLIENT, ManualClock()), asyncio.Semaphore(1)).rules
 
 
 def thing(task: Task, tags: Mapping[str, str], **more: Any) -> Thing:
@@ -56,7 +60,7 @@ PROVEN = {
 
 
 def verdict(found: Thing) -> Any:
-    return judge(found, CLUSTER, RULES[found.task])
+    return judge(found, CLUSTER, rules()[found.task])
 
 
 @pytest.mark.parametrize("what", PROVEN)
@@ -72,6 +76,25 @@ def test_without_one_of_its_tags_it_stays(what: str, key: str) -> None:
     without = {name: value for name, value in found.tags.items() if name != key}
     assert not isinstance(verdict(replace(found, tags=without)), Delete)
     assert not isinstance(verdict(replace(found, tags={**found.tags, key: ""})), Delete)
+
+
+OTHERWISE = ("shared", "other", "false")
+"""What others write under the keys whose values count."""
+
+
+@pytest.mark.parametrize(
+    ("what", "key"),
+    [
+        (what, key)
+        for what, found in PROVEN.items()
+        for key, value in found.tags.items()
+        if value in ("owned", "prod", "true", "amazon-vpc-cni")
+    ],
+)
+def test_with_another_value_it_stays(what: str, key: str) -> None:
+    for value in OTHERWISE:
+        changed = replace(PROVEN[what], tags={**PROVEN[what].tags, key: value})
+        assert not isinstance(verdict(changed), Delete)
 
 
 @pytest.mark.parametrize("what", [what for what, found in PROVEN.items() if found.network])
@@ -107,7 +130,7 @@ def test_a_name_a_description_and_a_state_are_proofs_too(what: str, change: dict
     ("tag", "why"),
     [
         ({UUID: "0a1b2c3d-9999-4222-8333-444455556666"}, "marks of another owner"),
-        ({"kubernetes.io/cluster/other": "owned", **OWNED}, "several clusters use it"),
+        ({"kubernetes.io/cluster/other": "owned"}, "several clusters use it"),
         ({"aws:eks:cluster-name": "prod"}, "EKS made it"),
     ],
     ids=["another owner", "two clusters", "EKS"],
@@ -135,14 +158,14 @@ def everything(**look: Any) -> Look:
 
 
 def test_things_go_in_the_order_of_the_tasks() -> None:
-    said = verdicts(everything(), CLUSTER, RULES, tuple(Task), Volumes.DELETE)
+    said = verdicts(everything(), CLUSTER, rules(), tuple(Task), Volumes.DELETE)
     tasks = [each.thing.task for each in said]
     assert tasks == sorted(tasks, key=list(Task).index)
     assert all(isinstance(each, Delete) for each in said)
 
 
 def test_what_is_of_a_task_that_is_not_asked_for_stays() -> None:
-    said = verdicts(everything(), CLUSTER, RULES, (Task.TARGET_GROUP,), Volumes.DELETE)
+    said = verdicts(everything(), CLUSTER, rules(), (Task.TARGET_GROUP,), Volumes.DELETE)
     assert {each.thing.task for each in said if isinstance(each, Delete)} == {Task.TARGET_GROUP}
     assert all("is not among those" in each.why for each in said if isinstance(each, Keep))
 
@@ -154,7 +177,7 @@ def test_what_is_of_a_task_that_is_not_asked_for_stays() -> None:
 def test_a_volume_stays_unless_it_was_asked_for_and_nothing_else_has_the_name(
     volumes: Volumes, elsewhere: tuple[str, ...], why: str
 ) -> None:
-    said = verdicts(everything(elsewhere=elsewhere), CLUSTER, RULES, tuple(Task), volumes)
+    said = verdicts(everything(elsewhere=elsewhere), CLUSTER, rules(), tuple(Task), volumes)
     assert why in next(each.why for each in said if isinstance(each, Keep))
 
 

@@ -81,7 +81,9 @@ class ApiClient:
         except Invalid as refused:
             if session is self.session or refused.code != TOO_LARGE:
                 raise
-        self.session.not_bound = delete_binding.refused()  # nothing was sent: there was no session to sign it
+        self._deletes = None  # nothing was sent: there was no session to sign it
+        if self._bound is BOUND_DELETES:  # the policies of all owners are as large
+            self.session.not_bound = delete_binding.refused()
         return await self.write(service, operation, subject, **params)
 
     def _signing(self, service: str, operation: str) -> AwsSession:

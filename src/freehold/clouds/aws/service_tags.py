@@ -6,7 +6,7 @@ other services must be added here. Roles are in no index at all, and found by na
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from freehold.clouds.aws import errors
 from freehold.clouds.aws.arn import Arn
@@ -37,6 +37,15 @@ class ServiceTags:
             arn: tags for arn, tags in others.items() if key in tags and (not wanted or tags[key] in wanted)
         }
 
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        """A list of listeners is a call for each load balancer of the region, whoever's it is: not asked for here."""
+        found: TagsByArn = {}
+        for key, value in tags.items():
+            filters = [{"Name": "key", "Values": [key]}, {"Name": "value", "Values": [value]}]
+            found |= await self._native.of_ec2(f"tagged {key}", filters)
+        others = await self._native.tags_of(await self._balancing_arns(listeners=False))
+        return found | {arn: has for arn, has in others.items() if not has.items().isdisjoint(tags.items())}
+
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
         found = await self.with_tag(UUID, [uuid])
         return found | await self._native.tags_of(set(also) - set(found))
@@ -53,14 +62,14 @@ class ServiceTags:
             failed |= await self._native.detach(targets, tags)
         return failed
 
-    async def _balancing_arns(self) -> list[str]:
+    async def _balancing_arns(self, *, listeners: bool = True) -> list[str]:
         """Every load balancer of the region, and every target group and listener."""
         session, account = self._client.session, await self._client.account()
         classic = await self._client.listed("elb", "describe_load_balancers", "LoadBalancerDescriptions", "all")
         balancers = await self._client.listed("elbv2", "describe_load_balancers", "LoadBalancers", "all")
         groups = await self._client.listed("elbv2", "describe_target_groups", "TargetGroups", "all")
         arns = [str(row["LoadBalancerArn"]) for row in balancers]
-        listeners = [arn for each in arns for arn in await self._listener_arns(each)]
+        inside = [arn for each in arns for arn in await self._listener_arns(each)] if listeners else []
         return [
             *(
                 str(Arn(session.partition, "elasticloadbalancing", session.region, account, f"loadbalancer/{name}"))
@@ -68,7 +77,7 @@ class ServiceTags:
             ),
             *arns,
             *(str(row["TargetGroupArn"]) for row in groups),
-            *listeners,
+            *inside,
         ]
 
     async def _listener_arns(self, balancer: str) -> list[str]:

@@ -89,7 +89,10 @@ class AwsSession:
         return self._narrowed(lambda role: bind(uuid, role.policy, role.policy_arns))
 
     def for_collected(self, marks: Mapping[str, str]) -> AwsSession | None:
-        """The same in one in which AWS refuses deletes of what has none of these tags: for what others made."""
+        """The same in one in which AWS refuses deletes of what has none of these tags: for what others made.
+
+        That these do not fit, with a long name in them, says nothing of the sessions of owners.
+        """
         return self._narrowed(lambda role: bind_to_marks(marks, role.policy, role.policy_arns))
 
     def _narrowed(self, bind_role: Callable[[AssumedRole], Bound | NotBound]) -> AwsSession | None:
@@ -98,7 +101,6 @@ class AwsSession:
             return None
         bound = bind_role(identity)
         if isinstance(bound, NotBound):
-            self.not_bound = bound
             return None
         return AwsSession(
             replace(identity, policy=bound.policy), self.region,

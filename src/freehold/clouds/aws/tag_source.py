@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from freehold.clouds.aws.native_tags import TagsByArn
@@ -28,6 +28,10 @@ class TagSource(Protocol):
 
         What is of one of the kinds ``without`` may be left out, and what is of no kind in the table then.
         """
+        ...
+
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        """Return what has one of these tags; listeners and buckets may be left out, which no workload has alone."""
         ...
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:

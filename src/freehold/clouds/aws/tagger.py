@@ -43,6 +43,9 @@ class SourceTagger:
         """Everything that has this tag, with one of ``values`` where any are given; all its tags."""
         return await self._source.with_tag(key, values)
 
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        return await self._source.with_one_of(tags)
+
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         found = await self._source.marked(uuid, also)
         return _as_texts(found | (await self._native.carriers(uuid) if self._carries else {}))
@@ -91,6 +94,10 @@ class AwsTagger(StandInTagger[SourceTagger]):
     async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
         """Everything of this region with this tag, whoever's it is: what has our cluster's name (capa_tags)."""
         return await self.ask("with_tag", lambda tagger: tagger.with_tag(key, values))
+
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        """The same with one of these tags (tag_source.TagSource): the services' lists are read once for all of them."""
+        return await self.ask("with_tag", lambda tagger: tagger.with_one_of(tags))
 
     async def within(self, uuid: str) -> TagsByTarget:
         """What owners within this cluster have: machines, node pools (inventory.InnerOwners)."""

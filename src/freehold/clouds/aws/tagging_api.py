@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/overview.h
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from freehold.clouds.aws import errors
@@ -39,6 +39,9 @@ class TaggingApi:
         types = sorted({kind.indexed_as for kind in KINDS if kind.indexed_as and kind.name not in without})
         only = {"ResourceTypeFilters": types} if without else {}
         return await self._listed(f"tagged {key}", TagFilters=filters, ResourcesPerPage=PAGE, **only)
+
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        return {arn: has for key, value in tags.items() for arn, has in (await self.with_tag(key, [value])).items()}
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
         found = await self.with_tag(UUID, [uuid])

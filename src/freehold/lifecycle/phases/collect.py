@@ -16,8 +16,6 @@ from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import inner_owners, lost_marks, observe, read_marks
 from freehold.lifecycle.resources import NodeKey, Observed, State
 
-RECHECK = 15.0
-
 
 async def is_done(ctx: PassContext) -> bool:
     """Whether the network may go; else the outcomes say what is left to be collected. Asked once a pass."""
@@ -38,7 +36,7 @@ async def _is_swept(ctx: PassContext) -> bool:
         return False
     if first := _goes_before(ctx):
         ctx.outcomes[NodeKey(KIND, ALL)] = Waiting(
-            Reason.DEPENDENTS, RECHECK, f"are collected when {first.kind} {first.logical} has gone"
+            Reason.DEPENDENTS, ctx.deps.intervals.slow, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
     refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known(ctx))
@@ -66,13 +64,13 @@ def _goes_before(ctx: PassContext) -> NodeKey | None:
 
 
 async def site(ctx: PassContext) -> Site | Waiting | Blocked:
-    """Find the network of the object, if its marks prove it now, or the spec gave it. What has gone holds nothing."""
+    """Find the network of the object, if its marks prove it now, or it was given. What has gone holds nothing."""
     for key, entry in ctx.journal.entries.items():
         kind = ctx.deps.registry.get(key.kind)
         if kind is None or not kind.holds_external or not entry.id:
             continue
         if entry.phase is Phase.GIVEN:
-            return Site(ctx.owner, entry.id)
+            return Site(ctx.owner, entry.id, given=True)
         if not entry.phase.ours:
             continue
         seen = (await observe.by_key(ctx, [key]))[key]

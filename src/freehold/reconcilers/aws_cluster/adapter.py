@@ -20,7 +20,7 @@ from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover
 from freehold.reconcilers.aws_cluster.keys import BUCKET
 from freehold.reconcilers.aws_cluster.names import DefaultNames
-from freehold.reconcilers.aws_cluster.recorded import name_of
+from freehold.reconcilers.aws_cluster.recorded import name_for_workloads, name_of
 from freehold.reconcilers.aws_cluster.skeleton import skeleton
 from freehold.reconcilers.aws_cluster.status import build_status
 from freehold.reconcilers.gate import Proceed
@@ -63,7 +63,7 @@ class AWSClusterAdapter:
         return skeleton(owner, found)
 
     def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
-        return Collecting(name_of(raw, journal.entries), self._policy(raw, journal))
+        return Collecting(name_for_workloads(raw, journal.entries), self._policy(raw, journal))
 
     def _policy(self, raw: Mapping[str, Any], journal: Journal | None) -> Policy:
         gate_on = FeatureGate.EXTERNAL_RESOURCE_GC in self._gates

@@ -51,6 +51,14 @@ def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
     return recorded_in(record).cluster or cluster_name(raw, AWS_CLUSTER.link)
 
 
+def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
+    """The same while it is deleted: what has gone tells the name that its controllers have in their tags, too.
+
+    By a label that somebody changed since, another cluster's load balancers would be collected.
+    """
+    return _cluster_of(record.values()) or cluster_name(raw, AWS_CLUSTER.link)
+
+
 def _cluster_of(entries: Iterable[Entry]) -> str:
     """The name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
     prefix = cluster_key("")

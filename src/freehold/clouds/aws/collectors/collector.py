@@ -39,12 +39,12 @@ class Scene:
 def traces_in(interfaces: Sequence[Json]) -> Mapping[str, tuple[str, ...]]:
     """Return the interfaces of load balancers by what is written on them: ``ELB name``, ``ELB net/name/hash``.
 
-    https://repost.aws/knowledge-center/elb-find-load-balancer-IP
+    https://repost.aws/knowledge-center/elb-find-load-balancer-IP. Users can write that on interfaces of their own.
     """
     found: dict[str, tuple[str, ...]] = {}
     for row in interfaces:
         about = str(row.get("Description", ""))
-        if about.startswith("ELB "):
+        if about.startswith("ELB ") and row.get("RequesterManaged"):
             found[about] = (*found.get(about, ()), str(row["NetworkInterfaceId"]))
     return found
 

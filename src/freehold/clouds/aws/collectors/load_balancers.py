@@ -54,7 +54,7 @@ class LoadBalancers:
         )
         indexed = set(scene.arns(SERVICE, "loadbalancer")) - self._gone
         found = await self._described(indexed)
-        found += await self._described(set(seen_in_network) - indexed - self._gone)  # some remain of what has gone
+        found += await self._described(set(seen_in_network) - indexed)  # a classic one returns with its ARN
         return [_thing(each) for each in await balancing.with_tags(self._client, found)]
 
     async def _described(self, texts: Collection[str]) -> list[Seen]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.clouds.aws.collectors.collector import Collector, NewCollector, Scene, traces_in
@@ -15,7 +15,7 @@ from freehold.clouds.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.clouds.aws.collectors.security_groups import SecurityGroups
 from freehold.clouds.aws.collectors.target_groups import TargetGroups
 from freehold.clouds.aws.collectors.volumes import EbsVolumes
-from freehold.clouds.aws.native_tags import Keeper, NativeTags, by_keeper, tag_map
+from freehold.clouds.aws.native_tags import NativeTags, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.found import Look, Step, Thing, Workloads
@@ -57,8 +57,9 @@ class AwsSurvey:
         return {task: each.rule for task, each in self._collectors.items()}
 
     async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
-        indexed = await self._tagger.with_tag(cluster_tag(workloads.name), ["owned"])
-        indexed |= await self._tagger.with_tag(CONTROLLER_CLUSTER, [workloads.name])
+        indexed = await self._tagger.with_one_of(
+            {cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
+        )
         interfaces = await self._interfaces(workloads.network)
         groups = await self._in_network("describe_security_groups", "SecurityGroups", workloads.network)
         machines = await self._machines(workloads)
@@ -89,30 +90,30 @@ class AwsSurvey:
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         return self._collectors[things[0].task].steps(things, volumes) if things else ()
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, None]]) -> Sequence[Exception | None]:
+    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         return await self._client.all([self._in_turn(each) for each in work])
 
-    async def _in_turn(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
         async with self._turns:
-            await work
+            await work()
 
     async def _elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
         """Return what has the cluster's name and is not in its network, as its own service shows it.
 
-        Snapshots outlive the cluster of their volumes, ours too.
+        EC2 is asked by the tag itself: the index shows too late what is new. Volumes are in no network, and snapshots
+        outlive the cluster of their volumes, ours too.
         """
         network, own = scene.workloads.network, scene.workloads.uuid.casefold()
         elsewhere = {thing.id for thing in things if thing.network and thing.network != network}
         here = {thing.id for thing in things} | {str(row["InstanceId"]) for row in machines}
-        unknown = [
-            arn
-            for arn, tags in scene.indexed.items()
-            if by_keeper([arn]).keys() == {Keeper.EC2}
-            and ":snapshot/" not in arn
-            and tags.get(UUID, "").casefold() != own
-            and arn.rpartition("/")[2] not in here
-        ]
-        return tuple(sorted(elsewhere | (await self._native.tags_of(unknown)).keys()))
+        marks = marks_of(scene.workloads.name)
+        filters = [{"Name": "key", "Values": [*marks]}, {"Name": "value", "Values": sorted({*marks.values()})}]
+        for text, tags in (await self._native.of_ec2(f"of a cluster {scene.workloads.name}", filters)).items():
+            arn = Arn.parse(text)
+            assert arn is not None
+            if arn.type not in ("snapshot", "volume") and tags.get(UUID, "").casefold() != own and arn.id not in here:
+                elsewhere.add(text)
+        return tuple(sorted(elsewhere))
 
     async def _interfaces(self, network: str) -> list[Json]:
         return await self._in_network("describe_network_interfaces", "NetworkInterfaces", network)

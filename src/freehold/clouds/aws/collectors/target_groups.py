@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from freehold.clouds.aws import balancing
-from freehold.clouds.aws.balancing_driver import SERVICE
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.collectors.collector import Scene
 from freehold.clouds.aws.collectors.load_balancers import OF_WORKLOADS
@@ -24,23 +23,20 @@ class TargetGroups:
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
-        self._gone: set[str] = set()
-        """As of load balancers."""
 
     async def find(self, scene: Scene) -> Sequence[Thing]:
-        arns = sorted(set(scene.arns(SERVICE, "targetgroup")) - self._gone)
-        found = await balancing.by_id(self._client, READ, arns)
-        self._gone |= set(arns) - found.keys()
+        """Return all of the network: the list has new ones at once, which nothing but the index would show else."""
+        network = scene.workloads.network
+        found = [each for each in await balancing.all_of(self._client, READ) if each.attributes["vpc_id"] == network]
         return [
             Thing(
                 self.task, "target group", each.id, each.name, each.tags, network=str(each.attributes["vpc_id"])
             )
-            for each in await balancing.with_tags(self._client, list(found.values()))
+            for each in await balancing.with_tags(self._client, found)
         ]  # fmt: skip
 
     async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """None: a delete that is taken is done."""
-        self._gone |= {thing.id for thing in things}
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:

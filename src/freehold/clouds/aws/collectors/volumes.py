@@ -12,7 +12,7 @@ from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import OWNED, Rule, in_state, tagged
 from freehold.collection.things import Task
-from freehold.lifecycle.errors import NotReady
+from freehold.lifecycle.errors import Invalid, NotReady
 
 DRIVER, VOLUME_NAME = "ebs.csi.aws.com/cluster", "CSIVolumeName"
 """What the driver puts on each volume
@@ -57,8 +57,18 @@ class EbsVolumes:
         ]
 
     async def _keep_data(self, volume: Thing) -> None:
-        """Take a snapshot, once. Raises NotReady until it is complete: the volume stays as long."""
+        """Take a snapshot, once. Raises NotReady until it is complete: the volume stays as long.
+
+        One that failed is not taken again by itself: a key that may not be used fails for ever
+        (https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption-requirements.html).
+        """
         found = await self._snapshots(volume.id)
+        if found and all(row.get("State") == "error" for row in found):
+            names, why = (
+                ", ".join(row["SnapshotId"] for row in found),
+                found[0].get("StateMessage") or "EBS does not say why",
+            )
+            raise Invalid(f"snapshot {names} of {volume.id} has failed: {why}. Delete it, and another one is taken")
         if not found:
             tags = {
                 **{key: value for key, value in volume.tags.items() if not key.startswith("aws:")},
