@@ -195,7 +195,7 @@ STOPPED = (
     _sweep("Sweep._stands", "and not refused", "", "what came after the last look is never found"),
     _sweep(
         "Sweep.step",
-        "return replace(self._until_next(), notes=())",
+        "return replace(self._until_next(), is_news=False)",
         "return self._until_next()",
         "the same event at each pass",
     ),
@@ -246,13 +246,13 @@ PHASE = (
     ),
     _phase("_is_swept", "refused=refused", "refused=False", "what came after the last look is never found"),
     _phase(
-        "_site",
+        "site",
         "if isinstance(seen, CloudError):\n            return of_error(seen)",
         "if isinstance(seen, CloudError):\n            continue",
         "a network that cannot be read is taken for gone",
     ),
     _phase(
-        "_site", "if entry.phase is Phase.GIVEN:", "if False:", "in a network that the user gives nothing is collected"
+        "site", "if entry.phase is Phase.GIVEN:", "if False:", "in a network that the user gives nothing is collected"
     ),
     _phase(
         "_if_proven",
