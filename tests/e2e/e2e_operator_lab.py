@@ -95,10 +95,13 @@ class Cloud:
 
 
 @contextlib.contextmanager
-def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
-    """A fresh account, its process ended afterwards."""
+def simulated_cloud(folder: Path, speed: float = SPEED, settings: Json | None = None) -> Iterator[Cloud]:
+    """A fresh account, its process ended afterwards. ``settings`` are by cloud."""
     log = folder / "simulator.log"
     command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--until-stdin-closes"]
+    if settings:
+        (folder / "settings.json").write_text(json.dumps(settings))
+        command += ["--settings", str(folder / "settings.json")]
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     with ended(process):

@@ -92,12 +92,12 @@ def access(
                 "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
                 code=MISUSED,
             )
-        if gc_selector is not None:
+        if gc_selector is not None and operator:
             raise CliError(
                 "--gc-selector and --kubeconfig exclude each other: the operator in the cluster has its own",
                 code=MISUSED,
             )
-        options = ServeOptions(operator=operator, simulator=simulator, gates=gates)
+        options = ServeOptions(operator=operator, simulator=simulator, gates=gates, gc_selector=gc_selector)
         return Access(None, options, kubeconfig, keys_namespace=keys_namespace)
     if simulator or keys_namespace:
         raise CliError(

@@ -14,6 +14,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.lookup import absent, of_name, short
 from freehold.cli.naming import FoundObject
 from freehold.cli.people import decided
+from freehold.cli.quick import ReadSession
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, warn
@@ -77,7 +78,7 @@ def _warnings(session: Session, subject: str, stored: Json) -> Iterator[str]:
         yield f"{subject} is being deleted already: this holds for what is still there"
 
 
-async def collected_object(session: Session, cluster: Key) -> FoundObject:
+async def collected_object(session: ReadSession, cluster: Key) -> FoundObject:
     """Find the object whose workloads' resources are collected: a Cluster's, or one of this name. Raises CliError.
 
     clusterawsadm follows ``infrastructureRef`` alone, for EKS to an object that its collector does not read

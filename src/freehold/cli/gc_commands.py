@@ -34,12 +34,44 @@ def _tasks(context: click.Context, parameter: click.Parameter, value: tuple[str,
     return ",".join(words)
 
 
+def _looking(function: F) -> F:
+    """Take what a command needs that looks into the clouds as the operator would."""
+    function = options.simulate(options.feature_gates(options.gc_selector(function)))
+    return options.output(options.namespace(options.state(options.of_cluster(function))))
+
+
 @click.group(short_help="Say whether what workloads made in the cloud goes with their cluster.")
 def gc() -> None:
-    """Say for one cluster whether what its workloads made in the cloud, such as load balancers, is deleted with it.
+    """Say whether what the workloads of a cluster made in the cloud, such as load balancers, is deleted with it.
 
-    It holds from now on, also for a cluster that is being deleted already.
+    What is said holds from now on, also for a cluster that is being deleted already.
     """
+
+
+@gc.command(name="plan", short_help="Say what would go with a cluster, what stays, and why; write nothing.")
+@click.argument("name", callback=options.filled, shell_complete=completing.names)
+@_looking
+def gc_plan(name: str, namespace: str, output: str, **where: Any) -> None:
+    """Say what a delete of the cluster NAME would collect, in which order, what stays, and why. Writes nothing.
+
+    NAME is the Cluster's; without Cluster API, the object's own. Also of one that is being deleted.
+    """
+    from freehold.cli import gc_plan as command
+
+    command.plan(name, namespace, output, command.Where(**where))
+
+
+@gc.command(name="status", short_help="Say which clusters are collected, and what is out there of each.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@_looking
+def gc_status(namespace: str, output: str, all_namespaces: bool, **where: Any) -> None:
+    """Say of each cluster whether it is collected and by what, and how many resources its workloads made.
+
+    LB load balancers, TG target groups, SG security groups, ENI network interfaces, VOL volumes; KEPT: what stays.
+    """
+    from freehold.cli import gc_plan as command
+
+    command.status(namespace, output, command.Where(**where), all_namespaces=all_namespaces)
 
 
 @gc.command(name="enable", short_help="Collect it: also a cluster that is older than garbage collection.")

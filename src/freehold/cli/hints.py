@@ -18,7 +18,7 @@ _GIVEN = "freehold.given"
 _OPTIONS = ("--state", "--kubeconfig", "--simulator", "--keys-namespace")
 _COMMAND = re.compile(
     r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|logs|serve"
-    r"|gc (?:enable|disable|configure)"
+    r"|gc (?:enable|disable|configure|plan|status)"
     r"|keys (?:list|new|add|export|accept-record|accept|remove)"
     r"|tags (?:plan|apply|list|report|audit|edit|login))\b(?!-)(?! --(?:state|kubeconfig)\b)"
 )

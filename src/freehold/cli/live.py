@@ -22,6 +22,7 @@ from freehold.apiserver.store import NotAStore, Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
+from freehold.cli.gc_service import COLLECTIONS, CollectionService
 from freehold.cli.look_service import LOOKS, LookService
 from freehold.cli.metrics import onlookers_of
 from freehold.cli.plan_service import PLANS, PlanService
@@ -82,6 +83,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             settings = replace(settings, onlookers=onlookers)
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
+            api.extend(COLLECTIONS, CollectionService(settings, state.keys).answer)
             api.extend(OUTCOMES, outcomes.answer)
         if options.operator and not options.waits:
             await begin()

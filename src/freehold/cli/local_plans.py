@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from freehold.operator.accounts import CloudAccount
     from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings
+    from freehold.operator.collection_plan import CollectionPlan
     from freehold.operator.keyring import RingStore
     from freehold.operator.listed_once import ListedOnce
     from freehold.operator.plan import Plan
@@ -79,6 +80,18 @@ async def plans_with(
         of_kind = stored.get(served.kind)
         plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others, of_kind))
     return plans
+
+
+async def collections_with(
+    client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing
+) -> list[CollectionPlan]:
+    """Say what deletes of ``objects`` would collect."""
+    from freehold.operator.collection_planning import plan_collections
+    from freehold.operator.kinds import SERVED_RESOURCES
+    from freehold.operator.other_objects import StoredObjects
+
+    others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
+    return await plan_collections(objects, settings, client, ring, others.stored)
 
 
 def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListedOnce]:

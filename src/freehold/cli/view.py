@@ -11,7 +11,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import find
-from freehold.lifecycle.reasons import Reason
+from freehold.lifecycle.reasons import EXTERNAL, MACHINES, Reason
 
 Json = Mapping[str, Any]
 
@@ -164,7 +164,7 @@ def view(obj: Json, *, news: bool = True) -> View:
         lines=lines,
         endpoint=_endpoint(obj),
         blocked=blocked,
-        held=tuple(sentence(line) for line in lines if line.state == "Waiting" and line.reason == _HELD),
+        held=tuple(sentence(line) for line in lines if line.state == "Waiting" and _is_held(line)),
         retrying=() if outdated else tuple(_retrying(conditions, lines)),
         outdated=outdated,
         notes=tuple(_notes(conditions)),
@@ -173,6 +173,11 @@ def view(obj: Json, *, news: bool = True) -> View:
         reason=str((find(conditions, names.READY) or {}).get("reason") or ""),
         deleting=deleting,
     )
+
+
+def _is_held(line: Line) -> bool:
+    """Return whether it may need somebody, or end by itself: machines that run hold the collection."""
+    return line.reason == _HELD or line.key == (EXTERNAL, MACHINES)
 
 
 def _line(row: Json) -> Line:

@@ -62,7 +62,7 @@ def cluster_tag(name: str) -> str:
 
 
 OWNED = Proof(lambda w: f"tag {cluster_tag(w.name)}=owned", lambda t, w: t.tags.get(cluster_tag(w.name)) == "owned")
-IN_NETWORK = Proof(lambda w: f"it is in {w.network}", lambda t, w: bool(w.network) and t.network == w.network)
+IN_NETWORK = Proof(lambda w: f"a place in {w.network}", lambda t, w: bool(w.network) and t.network == w.network)
 
 
 def tagged_by_name(key: str) -> Proof:

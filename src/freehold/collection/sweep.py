@@ -18,7 +18,7 @@ from freehold.collection.rules import Delete, Keep, Verdict, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.things import Task
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Collected, Prove, Site
+from freehold.lifecycle.collection import ALL, MACHINES, Collected, Prove, Site
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
@@ -36,7 +36,7 @@ MOST_SWEEPS = 5
 LONGEST = 3600.0
 """After so many sweeps, or seconds, a person is told what comes back."""
 RECHECK = 300.0
-_MACHINES, _SEARCH, _REMAINS, _NETWORK = "machines", "search", "remains", "network"
+_SEARCH, _REMAINS, _NETWORK = "search", "remains", "network"
 _FIRST = (Task.LOAD_BALANCER, Task.TARGET_GROUP)
 
 
@@ -59,6 +59,7 @@ class Sweep:
         self._lingering: set[str] = set()
         """What remains of them, by its own id: another one of the same name leaves the same traces."""
         self._kept: tuple[Keep, ...] = ()
+        self._notes: tuple[str, ...] = ()
         self._seen: set[str] = set()
         """What was ever found, and what of it has gone: a later one may have the same id, where ids are names."""
         self._gone: set[str] = set()
@@ -82,7 +83,7 @@ class Sweep:
         if isinstance(policy, Unreadable):
             return Collected(False, {"policy": Blocked(Reason.COLLECTION_UNREADABLE, policy.message)})
         if policy == self._policy and self._stands(refused):
-            return replace(self._until_next(), notes=())
+            return replace(self._until_next(), is_news=False)
         self._policy = policy
         try:
             self._last = await self._remaining() or await self._prove_and_look(prove, policy, ask, rivals)
@@ -127,20 +128,21 @@ class Sweep:
             return Collected(done=True)
         self._network = site.network
         if others := await rivals(site):
-            return self._namesakes(site, others)
+            return _held_by(namesakes(self.name, site, others))
         return await self._look_and_delete(site, policy, ask)
 
     async def _look_and_delete(self, site: Site, policy: Collect, ask: Ask) -> Collected:
         workloads = Workloads(self.name, site.network, site.owner.uuid)
         look = await self._survey.look(workloads, policy.tasks)
         if look.namesakes:
-            return self._namesakes(site, look.namesakes)
+            return _held_by(namesakes(self.name, site, look.namesakes))
         said = verdicts(look, workloads, self._survey.rules, policy.tasks, policy.volumes)
         self._kept = tuple(each for each in said if isinstance(each, Keep))
+        self._notes = look.notes
         if look.running:
             self._machines_seen, self._empty_since = True, None
-            return Collected(False, {_MACHINES: self._machines_run(look.running, workloads)})
-        self._refused_since.pop(_MACHINES, None)
+            return Collected(False, {MACHINES: self._machines_run(look.running, workloads)})
+        self._refused_since.pop(MACHINES, None)
         self._machines_seen = self._machines_seen or look.lately
         doomed = [each.thing for each in said if isinstance(each, Delete)]
         if not doomed:
@@ -148,42 +150,31 @@ class Sweep:
         self._empty_since = None
         self._count(doomed, said)
         outcomes = await self._delete(doomed, look.traces, policy, ask) | self._comes_back(doomed)
-        return Collected(False, outcomes or {"look": Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
+        return Collected(False, outcomes or {ALL: Waiting(Reason.COLLECTING, 1.0, "are looked for once more")})
 
     def _machines_run(self, running: Sequence[str], workloads: Workloads) -> Outcome:
-        since, after = self._lasting(_MACHINES)
-        shown = ", ".join(running[:5]) + (f" and {len(running) - 5} more" if len(running) > 5 else "")
-        message = (
-            f"{shown} of cluster {self.name} runs in {workloads.network}, so its controllers may make again what is "
-            f"collected: the collection begins when it has stopped. Delete it{since}"
-        )
-        return Waiting(Reason.COLLECTING, max(after, QUIET), message)
+        since, after = self._lasting(MACHINES)
+        return Waiting(Reason.COLLECTING, max(after, QUIET), f"{machines_run(workloads, running)}{since}")
 
     def _nothing_left(self) -> Collected:
         """One look is enough, unless machines of the cluster may have run until a moment ago."""
         if self._machines_seen and self._empty_since is None:
             self._empty_since = self._clock.monotonic()
             message = "nothing is found; looked for once more, since machines of the cluster have run until now"
-            return Collected(False, {"look": Waiting(Reason.COLLECTING, QUIET, message)})
+            return Collected(False, {ALL: Waiting(Reason.COLLECTING, QUIET, message)})
         kept = {str(each.thing): Kept(Reason.NOT_OWNED, each.why) for each in self._kept}
-        return Collected(True, kept, self._told())
+        summary = self._summary()
+        return Collected(True, kept, summary, is_news=bool(summary))
 
-    def _told(self) -> tuple[str, ...]:
-        """What was collected and what stays, for an event."""
+    def _summary(self) -> str:
+        """Say what was collected and what stays; empty where that is nothing."""
         if not self._asked and not self._kept:
-            return ()
+            return ""
         counts = Counter(thing.task for thing in self._asked.values())
-        gone = ", ".join(f"{counts[task]} {task}" for task in Task if counts[task]) or "nothing"
+        gone = ", ".join(f"{task} {counts[task]}" for task in Task if counts[task]) or "nothing"
         kept = "".join(f"; kept: {each.thing}: {each.why}" for each in self._kept)
-        return (f"external resources of cluster {self.name}: collected {gone}{kept}",)
-
-    def _namesakes(self, site: Site, others: Sequence[str]) -> Collected:
-        message = (
-            f"{', '.join(others)} has the name {self.name} in {site.network} too, so nothing tells whose the "
-            "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
-            f"{self.name} -n {site.owner.namespace}"
-        )
-        return Collected(False, {"namesakes": Blocked(Reason.COLLECTION_HELD, message)})
+        notes = "".join(f"; {note}" for note in self._notes)
+        return f"collected of cluster {self.name}: {gone}{kept}{notes}"
 
     async def _delete(
         self, doomed: Sequence[Thing], traces: Mapping[str, tuple[str, ...]], policy: Collect, ask: Ask
@@ -275,6 +266,28 @@ class Sweep:
             f"cluster {self.name} that still runs, or GitOps), and the delete goes on"
         )
         return {"again": Blocked(Reason.COLLECTION_HELD, message, RECHECK)}
+
+
+def namesakes(name: str, site: Site, others: Sequence[str]) -> str:
+    """Say that other clusters have the name in the same network."""
+    return (
+        f"{', '.join(others)} has the name {name} in {site.network} too, so nothing tells whose the "
+        "leftovers are: nothing is collected. Delete them by hand, or opt out: freehold gc disable --cluster-name "
+        f"{name} -n {site.owner.namespace}"
+    )
+
+
+def machines_run(workloads: Workloads, running: Sequence[str]) -> str:
+    """Say that the collection waits for machines."""
+    shown = ", ".join(running[:5]) + (f" and {len(running) - 5} more" if len(running) > 5 else "")
+    return (
+        f"{shown} of cluster {workloads.name} runs in {workloads.network}, so its controllers may make again what is "
+        "collected: the collection begins when it has stopped. Delete it"
+    )
+
+
+def _held_by(message: str) -> Collected:
+    return Collected(False, {"namesakes": Blocked(Reason.COLLECTION_HELD, message)})
 
 
 async def _send_if_wanted(step: Step, ask: Ask) -> None:

@@ -14,9 +14,11 @@ from typing import Protocol
 
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.reasons import ALL as ALL
+from freehold.lifecycle.reasons import EXTERNAL
+from freehold.lifecycle.reasons import MACHINES as MACHINES
 
-KIND = "external resources"
-"""In place of a kind, in outcomes about what is collected."""
+KIND = EXTERNAL
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,18 @@ Prove = Callable[[], Awaitable[Site | Outcome]]
 class Collected:
     """What one sweep came to. ``done``: nothing is left that must go before the network.
 
-    ``outcomes`` are by the name of what they are about, for people; ``notes`` are events.
+    ``outcomes`` are by the name of what they are about, for people. ``summary`` is what was collected in all, and what
+    stays, once it is done; ``is_news``: this is the first time that it is said.
     """
 
     done: bool
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    summary: str = ""
+    is_news: bool = False
+
+
+NOTHING_COLLECTED = Collected(done=False)
+"""Before anything was asked."""
 
 
 class Collection(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from freehold.lifecycle.collection import NOTHING_COLLECTED, Collected
 from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
@@ -53,6 +54,8 @@ class PassContext:
     """Surplus that a person wants to be deleted now."""
     collected: bool = False
     """What others made in the network was collected in this pass, or nothing is."""
+    collection: Collected = NOTHING_COLLECTED
+    """What the collection says, if it was asked."""
     come_back: float = float("inf")
     """Seconds after which something is due that is no outcome of a resource."""
 
@@ -230,6 +233,7 @@ class PassContext:
             decided=tuple(self.decided),
             deleted=frozenset(self.state.deleted),
             looked=self.looked,
+            collection=self.collection,
         )
 
     def resolve(self, key: NodeKey) -> str:

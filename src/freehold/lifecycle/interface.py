@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Collection
+from freehold.lifecycle.collection import NOTHING_COLLECTED, Collected, Collection
 from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.inventory import InnerOwners, Inventory, NoOthers, OtherObjects, Tagger
@@ -78,6 +78,7 @@ class PassResult:
     created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
     ``at_rest``: nothing is under way, so the next pass is only a look. ``decided``: what became of decisions.
     ``deleted``: the ids of what this process saw go at its request. ``looked``: this pass was a deep one, to its end.
+    ``collection``: what was said of what others made in the network of an object that is deleted.
     """
 
     journal: Journal
@@ -90,3 +91,4 @@ class PassResult:
     decided: tuple[Conclusion, ...] = ()
     deleted: frozenset[str] = frozenset()
     looked: bool = False
+    collection: Collected = NOTHING_COLLECTED

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+EXTERNAL = "external resources"
+"""In place of a kind, in outcomes about what is collected."""
+ALL, MACHINES = "all", "machines"
+"""In place of a name, in outcomes about no single one of them, and about machines that must stop first."""
+
 
 class Reason(StrEnum):
     """Why something waits, is blocked or is kept. The words appear in conditions and must not change."""

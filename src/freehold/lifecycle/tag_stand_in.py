@@ -55,7 +55,7 @@ class StandInTagger(Generic[AnyTagger]):
         return await self.ask("tags_of", lambda tagger: tagger.tags_of(target))
 
     async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
-        if self._is_refused("tags_of_each"):
+        if self.is_refused("tags_of_each"):
             return await self._stand_in.tags_of_each(targets)
         found = await self._first.tags_of_each(targets)
         refused = self._refused("tags_of_each", found, of=len(targets))
@@ -69,7 +69,7 @@ class StandInTagger(Generic[AnyTagger]):
 
     async def ask(self, operation: str, ask: Callable[[AnyTagger], Awaitable[T]]) -> T:
         """The answer of ``first``, or where that refuses ``operation`` of ``stand_in``."""
-        if not self._is_refused(operation):
+        if not self.is_refused(operation):
             try:
                 return await ask(self._first)
             except _NOT_THERE:
@@ -83,7 +83,7 @@ class StandInTagger(Generic[AnyTagger]):
         send: Callable[[AnyTagger, Sequence[TagChange]], Awaitable[Mapping[str, CloudError]]],
     ) -> Mapping[str, CloudError]:
         """What ``first`` refused had no effect there, so that it can be sent to the other one."""
-        if self._is_refused(operation):
+        if self.is_refused(operation):
             return await send(self._stand_in, changes)
         failed = await send(self._first, changes)
         refused = set(self._refused(operation, failed, of=len(changes)))
@@ -91,7 +91,8 @@ class StandInTagger(Generic[AnyTagger]):
         left = {target: error for target, error in failed.items() if target not in refused}
         return {**left, **(await send(self._stand_in, again) if again else {})}
 
-    def _is_refused(self, operation: str) -> bool:
+    def is_refused(self, operation: str) -> bool:
+        """Return whether the stand-in answers for the tag API just now."""
         return self._clock.monotonic() - self._refused_at.get(operation, -inf) < ASKED_AGAIN
 
     def _refused(self, operation: str, answers: Mapping[str, frozenset[str] | CloudError], *, of: int) -> list[str]:

@@ -33,6 +33,10 @@ class CloudAccount(Protocol):
         """What collects what the workloads of this cluster made; None where nothing is. Audited as ``deps`` is."""
         ...
 
+    def read_only_survey(self, cluster: str) -> Survey | None:
+        """The same, sending no write."""
+        ...
+
     async def account(self) -> str:
         """The id of the account that the credentials are of. Raises CloudError."""
         ...
@@ -43,6 +47,10 @@ class CloudAccount(Protocol):
 
     def left(self, subject: str, resource: str, why: str) -> None:
         """The object goes, and this resource stays."""
+        ...
+
+    def collected(self, subject: str, summary: str) -> None:
+        """What the workloads of a cluster made was collected with it."""
         ...
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:

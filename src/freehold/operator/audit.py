@@ -2,7 +2,8 @@
 
 A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome. What is
 left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
-nothing can be created in a namespace that is being deleted. Before a call that changes tags there is one with the
+nothing can be created in a namespace that is being deleted. So has what was collected in all (outcome ``collected``).
+Before a call that changes tags there is one with the
 values that were there (outcome ``changes``, no call). So has a decision of a person, with who made it.
 Requests that drivers put into ``Call.detail`` never hold secrets; what they put into ``Call.hidden`` is taken out.
 Each line seals those before it (:mod:`freehold.operator.audit_chain`).
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.collection import KIND
 from freehold.lifecycle.errors import CloudError, Unknown
 from freehold.lifecycle.port import Call
 from freehold.operator.audit_chain import begun, head_of, sealed
@@ -45,6 +47,8 @@ class Audit(Protocol):
     def done(self, subject: str, call: Call, error: BaseException | None) -> None: ...
 
     def kept(self, subject: str, resource: str, why: str) -> None: ...
+
+    def collected(self, subject: str, summary: str) -> None: ...
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None: ...
 
@@ -90,6 +94,9 @@ class FileAudit:
 
     def kept(self, subject: str, resource: str, why: str) -> None:
         self._write(subject, "", resource, {"outcome": "kept", "reason": why})
+
+    def collected(self, subject: str, summary: str) -> None:
+        self._write(subject, "", KIND, {"outcome": "collected", "reason": summary})
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         self._write(subject, "", what, {"outcome": "decided" if done else "not decided", "by": by, "reason": why})
@@ -139,6 +146,9 @@ class NoAudit:
         """Nothing is written."""
 
     def kept(self, subject: str, resource: str, why: str) -> None:
+        """Nothing is written."""
+
+    def collected(self, subject: str, summary: str) -> None:
         """Nothing is written."""
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:

@@ -27,7 +27,7 @@ from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import LookPort, Port
+from freehold.lifecycle.port import LookPort, Port, ReadOnlyPort
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.accounts import Around, Binding, NoCredentials, Place
 from freehold.operator.audit import Audit
@@ -124,6 +124,10 @@ class AwsAccount(ServedAccount):
             self._collecting[subject] = deletes
         port = ObjectPort(self.port, subject, self._audit)
         client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
+        return AwsSurvey(client, self._tagger(client, ()), self._turns)
+
+    def read_only_survey(self, cluster: str) -> AwsSurvey:
+        client = ApiClient(self._session, ReadOnlyPort(self.port))
         return AwsSurvey(client, self._tagger(client, ()), self._turns)
 
     def forget(self, subject: str) -> None:

@@ -33,6 +33,9 @@ REFILL_SECONDS = 300.0
 
 Warnings have an allowance of their own: the creates of one cluster use up the other.
 """
+COLLECTED = "ExternalResourcesCollected"
+ONCE = frozenset({COLLECTED})
+"""Reasons of which an object has one event in its life: the creates of its resources must not use that up."""
 
 
 class Severity(Enum):
@@ -175,7 +178,7 @@ class EventRecorder:
 
     def _allowed(self, what: _Occurrence, now: float) -> bool:
         """Repeats of a posted event are cheap and pass; new ones draw on the object's allowance."""
-        if what in self._memory.posted:
+        if what in self._memory.posted or what.reason in ONCE:
             return True
         allowances = self._memory.allowances
         whose = (what.uid, what.severity)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,6 +11,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ServedName, served_of
+from freehold.collection.policy import Collect
 from freehold.collection.survey import Survey
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
@@ -36,6 +37,7 @@ from freehold.operator.events import Severity
 from freehold.operator.last_refusals import with_last_refusals
 from freehold.operator.listed_once import ListedOnce
 from freehold.operator.name_claims import NameClaims
+from freehold.operator.plan import Action
 from freehold.operator.plan import Plan as Plan
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
@@ -166,8 +168,23 @@ class _DryRun:
         )
         if not finished:
             unanswered += (f"the plan has not come to an end after {MOST_PASSES} passes",)
+        notes += self._collection(report, rows)
         lacking = () if report.deleting else tuple(str(each) for each in cluster_status.lacking(raw, found))
         return Plan(subject, rows, (), unanswered, notes, dict(self._overlay.calls), self._gone, _refused(raw), lacking)
+
+    def _collection(self, report: PassReport, rows: Sequence[PlanRow]) -> tuple[str, ...]:
+        """Say which deletes wait for the collection of what the workloads made, or why nothing is collected."""
+        found = self._adapter.collected(self._stored, self._before) if report.deleting and self._before else None
+        registry = self._deps.registry
+        doomed = {row.kind for row in rows if row.action is Action.DELETE and row.kind in registry}
+        waiting = ", ".join(sorted(kind for kind in doomed if registry[kind].network))
+        if found is None or not waiting:
+            return ()
+        if not isinstance(found.policy, Collect):
+            return (found.policy.message,)
+        key = key_of(self._stored)
+        where = f"freehold gc plan {key.name} -n {key.namespace}"
+        return (f"{waiting} go when what the cluster's workloads made is collected; what that is: {where}",)
 
     async def _run(self) -> bool:
         """Pass after pass; whether they came to rest."""
@@ -310,6 +327,9 @@ class _DryAccount:
     def survey(self, subject: str, cluster: str) -> Survey | None:
         return None
 
+    def read_only_survey(self, cluster: str) -> Survey | None:
+        return None
+
     async def account(self) -> str:
         return await self._inner.account()
 
@@ -318,6 +338,9 @@ class _DryAccount:
 
     def left(self, subject: str, resource: str, why: str) -> None:
         """Nothing is left by a plan."""
+
+    def collected(self, subject: str, summary: str) -> None:
+        """Nothing is collected by a plan."""
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         """Nothing is decided by a plan."""

@@ -35,7 +35,7 @@ from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.collecting import Collections, ObjectCollection
 from freehold.operator.controller import Done, RequeueAfter, Result
-from freehold.operator.events import Severity
+from freehold.operator.events import COLLECTED, Severity
 from freehold.operator.keyring import RingError
 from freehold.operator.looks import Looks, Seen
 from freehold.operator.name_claims import NameClaims
@@ -412,8 +412,13 @@ class Reconciler:
             if never_began and isinstance(error, NeedsPerson):
                 return await self._let_go(document)
             return await self._failed(document, error)
-        report = PassReport(plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted)
+        report = PassReport(
+            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
+        )
         await self._write(document, adapter.status(document.raw, report, self._now()))
+        if done.collection.is_news:
+            cloud.collected(_subject(document.raw), done.collection.summary)
+            self._recorder.record(document.raw, Severity.NORMAL, COLLECTED, done.collection.summary)
         await self._answer(document, cloud, done.decided)
         if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
             return await self._let_go(document)

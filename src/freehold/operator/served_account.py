@@ -58,6 +58,10 @@ class ServedAccount(ABC):
         """None: nothing is collected here."""
         return None
 
+    def read_only_survey(self, cluster: str) -> Survey | None:
+        """None: nothing is collected here."""
+        return None
+
     @abstractmethod
     def look_anew(self) -> None:
         """What was asked of the account before counts no more."""
@@ -65,6 +69,10 @@ class ServedAccount(ABC):
     def left(self, subject: str, resource: str, why: str) -> None:
         """The object goes, and this resource stays."""
         self._audit.kept(subject, resource, why)
+
+    def collected(self, subject: str, summary: str) -> None:
+        """What the workloads of a cluster made was collected with it."""
+        self._audit.collected(subject, summary)
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         """A person's decision about a resource was acted on, or refused."""

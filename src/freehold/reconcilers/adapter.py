@@ -83,13 +83,17 @@ Desired = Wanted | Refused | Undecided
 
 @dataclass(frozen=True)
 class PassReport:
-    """What a pass came to. A deletion needs no ``plan``; ``deleted`` are the ids of what it has seen go."""
+    """What a pass came to. A deletion needs no ``plan``; ``deleted`` are the ids of what it has seen go.
+
+    ``collected`` says what of the cluster's workloads was collected, and what stays; empty until that is done.
+    """
 
     plan: Desired | None
     journal: Journal | None = None
     outcomes: Mapping[NodeKey, Outcome] = field(default_factory=dict)
     deleting: bool = False
     deleted: frozenset[str] = frozenset()
+    collected: str = ""
 
 
 @dataclass(frozen=True)

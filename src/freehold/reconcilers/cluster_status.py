@@ -90,7 +90,7 @@ def build_status(
         stamp = api_conditions.timestamp(now)
         table = rows(
             before.get("resources") or (), graph, report.journal, report.outcomes, stamp, deleting=report.deleting,
-            deleted=report.deleted,
+            deleted=report.deleted, collected=report.collected,
         )  # fmt: skip
         status["resources"] = table
         if report.deleting:

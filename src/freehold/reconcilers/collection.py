@@ -8,11 +8,12 @@ from freehold.collection.policy import Collect, Policy, Skip, Unreadable
 from freehold.collection.things import Task
 
 
-def external_resource_gc(policy: Policy) -> Observation:
-    """Report the policy: True where the object is collected when it is deleted."""
+def external_resource_gc(policy: Policy, collected: str = "") -> Observation:
+    """Report the policy: True where the object is collected when it is deleted. ``collected``: what was in the end."""
     match policy:
         case Collect():
-            return Observation(names.EXTERNAL_RESOURCE_GC, "True", names.REASON_COLLECTED, _collected(policy))
+            message = collected or _collected(policy)
+            return Observation(names.EXTERNAL_RESOURCE_GC, "True", names.REASON_COLLECTED, message)
         case Skip(reason, message):
             return Observation(names.EXTERNAL_RESOURCE_GC, "False", reason, message)
         case Unreadable(message):

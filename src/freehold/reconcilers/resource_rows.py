@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from freehold.api import names
 from freehold.api.vendor_ids import vendor_id
+from freehold.lifecycle.collection import ALL
 from freehold.lifecycle.collection import KIND as COLLECTED
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
@@ -51,16 +52,20 @@ def rows(
     *,
     deleting: bool,
     deleted: Collection[str] = (),
+    collected: str = "",
 ) -> list[Row]:
     """The table: wanted nodes in the order of the graph, then what else is ours.
 
     While deleting, a row without an outcome stays, so that the last table tells the whole story: :func:`_left_alone`.
     ``now`` is the wire form; ``since`` moves only with ``state``. ``deleted``: ids of what has gone.
+    ``collected`` becomes a row: what of others went with the object.
     """
     nodes = graph.nodes if graph else {}
     keys = [*(key for key in nodes if not deleting or key in outcomes)]
     keys += sorted(key for key in outcomes.keys() - nodes.keys() if key.kind != NOT_A_RESOURCE)
     found = [_row(key, before, graph, journal, outcomes.get(key)) for key in keys]
+    if collected:
+        found.append({"kind": COLLECTED, "name": ALL, "state": "Gone", "message": collected})
     if deleting:
         named = {(row["kind"], row["name"]) for row in found}
         kept = {(row["kind"], vendor_id(row["name"])) for row in found if row["state"] == "Kept"}  # named by its id
@@ -69,7 +74,7 @@ def rows(
             for row in before
             if (row.get("kind"), row.get("name")) not in named
             and (row.get("kind"), row.get("id")) not in kept
-            and row.get("kind") != COLLECTED
+            and (row.get("kind") != COLLECTED or row.get("state") in _AT_REST)
         )
         gone = frozenset(map(vendor_id, deleted))
         found = _in_old_order(before, [*found, *(_left_alone(row, gone) for row in rest)])

@@ -199,7 +199,12 @@ STOPPED = (
         "{*self._lingering} if traces else set()",
         "a classic balancer that was made again by its name is waited for, and never goes",
     ),
-    _sweep("Sweep.step", "replace(self._until_next(), notes=())", "self._until_next()", "the same event at each pass"),
+    _sweep(
+        "Sweep.step",
+        "return replace(self._until_next(), is_news=False)",
+        "return self._until_next()",
+        "the same event at each pass",
+    ),
     _sweep(
         "Sweep._send",
         "if error is None or isinstance(error, NotFound):",
@@ -247,13 +252,13 @@ PHASE = (
     ),
     _phase("_is_swept", "refused=refused", "refused=False", "what came after the last look is never found"),
     _phase(
-        "_site",
+        "site",
         "if isinstance(seen, CloudError):\n            return of_error(seen)",
         "if isinstance(seen, CloudError):\n            continue",
         "a network that cannot be read is taken for gone",
     ),
     _phase(
-        "_site", "if entry.phase is Phase.GIVEN:", "if False:", "in a network that the user gives nothing is collected"
+        "site", "if entry.phase is Phase.GIVEN:", "if False:", "in a network that the user gives nothing is collected"
     ),
     _phase(
         "_if_proven",

@@ -180,7 +180,7 @@ MUTANTS = (
         "one resource that may not be tagged keeps the others from the tag API",
     ),
     _stand_in(
-        "StandInTagger._is_refused",
+        "StandInTagger.is_refused",
         "< ASKED_AGAIN",
         "< inf",
         "a permission that was granted is never noticed",

@@ -158,6 +158,12 @@ def test_an_outage_does_not_count_as_blocked(reason: str) -> None:
     assert seen.retrying == ("IBM Cloud did not answer; it is asked again",)
 
 
+def test_machines_that_hold_the_collection_are_told_at_once_while_it_goes_on() -> None:
+    row = {**WAITING, "kind": "external resources", "name": "machines", "reason": "CollectingExternalResources"}
+    seen = view(_object(_condition("Ready", "False", "Deleting"), rows=[{**row, "message": "i-1 runs"}]))
+    assert (seen.held, seen.blocked, seen.moving) == (("external resources machines: i-1 runs",), (), True)
+
+
 def test_a_held_delete_is_distinguished_from_a_blocked_node() -> None:
     row = {"kind": "vpc", "name": "v", "state": "Waiting", "reason": "InUse", "message": "holds vm-1"}
     seen = view(_object(_condition("Ready", "False", "Deleting"), rows=[row], deletionTimestamp="2026-01-01T00:00:00Z"))

@@ -390,8 +390,7 @@ def test_what_is_held_for_long_is_not_said_to_come_back() -> None:
 def test_what_was_collected_and_what_stays_is_told_once() -> None:
     one = story(thing(Task.LOAD_BALANCER), thing(Task.VOLUME), wanted=replace(COLLECT, volumes=Volumes.RETAIN))
     done = one.steps(600.0)
-    assert done.notes == (
-        "external resources of cluster prod: collected 1 load-balancer; kept: volume volume: volumes are retained: "
-        "they hold data",
-    )
-    assert one.step().notes == ()
+    summary = "collected of cluster prod: load-balancer 1; kept: volume volume: volumes are retained: they hold data"
+    assert (done.summary, done.is_news) == (summary, True)
+    again = one.step()
+    assert (again.summary, again.is_news) == (summary, False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.collection import KIND, Collected, Prove, Site
+from freehold.lifecycle.collection import ALL, KIND, Collected, Prove, Site
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Registry
@@ -84,7 +84,7 @@ def test_nothing_of_the_network_goes_before_the_collection_is_done() -> None:
     waiting = {key: outcome for key, outcome in life.last.outcomes.items() if key.kind in OF_THE_NETWORK}
     assert waiting.keys() == {key for key in life.journal.ours if key.kind != "role"}
     assert {getattr(outcome, "reason", None) for outcome in waiting.values()} == {Reason.DEPENDENTS}
-    assert "a note" in life.last.notes
+    assert life.last.collection == LOOKING
     collector.answer = Collected(done=True)
     run(life)
     assert life.released
@@ -111,7 +111,7 @@ def test_the_collection_begins_when_the_deletes_of_what_goes_before_were_taken()
         run(life)
     assert not collector.asked
     assert life.last is not None
-    begin = life.last.outcomes[NodeKey(KIND, "begin")]
+    begin = life.last.outcomes[NodeKey(KIND, ALL)]
     assert isinstance(begin, Waiting)
     assert "role node" in begin.message
     run(life)

@@ -99,6 +99,14 @@ async def test_a_warning_is_sent_after_many_other_events_of_its_object(
     ]
 
 
+async def test_what_was_collected_is_told_after_many_other_events(client: KubeClient, recorder: EventRecorder) -> None:
+    for index in range(BURST + 20):
+        recorder.record(OBJ, Severity.NORMAL, "Created", f"resource {index}")
+    recorder.record(OBJ, Severity.NORMAL, "ExternalResourcesCollected", "load-balancer 1")
+    await flushed(recorder)
+    assert "load-balancer 1" in [each["message"] for each in (await client.list(EVENTS)).items]
+
+
 async def test_an_unreachable_server_disturbs_nothing() -> None:
     async with KubeClient(Connection("http://127.0.0.1:1")) as nobody:
         recorder = EventRecorder(nobody, "freehold", lambda: 0.0)

@@ -83,6 +83,8 @@ class MemoryAccount:
     def look_anew(self) -> None:
         return None
 
+    def collected(self, subject: str, summary: str) -> None: ...
+
     def left(self, subject: str, resource: str, why: str) -> None:
         raise AssertionError(f"nothing of a toy may stay: {resource}: {why}")
 

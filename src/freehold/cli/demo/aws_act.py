@@ -30,24 +30,24 @@ class AWSAct(Act):
         self, base: str, documents: Sequence[manifests.ManifestDocument], cluster: manifests.ManifestDocument
     ) -> None:
         self._region = str(cluster.obj["spec"]["region"])
-        self._aws = AWSWorld(base, self._region)
-        super().__init__(self._aws, documents, cluster)
+        self.aws = AWSWorld(base, self._region)
+        super().__init__(self.aws, documents, cluster)
 
     async def strangers_arrive(self) -> None:
         """Another cluster of CAPA's, whose resources have the Name tags of ours."""
         name, other = self.cluster.name, f"{self.cluster.name}2"
-        made = await self._aws.call("ec2.CreateVpc", CidrBlock="10.0.0.0/16", **_tags("vpc", f"{name}-vpc", other))
+        made = await self.aws.call("ec2.CreateVpc", CidrBlock="10.0.0.0/16", **_tags("vpc", f"{name}-vpc", other))
         vpc = made["Vpc"]["VpcId"]
         zone = f"{self._region}a"
         named = _tags("subnet", f"{name}-subnet-private-{zone}", other)
-        subnet = await self._aws.call(
+        subnet = await self.aws.call(
             "ec2.CreateSubnet", VpcId=vpc, CidrBlock="10.0.0.0/24", AvailabilityZone=zone, **named
         )
-        group = await self._aws.call(
+        group = await self.aws.call(
             "ec2.CreateSecurityGroup", VpcId=vpc, GroupName=f"{name}-node", Description="Kubernetes cluster",
             **_tags("security-group", f"{name}-node", other),
         )  # fmt: skip
-        await self._aws.call(
+        await self.aws.call(
             "elb.CreateLoadBalancer",
             LoadBalancerName=f"{other}-apiserver",
             Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 6443, "InstancePort": 6443}],
@@ -58,8 +58,8 @@ class AWSAct(Act):
         )
 
     async def endpoint(self, host: str) -> str:
-        balancer = _ours(await self._aws.resources(), "classic-balancer")
-        answer = await self._aws.call("elb.DescribeLoadBalancers", LoadBalancerNames=[balancer.id])
+        balancer = _ours(await self.aws.resources(), "classic-balancer")
+        answer = await self.aws.call("elb.DescribeLoadBalancers", LoadBalancerNames=[balancer.id])
         [seen] = answer["LoadBalancerDescriptions"]
         if seen["DNSName"] != host or seen["Scheme"] != "internet-facing":
             raise checks.NotSo(f"controlPlaneEndpoint is {host}, the {seen['Scheme']} one is {seen['DNSName']}")
@@ -71,15 +71,15 @@ class AWSAct(Act):
         theirs = next(each for each in others(there) if each.kind == "vpc")
         table, gateway = await self._way_out(vpc)
         stripped = checks.owner_tags(self.cloud, subnet)
-        await self._aws.tag(theirs.id, vpc.tags - theirs.tags)
-        await self._aws.call("ec2.DeleteRoute", RouteTableId=table, DestinationCidrBlock=_ANYWHERE)
-        await self._aws.untag(subnet.id, stripped)
+        await self.aws.tag(theirs.id, vpc.tags - theirs.tags)
+        await self.aws.call("ec2.DeleteRoute", RouteTableId=table, DestinationCidrBlock=_ANYWHERE)
+        await self.aws.untag(subnet.id, stripped)
 
         async def routed() -> bool:
             return (table, gateway) in await self._ways_out(vpc)
 
         async def tagged() -> bool:
-            return stripped <= next(each.tags for each in await self._aws.resources() if each.id == subnet.id)
+            return stripped <= next(each.tags for each in await self.aws.resources() if each.id == subnet.id)
 
         named = next(each.name for each in there if each.id == table)
         return (
@@ -96,7 +96,7 @@ class AWSAct(Act):
 
     async def _ways_out(self, vpc: Resource) -> list[tuple[str, str]]:
         """Route tables with a default route to a NAT gateway, and that gateway."""
-        tables = await self._aws.call("ec2.DescribeRouteTables", Filters=[{"Name": "vpc-id", "Values": [vpc.id]}])
+        tables = await self.aws.call("ec2.DescribeRouteTables", Filters=[{"Name": "vpc-id", "Values": [vpc.id]}])
         return [
             (table["RouteTableId"], route["NatGatewayId"])
             for table in tables["RouteTables"]

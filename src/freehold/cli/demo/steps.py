@@ -123,7 +123,7 @@ async def deleted(stage: Stage, acts: Sequence[Act], serving: Serving) -> ViewSn
     for act, before in zip(acts, since, strict=True):
         gone = checks.all_gone(await act.world.resources())
         found.append(f"{act.title}: {gone}; {checks.in_order(act.cloud, await act.world.calls(before))}")
-    stage.checked("both objects are deleted, and everything that they owned is gone", *found)
+    stage.checked("all objects are deleted, and everything that they owned is gone", *found)
     return picture
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from freehold.cli import manifests
-from freehold.cli.demo import checks, steps, tags_act
+from freehold.cli.demo import checks, gc_act, steps, tags_act
 from freehold.cli.demo.acts import Act
 from freehold.cli.demo.aws_act import AWSAct
 from freehold.cli.demo.powervs_act import PowerVSAct
@@ -102,7 +102,7 @@ async def _story(
     say(f"\n{stage.steps} steps, each checked, in {time.monotonic() - began:.0f} s")
 
 
-async def _told(stage: Stage, powervs: Act, aws: Act, tags: TagsAct) -> ViewSnapshot:
+async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewSnapshot:
     """Three operators in turn: two are killed in mid-create, the third one ends the story."""
     _begin(stage, powervs)
     await steps.strangers_arrive(stage, powervs)
@@ -118,6 +118,7 @@ async def _told(stage: Stage, powervs: Act, aws: Act, tags: TagsAct) -> ViewSnap
     async with stage.serving() as serving:
         await asyncio.gather(steps.ready(stage, aws, serving), tags.fleet.arrive())
         await steps.healed(stage, aws, serving)
+        services = await gc_act.forgotten(stage, aws, aws.aws, serving)
         say(f"\n{tags.title}")
         await tags_act.fleet_is_there(stage, tags, serving)
         await tags_act.tagged(stage, tags, serving)
@@ -126,6 +127,7 @@ async def _told(stage: Stage, powervs: Act, aws: Act, tags: TagsAct) -> ViewSnap
         say("\nAll of them, on one operator")
         await steps.served_together(stage, (powervs, aws), powervs, since, serving)
         picture = await steps.deleted(stage, (powervs, aws), serving)
+        await gc_act.collected(stage, services)
         await tags_act.repaired(stage, tags, serving)
         return picture
 

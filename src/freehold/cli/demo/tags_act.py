@@ -132,8 +132,9 @@ async def repaired(stage: Stage, act: TagsAct, serving: Serving) -> None:
 
 
 async def _of_tags(act: TagsAct, since: int) -> list[Call]:
-    """What was asked about tags; the cluster beside it is created and deleted by other calls."""
-    return [each for each in await act.fleet.aws.calls(since) if "Tag" in each.operation]
+    """What was asked about tags. Clusters beside it only take tags off, of what was given to them."""
+    calls = await act.fleet.aws.calls(since)
+    return [each for each in calls if "Tag" in each.operation and each.operation != "ec2.DeleteTags"]
 
 
 async def _says(act: TagsAct, serving: Serving, reason: str) -> bool:

@@ -7,11 +7,11 @@ again what is collected (docs/reference/gc.md).
 from __future__ import annotations
 
 from freehold.lifecycle import proofs
-from freehold.lifecycle.collection import KIND, Site
+from freehold.lifecycle.collection import ALL, KIND, Site
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.outcomes import Outcome, Reason, Waiting, of_error
+from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import inner_owners, lost_marks, observe, read_marks
 from freehold.lifecycle.resources import NodeKey, Observed, State
@@ -35,14 +35,14 @@ async def _is_swept(ctx: PassContext) -> bool:
     if await inner_owners.hold(ctx, ()):
         return False
     if first := _goes_before(ctx):
-        ctx.outcomes[NodeKey(KIND, "begin")] = Waiting(
+        ctx.outcomes[NodeKey(KIND, ALL)] = Waiting(
             Reason.DEPENDENTS, ctx.deps.intervals.slow, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
     refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known(ctx))
-    swept = await collection.sweep(lambda: _site(ctx), refused=refused)
+    swept = await collection.sweep(lambda: site(ctx), refused=refused)
     ctx.outcomes.update({NodeKey(KIND, name): outcome for name, outcome in swept.outcomes.items()})
-    ctx.notes += swept.notes
+    ctx.collection = swept
     return swept.done
 
 
@@ -63,8 +63,8 @@ def _goes_before(ctx: PassContext) -> NodeKey | None:
     return None
 
 
-async def _site(ctx: PassContext) -> Site | Outcome:
-    """The network of the object, if its marks prove it now, or it was given. What has gone holds nothing."""
+async def site(ctx: PassContext) -> Site | Waiting | Blocked:
+    """Find the network of the object, if its marks prove it now, or it was given. What has gone holds nothing."""
     for key, entry in ctx.journal.entries.items():
         kind = ctx.deps.registry.get(key.kind)
         if kind is None or not kind.holds_external or not entry.id:
@@ -81,7 +81,7 @@ async def _site(ctx: PassContext) -> Site | Outcome:
     return Site(ctx.owner)
 
 
-async def _if_proven(ctx: PassContext, key: NodeKey, seen: Observed) -> Site | Outcome:
+async def _if_proven(ctx: PassContext, key: NodeKey, seen: Observed) -> Site | Waiting | Blocked:
     """An id in the journal may be anybody's, who may edit the object: only the marks tell that it is ours."""
     ctx.node(key).last_seen = seen
     tags = (await read_marks.tags_now(ctx, [key], {}))[key]

@@ -40,7 +40,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, coll
     shape = StatusShape(
         parts_of(wish), _REBUILT, _references, address="address", always=IDENTITY, is_address_of=_is_address_of
     )
-    return cluster_status.build_status(raw, report, now, shape, [external_resource_gc(collection)])
+    return cluster_status.build_status(raw, report, now, shape, [external_resource_gc(collection, report.collected)])
 
 
 def _is_address_of(plan: ClusterWanted, key: NodeKey, host: str) -> bool:

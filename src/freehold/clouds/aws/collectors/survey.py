@@ -29,6 +29,7 @@ COLLECTORS: tuple[NewCollector, ...] = (LoadBalancers, TargetGroups, SecurityGro
 IN_FLIGHT = 8
 """Deletes at once of one account: the limits on writes are shared with everybody who works in it."""
 _PAGE = 1000
+_NO_INDEX = "the tag index (tag:GetResources) is denied or not there: the services' own lists were read instead"
 _OVER = frozenset({"terminated", "stopped"})
 
 
@@ -72,6 +73,7 @@ class AwsSurvey:
             traces=scene.traces,
             namesakes=_namesakes(groups, workloads),
             elsewhere=await self._elsewhere(scene, things, machines) if Task.VOLUME in tasks else (),
+            notes=(_NO_INDEX,) if self._tagger.is_refused("with_tag") else (),
         )
 
     async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:

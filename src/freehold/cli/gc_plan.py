@@ -1,0 +1,206 @@
+"""``freehold gc plan`` and ``freehold gc status``: what is out there, and what would go with it. Neither writes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from freehold.api.feature_gates import FeatureGates, unlike_defaults
+from freehold.cli import quick
+from freehold.cli.access import Access, access
+from freehold.cli.credentials import require_some
+from freehold.cli.errors import CliError
+from freehold.cli.formats import emit
+from freehold.cli.gc import COLLECTABLE, collected_object
+from freehold.cli.gc_service import collections_of_server
+from freehold.cli.lookup import all_of, key_ring
+from freehold.cli.quick import ReadSession
+from freehold.cli.state_directory import CloudChoice
+from freehold.cli.tables import Rows, printed, with_ids
+from freehold.cli.terminal import say, tell, tell_at_once, width
+from freehold.collection.things import Task
+from freehold.kube.resources import Json, Key
+from freehold.operator.collection_plan import CollectionPlan, Fate
+
+if TYPE_CHECKING:
+    from freehold.cli.session import Session
+    from freehold.collection.selector import Selector
+
+_PATIENCE = 600.0
+"""The longest that a server may take for one answer: it looks through the network of each cluster."""
+_NO_RING = "there is no key ring that this command can read, so nothing proves which network is a cluster's"
+
+Choose = Callable[[ReadSession], Awaitable[Sequence[Json]]]
+"""Reads the objects that are asked about. Raises CliError."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The options that both commands take."""
+
+    simulate: bool
+    speed: float
+    feature_gates: FeatureGates
+    gc_selector: Selector | None
+    state: Path | None
+    kubeconfig: str
+    simulator: str
+    keys_namespace: str
+
+    @property
+    def access(self) -> Access:
+        """Raises CliError."""
+        return access(
+            self.state, kubeconfig=self.kubeconfig, operator=False, simulate=self.simulate, speed=self.speed,
+            gates=self.feature_gates, gc_selector=self.gc_selector, simulator=self.simulator,
+            keys_namespace=self.keys_namespace, log=False,
+        )  # fmt: skip
+
+
+def plan(name: str, namespace: str, output: str, where: Where) -> None:
+    """Show what a delete would collect. Raises CliError where nothing is before a person acts, or it is not known."""
+
+    async def one(session: ReadSession) -> Sequence[Json]:
+        resource, key = await collected_object(session, Key(namespace or session.namespace, name))
+        return [await session.client.get(resource, key)]
+
+    [found] = _asked(where.access, one)
+    if output == "table":
+        _print(found)
+    else:
+        emit(output, _document(found))
+    if found.unanswered:
+        raise CliError("what would go is not known: run the same command again", found.unanswered)
+    if found.held:
+        raise CliError("nothing is collected, and nothing of the network is deleted, as it is", found.held)
+
+
+def status(namespace: str, output: str, where: Where, *, all_namespaces: bool) -> None:
+    """Show which clusters are collected, and what is out there. Raises CliError where one could not be asked."""
+
+    async def several(session: ReadSession) -> Sequence[Json]:
+        return await all_of(session, COLLECTABLE, "" if all_namespaces else namespace or session.namespace)
+
+    found = _asked(where.access, several)
+    if output != "table":
+        emit(output, [_document(each) for each in found])
+    elif found:
+        for line in printed(_statuses(found, namespaces=all_namespaces), width()):
+            say(line)
+    else:
+        tell(f"there is no {' or '.join(each.kind for each in COLLECTABLE)}")
+    if unanswered := [f"{each.title}: {why}" for each in found for why in each.unanswered]:
+        raise CliError("what is out there is not known of each: run the same command again", unanswered)
+
+
+def _asked(target: Access, choose: Choose) -> Sequence[CollectionPlan]:
+    found = _asked_of_server(target, choose)
+    return quick.the_long_way(target, lambda session: _asked_here(session, target, choose)) if found is None else found
+
+
+def _asked_of_server(target: Access, choose: Choose) -> Sequence[CollectionPlan] | None:
+    """Ask the process that serves the state, which has gates and a selector of its own; None where that is none."""
+    if unlike_defaults(target.options.gates) or target.options.gc_selector is not None:
+        return None
+    with quick.session(target, operator=True, timeout=_PATIENCE) as session:
+        if session is None:
+            return None
+        if session.state.choose(target.options.simulate) is CloudChoice.REAL:
+            require_some(os.environ)
+        tell_at_once("looking at the clouds")
+
+        async def ask() -> Sequence[CollectionPlan] | None:
+            return await collections_of_server(session.client, await choose(session))
+
+        return quick.finished(ask())
+
+
+async def _asked_here(session: Session, target: Access, choose: Choose) -> Sequence[CollectionPlan]:
+    from freehold.cli.local_plans import collections_with, settings_of, simulator_of
+
+    objects = await choose(session)
+    if not objects:
+        return []
+    ring = await key_ring(target, session)
+    if ring is None:
+        raise CliError(_NO_RING)
+    async with AsyncExitStack() as stack:
+        settings = await settings_of(session, target, await simulator_of(session, target, stack))
+        return await collections_with(session.client, objects, settings, ring)
+
+
+def _print(found: CollectionPlan) -> None:
+    counts = Counter(row.fate for row in found.rows)
+    said = ", ".join(f"{counts[fate]} to {fate}" for fate in Fate if counts[fate]) or _nothing(found)
+    say(f"{found.title}: {said}")
+    cells = [(row.fate, row.noun, row.name, _id(row.id, row.name), row.reason) for row in found.rows]
+    for line in with_ids(("ACTION", "KIND", "NAME", "ID", "WHY"), cells, width() - 2) if cells else ():
+        say(f"  {line}")
+    for note in _notes(found):
+        tell(f"  note: {note}")
+
+
+def _nothing(found: CollectionPlan) -> str:
+    return "nothing is known" if found.unanswered else "nothing is there"
+
+
+def _notes(found: CollectionPlan) -> Iterator[str]:
+    if found.network:
+        yield f"these have marks of cluster {found.cluster}, and are looked for in {found.network}"
+    if found.policy and not found.held:
+        yield found.policy
+    yield from found.notes
+
+
+def _id(ident: str, name: str) -> str:
+    """Leave out an ARN: within a region the name tells as much."""
+    return "" if ident == name or ident.startswith("arn:") else ident
+
+
+_SHORT: Mapping[str, str] = {
+    Task.LOAD_BALANCER: "LB",
+    Task.TARGET_GROUP: "TG",
+    Task.SECURITY_GROUP: "SG",
+    Task.NETWORK_INTERFACE: "ENI",
+    Task.VOLUME: "VOL",
+}
+
+
+def _statuses(found: Sequence[CollectionPlan], *, namespaces: bool) -> Rows:
+    heads = (*(("NAMESPACE",) if namespaces else ()), "NAME", "COLLECTED", *_SHORT.values(), "KEPT", "NOTE")
+    return Rows(heads, tuple(_status(each, namespaces=namespaces) for each in found))
+
+
+def _status(found: CollectionPlan, *, namespaces: bool) -> tuple[str, ...]:
+    namespace, _, name = found.object.rpartition("/")
+    counts = Counter(row.task for row in found.rows if row.proven)
+    numbers = ["?" if found.unanswered else str(counts[task]) for task in _SHORT]
+    kept = "?" if found.unanswered else str(sum(row.fate is Fate.KEEP for row in found.rows))
+    note = "; ".join(dict.fromkeys((*found.held, *([found.policy] if found.policy else []), *found.notes)))
+    collected = "held" if found.held else "yes" if found.collected else "no" if found.policy else "?"
+    return (*((namespace,) if namespaces else ()), name, collected, *numbers, kept, note)
+
+
+def _document(found: CollectionPlan) -> Mapping[str, Any]:
+    counts = Counter(row.task for row in found.rows if row.proven)
+    return {
+        "kind": found.kind,
+        "object": found.object,
+        "cluster": found.cluster,
+        "network": found.network,
+        "collected": found.collected,
+        "reason": found.reason,
+        "policy": found.policy,
+        "tasks": list(found.tasks),
+        "found": {task.value: counts[task] for task in Task if counts[task]},
+        "resources": [asdict(row) | {"fate": row.fate.value, "task": str(row.task)} for row in found.rows],
+        "running": list(found.running),
+        "held": list(found.held),
+        "unanswered": list(found.unanswered),
+        "notes": list(found.notes),
+    }
