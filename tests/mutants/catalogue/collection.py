@@ -194,6 +194,12 @@ STOPPED = (
     _sweep("QUIET", "30.0", "1.0", "the second look is too early"),
     _sweep("Sweep._stands", "and not refused", "", "what came after the last look is never found"),
     _sweep(
+        "Sweep._remaining",
+        "{ident for idents in traces.values() for ident in idents}",
+        "{*self._lingering} if traces else set()",
+        "a classic balancer that was made again by its name is waited for, and never goes",
+    ),
+    _sweep(
         "Sweep.step",
         "return replace(self._until_next(), is_news=False)",
         "return self._until_next()",

@@ -156,12 +156,13 @@ def test_an_interface_that_a_service_keeps_is_known_as_one() -> None:
     ]
 
 
-def test_interfaces_of_load_balancers_are_known_by_what_is_written_on_them() -> None:
+def test_interfaces_of_load_balancers_are_known_by_what_aws_has_written_on_them() -> None:
     rows = [
-        {"NetworkInterfaceId": f"eni-{at}", "Description": about}
+        {"NetworkInterfaceId": f"eni-{at}", "Description": about, "RequesterManaged": True}
         for at, about in enumerate(["ELB net/a/1", "ELB net/a/1", "ELB classic", "aws-K8S-i-1", ""])
     ]
-    assert traces_in(rows) == {"ELB net/a/1": ("eni-0", "eni-1"), "ELB classic": ("eni-2",)}
+    users = {"NetworkInterfaceId": "eni-9", "Description": "ELB classic", "RequesterManaged": False}
+    assert traces_in([*rows, users]) == {"ELB net/a/1": ("eni-0", "eni-1"), "ELB classic": ("eni-2",)}
 
 
 @pytest.mark.parametrize("key", [CLUSTER_TAG, "sigs.k8s.io/cluster-api-provider-aws/cluster/prod"])

@@ -311,6 +311,16 @@ def test_what_lingers_of_a_load_balancer_is_waited_for_before_the_next_look() ->
     assert one.cloud.looks == 2
 
 
+def test_one_that_was_made_again_by_the_same_name_does_not_wait_for_its_own_interfaces() -> None:
+    """Once, a classic balancer that its controller made again was waited for, and never deleted."""
+    trace = "ELB a1"
+    one = story(thing(Task.LOAD_BALANCER, leaves=trace, lingers=40.0), traces_of={trace: ("eni-1",)})
+    one.step()
+    one.cloud.there, one.cloud.traces_of = {"load-balancer": thing(Task.LOAD_BALANCER)}, {trace: ("eni-2",)}
+    one.steps(300.0)
+    assert one.cloud.sent == ["delete load-balancer"] * 2
+
+
 # -- what does not go ---------------------------------------------------------------------------------------------
 
 

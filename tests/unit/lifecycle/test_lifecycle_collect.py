@@ -181,7 +181,7 @@ def test_a_network_that_the_user_gives_needs_no_marks() -> None:
     given = Entry(Phase.GIVEN, id=theirs)
     life.rewrite(replace(life.journal, entries={**life.journal.entries, VPC: given}))
     run(life, 60.0)
-    assert set(collector.sites) == {Site(life.owner, theirs)}
+    assert set(collector.sites) == {Site(life.owner, theirs, given=True)}
 
 
 def test_a_network_that_cannot_be_read_now_is_not_taken_for_gone() -> None:
