@@ -121,7 +121,7 @@ def life(name: str) -> Restricted:
     if name == COLLECTED:
         everything(user_of(harness), ground_of(harness))
         annotations = {
-            names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: ",".join(Task), names.GC_VOLUMES_ANNOTATION: Volumes.SNAPSHOT
+            names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: ",".join(Task), names.GC_VOLUMES_ANNOTATION: str(Volumes.SNAPSHOT)
         }  # fmt: skip
         harness.object.patch({"metadata": {"annotations": annotations}})
     harness.down()
