@@ -1,4 +1,4 @@
-"""``python -m benchmarks [PREFIX …]``: measure, print the table, write benchmarks/results.json.
+"""``python -m benchmarks [NAME …]``: measure, print the table, write the rows into benchmarks/results.json.
 
 Exit code 1 if a row misses its target by more than it explains."""
 
@@ -49,8 +49,7 @@ def main(prefixes: list[str]) -> int:
         for row in measure()
     ]
     print(rows.table(measured))
-    if not prefixes:
-        rows.write(measured, HERE / "results.json")
+    rows.write(measured, HERE / "results.json", keep_others=bool(prefixes))
     missed, code = rows.verdict(measured)
     if missed:
         print(f"\n{missed}")

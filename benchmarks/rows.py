@@ -63,10 +63,12 @@ def _missed(row: Row) -> str:
     return f"{text}{limit}: {row.explained.why}"
 
 
-def write(rows: Sequence[Row], path: Path) -> None:
+def write(rows: Sequence[Row], path: Path, *, keep_others: bool = False) -> None:
     """A list of objects, sorted by name, so that two runs can be compared."""
-    found = [{**asdict(row), "ok": row.ok} for row in sorted(rows, key=lambda r: r.name)]
-    for each in found:
+    found = {row.name: {**asdict(row), "ok": row.ok} for row in rows}
+    for each in found.values():
         if each["explained"] is None:
             del each["explained"]
-    path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    others = {each["name"]: each for each in json.loads(path.read_text())} if keep_others else {}
+    merged = sorted((others | found).values(), key=lambda each: str(each["name"]))
+    path.write_text(json.dumps(merged, indent=2, ensure_ascii=False) + "\n")
