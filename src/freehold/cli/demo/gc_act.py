@@ -32,7 +32,7 @@ class ForgottenServices:
     made: dict[str, list[str]] = field(default_factory=dict)
 
     async def arrive(self, whose: str, cluster: str, vpc: str, subnet: str, nodes: str = "") -> None:
-        """Make those of one Service; ``nodes``: the group of the machines, which gets a rule that names the new one."""
+        """Make those of one Service; ``nodes``: the cluster's group that is left to controllers, which gets a rule."""
         name = f"k8s-shop-{whose}"
         mark = {"elbv2.k8s.aws/cluster": cluster, "service.k8s.aws/stack": "shop/web"}
         tags = [{"Key": key, "Value": value} for key, value in mark.items()]
@@ -65,7 +65,7 @@ class ForgottenServices:
 async def forgotten(stage: Stage, act: Act, aws: AWSWorld, serving: Serving) -> ForgottenServices:
     """Let three clusters forget a Service: ours, a stranger's with the marks of ours, and one that is opted out."""
     there, services = await aws.resources(), ForgottenServices(aws)
-    vpc, nodes = _ours(there, "vpc"), _ours(there, "security-group", "-node")
+    vpc, nodes = _ours(there, "vpc"), _ours(there, "security-group", "-lb")
     await services.arrive("web", act.cluster.name, vpc.id, _ours(there, "subnet", "-private-").id, nodes.id)
     theirs = next(each for each in others(there) if each.kind == "vpc" and not each.default)
     subnet = next(each for each in others(there) if each.kind == "subnet" and each.parent == theirs.id)
