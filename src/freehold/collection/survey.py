@@ -23,7 +23,7 @@ class Survey(Protocol):
         """Read everything natively that may be the cluster's: all of ``tasks``, and what blocks its network."""
         ...
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """Return those that are still there."""
         ...
 

@@ -188,7 +188,7 @@ class Sweep:
             refused = await self._send(self._survey.steps(free, policy.volumes), ask)
             outcomes |= refused
             taken = [thing for thing in free if str(thing) not in refused]
-            still = await self._survey.left(taken) if taken else ()
+            still = await self._survey.find_remaining(taken) if taken else ()
             for thing in taken:
                 self._asked[thing.id] = thing
                 self._lingering |= set(traces.get(thing.leaves, ()))

@@ -109,7 +109,7 @@ ORDER = (
     _sweep("Sweep._delete", "not (thing.waits_for or ", "not (", "what is in use is asked to go again and again"),
     _sweep(
         "Sweep._delete",
-        "still = await self._survey.left(taken) if taken else ()",
+        "still = await self._survey.find_remaining(taken) if taken else ()",
         "still = ()",
         "the rest begins before load balancers are seen gone",
     ),

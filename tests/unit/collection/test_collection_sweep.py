@@ -61,7 +61,7 @@ class Cloud:
             raise error
         return replace(self.look_of, things=tuple(self.there.values()), traces=self.traces_of)
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         return [each for each in things if each.id in self.there]
 
     async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:

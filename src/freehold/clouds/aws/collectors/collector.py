@@ -59,7 +59,7 @@ class Collector(Protocol):
         """Return everything of this kind that may be the cluster's, as its own service shows it now."""
         ...
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """Return those that are still there, of those whose delete was taken."""
         ...
 

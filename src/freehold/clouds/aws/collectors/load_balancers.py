@@ -66,7 +66,7 @@ class LoadBalancers:
         self._gone |= set(texts) - {each.arn for each in found}
         return found
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """Ask for all of the region: by id the ones that have gone would fail each call."""
         there: set[str] = set()
         if any("/" not in thing.id for thing in things):

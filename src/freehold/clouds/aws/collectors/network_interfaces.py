@@ -47,7 +47,7 @@ class NetworkInterfaces:
             for row in scene.interfaces
         ]
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """None: a delete that is taken is done."""
         return ()
 

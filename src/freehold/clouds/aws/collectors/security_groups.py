@@ -57,7 +57,7 @@ class SecurityGroups:
         doomed = {each.id for each in things if isinstance(judge(each, scene.workloads, self.rule), Delete)}
         return [_placed(thing, scene, may_change=ours | doomed) if thing.id in doomed else thing for thing in things]
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """None: a delete that is taken is done."""
         return ()
 

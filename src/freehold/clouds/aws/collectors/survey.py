@@ -76,12 +76,12 @@ class AwsSurvey:
             notes=(_NO_INDEX,) if self._tagger.is_refused("with_tag") else (),
         )
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         tasks = {thing.task for thing in things}
         return [
             thing
             for task in tasks
-            for thing in await self._collectors[task].left([each for each in things if each.task is task])
+            for thing in await self._collectors[task].find_remaining([each for each in things if each.task is task])
         ]
 
     async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:

@@ -35,7 +35,7 @@ class TargetGroups:
             for each in await balancing.with_tags(self._client, found)
         ]  # fmt: skip
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """None: a delete that is taken is done."""
         return ()
 

@@ -43,7 +43,7 @@ class EbsVolumes:
             if row["State"] not in ("deleting", "deleted")
         ]  # fmt: skip
 
-    async def left(self, things: Sequence[Thing]) -> Sequence[Thing]:
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """None: the next look shows whether one is still there."""
         return ()
 
