@@ -118,7 +118,7 @@ async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed
 
 
 def _is_going(obj: Json) -> bool:
-    """Whether it is an object that finalizers hold. A delete answers a Status where there are none."""
+    """Return whether it is an object that finalizers hold. A delete answers a Status where there are none."""
     return "deletionTimestamp" in (obj.get("metadata") or {})
 
 
@@ -161,13 +161,13 @@ def _conclude(picture: ViewSnapshot) -> None:
         )
         tell(f"{view.title} is gone, and {rest}")
         for line in view.not_ours:
-            tell(f"  kept: {_named(line)}: {line.note}")
+            tell(f"  kept: {_title_of(line)}: {line.note}")
         if view.not_looked_for:
             warn(f"on no record of {view.title}, and not looked for; freehold orphans shows what has its marks:")
         for line in view.not_looked_for:
-            warn(f"  {_named(line)}")
+            warn(f"  {_title_of(line)}")
 
 
-def _named(line: Line) -> str:
+def _title_of(line: Line) -> str:
     """The resource, with its id where its note does not have it."""
     return " ".join(filter(None, (line.kind, line.name, "" if line.id in line.note else line.id)))

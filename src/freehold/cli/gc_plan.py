@@ -69,7 +69,7 @@ def plan(name: str, namespace: str, output: str, where: Where) -> None:
         resource, key = await collected_object(session, Key(namespace or session.namespace, name))
         return [await session.client.get(resource, key)]
 
-    [found] = _asked(where.access, one)
+    [found] = _make_plans(where.access, one)
     if output == "table":
         _print(found)
     else:
@@ -86,7 +86,7 @@ def status(namespace: str, output: str, where: Where, *, all_namespaces: bool) -
     async def several(session: ReadSession) -> Sequence[Json]:
         return await all_of(session, COLLECTABLE, "" if all_namespaces else namespace or session.namespace)
 
-    found = _asked(where.access, several)
+    found = _make_plans(where.access, several)
     if output != "table":
         emit(output, [_document(each) for each in found])
     elif found:
@@ -98,7 +98,7 @@ def status(namespace: str, output: str, where: Where, *, all_namespaces: bool) -
         raise CliError("what is out there is not known of each: run the same command again", unanswered)
 
 
-def _asked(target: Access, choose: Choose) -> Sequence[CollectionPlan]:
+def _make_plans(target: Access, choose: Choose) -> Sequence[CollectionPlan]:
     found = _asked_of_server(target, choose)
     return quick.the_long_way(target, lambda session: _asked_here(session, target, choose)) if found is None else found
 

@@ -45,7 +45,7 @@ async def _readable(session: Session, kind: Resource, namespace: str) -> list[Js
 
 
 def rest_of_cluster(doomed: Collection[_Name], stored: Sequence[Json]) -> list[Json]:
-    """What of ``stored``, the objects of one namespace, belongs to the Clusters of ``doomed``, without these. Pure.
+    """Return what of ``stored``, the objects of one namespace, belongs to the Clusters of ``doomed``, without these.
 
     An object belongs to the Cluster that it names, that owns it or that names it; so does what such an object names.
     """
@@ -89,7 +89,7 @@ def _referrers(obj: Json, stored: Sequence[Json]) -> Iterator[str]:
 
 
 def _references(value: Any) -> Iterator[_Name]:
-    """Of every field below ``value`` that names an object by kind and name."""
+    """Yield each field below ``value`` that names an object, as its kind and name."""
     if isinstance(value, dict):
         if isinstance(value.get("kind"), str) and isinstance(value.get("name"), str):
             yield value["kind"], value["name"]

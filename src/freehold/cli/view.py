@@ -121,7 +121,7 @@ class View:
 
     @property
     def left_of_ours(self) -> bool:
-        """Whether a delete left something that the object owned."""
+        """Return whether a delete left something that the object owned."""
         return any(line.reason in _LEFT_OF_OURS for line in self.lines if line.state == "Kept")
 
     @property

@@ -66,7 +66,7 @@ def decide(raw: Mapping[str, Any], *, gate_on: bool, marked: bool, selector: Sel
         how = setting(FeatureGate.EXTERNAL_RESOURCE_GC)
         return Skip(names.REASON_FEATURE_GATE_OFF, f"the operator does not run with {how}: {_STAYS}")
     if word is not None:
-        return _asked(raw, word)
+        return _by_annotation(raw, word)
     if selector is not None and not selector.matches(raw["metadata"].get("labels") or {}):
         why = f"its labels are not those of --gc-selector={selector.text!r}: {_STAYS}. To collect it all the same"
         return Skip(names.REASON_NOT_SELECTED, f"{why}: {command('enable', raw)}")
@@ -89,7 +89,7 @@ def _is_of_cluster_api(reference: Mapping[str, Any]) -> bool:
     return str(reference.get("apiVersion", "")).partition("/")[0] == names.CLUSTER_API_GROUP
 
 
-def _asked(raw: Mapping[str, Any], word: str) -> Policy:
+def _by_annotation(raw: Mapping[str, Any], word: str) -> Policy:
     name, wanted = names.EXTERNAL_RESOURCE_GC_ANNOTATION, parse_bool(word)
     if wanted is None:
         mend = f"{command('enable', raw)}, or {command('disable', raw)}"

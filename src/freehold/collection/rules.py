@@ -78,12 +78,12 @@ def tagged(*keys: str, value: str = "") -> Proof:
     )
 
 
-def named(prefix: str) -> Proof:
+def name_begins(prefix: str) -> Proof:
     """Require that its name begins so."""
     return Proof(lambda w: f"a name {prefix}…", lambda t, w: t.name.startswith(prefix))
 
 
-def described(prefix: str) -> Proof:
+def description_begins(prefix: str) -> Proof:
     """Require that its description begins so."""
     return Proof(lambda w: f"a description {prefix!r}…", lambda t, w: t.description.startswith(prefix))
 

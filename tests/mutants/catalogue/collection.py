@@ -28,13 +28,26 @@ PROOFS = (
     _balancers("OF_WORKLOADS", "(tagged_by_name(CONTROLLER_CLUSTER), ", "(", _STRANGERS),
     _balancers("OF_WORKLOADS", "tagged(*STACKS), ", "", "what a user tagged for the controller is deleted"),
     _balancers("OF_WORKLOADS", "tagged(*STACKS), IN_NETWORK)", "tagged(*STACKS))", _STRANGERS),
-    _groups("SecurityGroups", "(OWNED, named", "(named", _STRANGERS),
-    _groups("SecurityGroups", "named(OF_CLASSIC[0]), ", "", "a user's group with a description like that is deleted"),
-    _groups("SecurityGroups", "described(OF_CLASSIC[1]), ", "", "a user's group with a name like that is deleted"),
-    _groups("SecurityGroups", "described(OF_CLASSIC[1]), IN_NETWORK)", "described(OF_CLASSIC[1]))", _STRANGERS),
-    _groups("SecurityGroups", '(tagged_by_name(CONTROLLER_CLUSTER), named("k8s-")', '(named("k8s-")', _STRANGERS),
-    _groups("SecurityGroups", ', named("k8s-")', "", "a user's group that he tagged for the controller is deleted"),
-    _groups("SecurityGroups", 'named("k8s-"), IN_NETWORK)', 'named("k8s-"))', _STRANGERS),
+    _groups("SecurityGroups", "(OWNED, name_begins", "(name_begins", _STRANGERS),
+    _groups(
+        "SecurityGroups", "name_begins(OF_CLASSIC[0]), ", "", "a user's group with a description like that is deleted"
+    ),
+    _groups(
+        "SecurityGroups", "description_begins(OF_CLASSIC[1]), ", "", "a user's group with a name like that is deleted"
+    ),
+    _groups(
+        "SecurityGroups",
+        "description_begins(OF_CLASSIC[1]), IN_NETWORK)",
+        "description_begins(OF_CLASSIC[1]))",
+        _STRANGERS,
+    ),
+    _groups(
+        "SecurityGroups", '(tagged_by_name(CONTROLLER_CLUSTER), name_begins("k8s-")', '(name_begins("k8s-")', _STRANGERS
+    ),
+    _groups(
+        "SecurityGroups", ', name_begins("k8s-")', "", "a user's group that he tagged for the controller is deleted"
+    ),
+    _groups("SecurityGroups", 'name_begins("k8s-"), IN_NETWORK)', 'name_begins("k8s-"))', _STRANGERS),
     _interfaces("NetworkInterfaces", "((tagged_by_name(CLUSTER), ", "((", "another cluster's is deleted"),
     _interfaces(
         "NetworkInterfaces", 'tagged(OWNER, value="amazon-vpc-cni"), ', "", "one that the CNI did not make is deleted"
@@ -52,8 +65,8 @@ PROOFS = (
     _rules("IN_NETWORK", "and t.network == w.network", "", "a cluster of the name elsewhere loses everything"),
     _rules("tagged_by_name", "t.tags.get(key) == w.name", "key in t.tags", "another cluster's is deleted"),
     _rules("tagged", "bool(t.tags.get(key))", "key in t.tags", "an empty tag counts as a proof"),
-    _rules("named", "t.name.startswith(prefix)", "True", "a user's group is deleted"),
-    _rules("described", "t.description.startswith(prefix)", "True", "a user's group is deleted"),
+    _rules("name_begins", "t.name.startswith(prefix)", "True", "a user's group is deleted"),
+    _rules("description_begins", "t.description.startswith(prefix)", "True", "a user's group is deleted"),
     _rules("in_state", "t.state == state", "True", "what is in use is deleted"),
     _rules("judge", "if [] in lacking:", "if lacking:", "what has one proof of all is deleted"),
     _rules(
@@ -219,7 +232,7 @@ STOPPED = (
     _policy("decide", "if not gate_on:", "if False:", "with the gate off something is collected"),
     _policy("decide", "if not marked:", "if False:", "an object older than the gate is collected unasked"),
     _policy("decide", "if selector is not None and ", "if False and ", "a cluster that is not selected is collected"),
-    _policy("_asked", "if wanted is None:", "if False:", "an annotation without sense is taken for false"),
+    _policy("_by_annotation", "if wanted is None:", "if False:", "an annotation without sense is taken for false"),
     _policy(
         "tasks_of",
         "tuple(task for task in Task if task in words)",

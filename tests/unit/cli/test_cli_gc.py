@@ -62,7 +62,7 @@ class Served:
             if reason in [each["reason"] for each in conditions if each["type"] == names.EXTERNAL_RESOURCE_GC]:
                 return
             assert time.monotonic() < deadline, conditions
-            time.sleep(0.05)
+            time.sleep(0.05)  # the operator works in another thread, on its own clock
 
     def annotations(self, name: str) -> dict[str, str]:
         found = self.request("GET", f"{AWS_PATH}/{name}")["metadata"].get("annotations") or {}

@@ -103,7 +103,7 @@ async def test_no_more_deletes_are_in_flight_than_an_account_may_have() -> None:
         nonlocal flying, most
         flying += 1
         most = max(most, flying)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # lets the others begin
         flying -= 1
 
     client = ApiClient(AwsSession(StaticKeys("key", "secret"), REGION), Counting())

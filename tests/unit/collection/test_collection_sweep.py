@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from freehold.lifecycle.errors import CloudError, Denied, InUse, NotFound, Unava
 from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
+from freehold.lifecycle.resources import Part
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "prod")
 COLLECT = Collect(tuple(Task), Volumes.DELETE, "default")
@@ -69,8 +71,8 @@ class Cloud:
         return self.traces_of
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        first = [Step(each, "free", lambda each=each: self._do("free", each)) for each in things if each.named_by]  # type: ignore[misc]  # mypy infers no lambda defaults
-        return [first, [Step(each, "delete", lambda each=each: self._do("delete", each)) for each in things]]  # type: ignore[misc]
+        first = [Step(each, "free", partial(self._do, "free", each)) for each in things if each.named_by]
+        return [first, [Step(each, "delete", partial(self._do, "delete", each)) for each in things]]
 
     async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         done: list[Exception | None] = []
@@ -158,7 +160,7 @@ def test_a_group_that_cannot_go_does_not_keep_an_interface_from_going() -> None:
 
 
 def test_what_names_a_thing_is_taken_out_first_and_a_refusal_of_that_keeps_it() -> None:
-    one = story(thing(Task.SECURITY_GROUP, named_by=(("sg-1", None),)))  # type: ignore[arg-type]  # not looked at here
+    one = story(thing(Task.SECURITY_GROUP, named_by=(("sg-1", Part("ingress-rule", "all sg-2")),)))
     one.cloud.refuses["free security-group"] = Denied("no permission")
     assert "no permission" in said(one.step())
     assert one.cloud.sent == ["free security-group"]

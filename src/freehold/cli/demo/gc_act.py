@@ -75,11 +75,11 @@ async def forgotten(stage: Stage, act: Act, aws: AWSWorld, serving: Serving) -> 
     await _opted_out(stage, act, aws, serving, services)
     plans: list[CollectionPlan] = []
 
-    async def named() -> bool:
+    async def plan_names_them() -> bool:
         plans[:] = await _plans(act, serving)
         return _fated(plans[0], Fate.DELETE) == set(services.made["web"])
 
-    await stage.until(named, _LOOK, _PATIENCE)
+    await stage.until(plan_names_them, _LOOK, _PATIENCE)
     goes, stays = plans
     if _fated(stays, Fate.DELETE) or _fated(stays, Fate.KEEP) != set(services.made[_KEPT]) or stays.collected:
         raise checks.NotSo(f"freehold gc plan does not keep what {stays.title} has")

@@ -23,7 +23,7 @@ async def is_done(ctx: PassContext) -> bool:
         ctx.collected = await _is_swept(ctx)
     if not ctx.collected:
         why = "waits for what the cluster's own controllers have made, which is collected first"
-        for key in _known(ctx):
+        for key in _known_ones(ctx):
             if ctx.kind(key).network:
                 ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, why, ctx.node(key).last_seen)
     return ctx.collected
@@ -39,21 +39,21 @@ async def _is_swept(ctx: PassContext) -> bool:
             Reason.DEPENDENTS, ctx.deps.intervals.slow, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
-    refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known(ctx))
+    refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known_ones(ctx))
     swept = await collection.sweep(lambda: site(ctx), refused=refused)
     ctx.outcomes.update({NodeKey(KIND, name): outcome for name, outcome in swept.outcomes.items()})
     ctx.collection = swept
     return swept.done
 
 
-def _known(ctx: PassContext) -> list[NodeKey]:
+def _known_ones(ctx: PassContext) -> list[NodeKey]:
     """Return what is ours of the kinds that this version knows."""
     return sorted(key for key in ctx.journal.ours if key.kind in ctx.deps.registry)
 
 
 def _goes_before(ctx: PassContext) -> NodeKey | None:
     """Return a resource of ours that is none of the network and whose delete the cloud has not taken yet."""
-    for key in _known(ctx):
+    for key in _known_ones(ctx):
         kind, node = ctx.kind(key), ctx.node(key)
         stays = node.unproven or lost_marks.is_lost(ctx, key) or not ctx.journal.entries[key].id
         leaves = node.delete_sent is not None or node.itself_gone

@@ -21,9 +21,9 @@ from freehold.collection.rules import (
     OWNED,
     Delete,
     Rule,
-    described,
+    description_begins,
     judge,
-    named,
+    name_begins,
     tagged_by_name,
 )
 from freehold.collection.things import Task
@@ -43,8 +43,8 @@ class SecurityGroups:
     task = Task.SECURITY_GROUP
     rule = Rule(
         (
-            (OWNED, named(OF_CLASSIC[0]), described(OF_CLASSIC[1]), IN_NETWORK),
-            (tagged_by_name(CONTROLLER_CLUSTER), named("k8s-"), IN_NETWORK),
+            (OWNED, name_begins(OF_CLASSIC[0]), description_begins(OF_CLASSIC[1]), IN_NETWORK),
+            (tagged_by_name(CONTROLLER_CLUSTER), name_begins("k8s-"), IN_NETWORK),
         )
     )
 
