@@ -14,15 +14,15 @@ from typing import Any
 
 from freehold.api.feature_gates import FeatureGate
 from freehold.clouds.aws.facts import AwsFacts
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.engine import ensure, release
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import Call, Effect, InlinePort, step
-from freehold.lifecycle.state import ObjectState
+from freehold.engine.clock import ManualClock
+from freehold.engine.engine import ensure, release
+from freehold.engine.interface import PassResult
+from freehold.engine.journal import Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Ready
+from freehold.engine.ownership import Owner
+from freehold.engine.port import Call, Effect, InlinePort, step
+from freehold.engine.state import ObjectState
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.operator.aws_identities import DEFAULT
@@ -40,7 +40,7 @@ ROOM = Quotas(
     classic_balancers=100, balancers=100,
 )  # fmt: skip
 Spec = Mapping[str, Any]
-_ENGINE = str(Path("freehold") / "lifecycle")
+_ENGINE = str(Path("freehold") / "engine")
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.api import names
+from freehold.engine import journal as journals
+from freehold.engine.journal import Journal
+from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import KeyRing
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness, StoredObject, example
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from benchmarks import herd
 from benchmarks.rows import Row
-from freehold.lifecycle.port import step
+from freehold.engine.port import step
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import Limits
 from freehold_sim.ibm.settings import Settings

@@ -64,8 +64,8 @@ async def new_cloud(profile: str, speed: str) -> None:
 async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.cli.arenas import use_few_arenas
     from freehold.cli.collector import collected_seldom
+    from freehold.engine.clock import SystemClock
     from freehold.kube.config import Connection
-    from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import Operator, Settings
     from freehold.operator.cloud_access import CloudAccess
     from freehold.operator.limits import Limits
@@ -93,10 +93,10 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
 
 
 async def controller(api_url: str, count: str) -> None:
+    from freehold.engine.clock import SystemClock
     from freehold.kube.client import KubeClient
     from freehold.kube.config import Connection
     from freehold.kube.resources import Key
-    from freehold.lifecycle.clock import SystemClock
     from freehold.operator.controller import Controller, Done, Result
     from freehold.operator.timing import RunningTime
 

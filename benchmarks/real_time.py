@@ -21,8 +21,8 @@ from benchmarks.operator import ring_file, served_api
 from benchmarks.powervs import named
 from benchmarks.processes import child
 from benchmarks.rows import Row
+from freehold.engine.keys import KeyRing
 from freehold.kube.resources import key_of
-from freehold.lifecycle.keys import KeyRing
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold_sim.ibm.settings import Delays, Lags, Settings
 from harness.powervs import Harness, StoredObject, example

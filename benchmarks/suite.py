@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.rows import Row
 
 ROOT = Path(__file__).parent.parent
-EDITED = "src/freehold/lifecycle/engine.py"
+EDITED = "src/freehold/engine/engine.py"
 SOURCE = "target of this project, on two cores that do nothing else"
 CPU, WALL, QUICK = 950, 8 * 60, 60
 

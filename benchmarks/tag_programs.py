@@ -68,7 +68,7 @@ def _rows(tags: dict[str, str]) -> list[dict[str, str]]:
 
 async def controller(url: str) -> None:
     from freehold.cli.collector import collected_seldom
-    from freehold.lifecycle.clock import SystemClock
+    from freehold.engine.clock import SystemClock
     from freehold.operator.audit import FileAudit
     from freehold.operator.aws import AwsCloud
     from freehold.operator.limits import Limits

@@ -27,11 +27,11 @@ from freehold.clouds.aws.kinds import (
     vpc_endpoint,
 )
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import Kind, Registry
-from freehold.lifecycle.port import InlinePort
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, Ref, State, Want
-from freehold.lifecycle.tag_text import text
+from freehold.engine.keyed_codec import BIRTH
+from freehold.engine.kinds import Kind, Registry
+from freehold.engine.port import InlinePort
+from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, State, Want
+from freehold.engine.tag_text import text
 from freehold_sim.aws.settings import Lags, Settings
 from harness.account import NONCE, Recognised
 from harness.aws_account import KEYS, REGION, TARGET_ATTRIBUTES, AwsAccount

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.lifecycle.kinds import Registry
-from freehold.lifecycle.resources import Observed, Place, Ref
+from freehold.engine.kinds import Registry
+from freehold.engine.resources import Observed, Place, Ref
 
 HOUR = 3600.0
 STEP = 1.0

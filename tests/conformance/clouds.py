@@ -10,7 +10,7 @@ import pytest
 from conformance.aws import AWS
 from conformance.bench import CloudUnderTest
 from conformance.ibm import IBM
-from freehold.lifecycle.kinds import Dedupe, Kind
+from freehold.engine.kinds import Dedupe, Kind
 
 CLOUDS: Mapping[str, CloudUnderTest] = {"ibm": IBM, "aws": AWS}
 

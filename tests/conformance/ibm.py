@@ -8,8 +8,8 @@ from typing import Any
 from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, IbmSession
-from freehold.lifecycle.port import InlinePort
-from freehold.lifecycle.resources import Observed, Place, State
+from freehold.engine.port import InlinePort
+from freehold.engine.resources import Observed, Place, State
 from freehold_sim.ibm.settings import Lags, Settings
 from harness.account import GROUP, Account
 

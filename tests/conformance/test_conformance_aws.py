@@ -8,12 +8,12 @@ import pytest
 
 from conformance.clouds import CLOUDS, each
 from freehold.clouds.aws.kind_facts import FACTS, operations_of
-from freehold.lifecycle import errors
-from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.port import Effect
-from freehold.lifecycle.resources import Ref
-from freehold.lifecycle.tag_text import text
+from freehold.engine import errors
+from freehold.engine.keyed_codec import BIRTH
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.port import Effect
+from freehold.engine.resources import Ref
+from freehold.engine.tag_text import text
 
 NONCE = "fabcdefg"
 EVERY_KIND = each(lambda cloud, kind: cloud is CLOUDS["aws"])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.bench import CloudUnderTest
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Place, Ref, State
+from freehold.engine import errors
+from freehold.engine.resources import Place, Ref, State
 
 NONCE = "fabcdefghijkl"
 OTHER = "fzzzzzzzzzzzz"

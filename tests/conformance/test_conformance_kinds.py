@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from conformance.clouds import EVERY_KIND
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Dedupe, Tagging
-from freehold.lifecycle.resources import Observed, Ref, State
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Dedupe, Tagging
+from freehold.engine.resources import Observed, Ref, State
 
 NONCE = "fabcdefg"
 

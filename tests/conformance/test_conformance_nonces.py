@@ -8,8 +8,8 @@ import pytest
 
 from conformance.bench import CloudUnderTest
 from conformance.clouds import EVERY_KIND, IN_NOTHING, INSIDE, WITH_NONCE
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Place, Ref
+from freehold.engine import errors
+from freehold.engine.resources import Place, Ref
 from freehold_sim.faults import Effect, Fault
 
 NONCE = "fabcdefghijkl"

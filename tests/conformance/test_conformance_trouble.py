@@ -12,11 +12,11 @@ import pytest
 
 from conformance.bench import CloudUnderTest, has_birth_mark
 from conformance.clouds import EVERY_KIND, each
-from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Dedupe
-from freehold.lifecycle.port import Call
-from freehold.lifecycle.port import Effect as CallEffect
-from freehold.lifecycle.resources import Ref
+from freehold.engine import errors
+from freehold.engine.kinds import Dedupe
+from freehold.engine.port import Call
+from freehold.engine.port import Effect as CallEffect
+from freehold.engine.resources import Ref
 from freehold_sim.faults import Effect, Fault
 
 NONCE = "fabcdefg"

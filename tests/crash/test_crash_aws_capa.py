@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from freehold.lifecycle.port import Call
+from freehold.engine.port import Call
 from lab import catalogue, families, faults
 from lab.aws import ONE_ZONE, AwsWorld
 from lab.baseline_capa import Capa

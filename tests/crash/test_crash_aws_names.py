@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.context import EngineDeps
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.errors import Unavailable, Unknown
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.keyed_codec import OWNER, SEAL, UUID
-from freehold.lifecycle.outcomes import Blocked, Reason, Waiting
-from freehold.lifecycle.port import Call, Effect, step
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.context import EngineDeps
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.errors import Unavailable, Unknown
+from freehold.engine.interface import PassResult
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.keyed_codec import OWNER, SEAL, UUID
+from freehold.engine.outcomes import Blocked, Reason, Waiting
+from freehold.engine.port import Call, Effect, step
+from freehold.engine.resources import NodeKey
 from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle.port import Effect
+from freehold.engine.port import Effect
 from lab import catalogue, families, families_aws, families_memory, families_powervs, faults
 from lab.baselines import ControllerCreated, Naive, NamedIsOurs, TagThenStatus
 from lab.catalogue import Ground
@@ -104,6 +104,6 @@ def test_a_naive_controller_fails_in_the_family(family: str) -> None:
 
 def test_a_safety_line_that_moved_is_detected() -> None:
     """The list above must follow the engine."""
-    gone = Mutant("lifecycle/engine.py", "_create", "no such line", "", "gone")
+    gone = Mutant("engine/engine.py", "_create", "no such line", "", "gone")
     with pytest.raises(Moved), mutated(gone):
         pass

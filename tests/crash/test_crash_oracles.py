@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle import engine
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.outcomes import Blocked, Reason
-from freehold.lifecycle.phases import delete
-from freehold.lifecycle.port import Call, Effect, step
+from freehold.engine import engine
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.outcomes import Blocked, Reason
+from freehold.engine.phases import delete
+from freehold.engine.port import Call, Effect, step
 from freehold.operator.ports import ObjectPort
 from lab import catalogue, families, faults, oracles
 from lab.audit import CloudRequest, Recorder

@@ -32,8 +32,8 @@ from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 from freehold.api import names
 from freehold.api.placeholders import PLACEHOLDERS
 from freehold.cli.credentials import access_of
+from freehold.engine.clock import SystemClock
 from freehold.kube.config import load
-from freehold.lifecycle.clock import SystemClock
 from freehold.operator.app import Operator, RingSecret, Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,9 +11,9 @@ from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.clouds.ibm.tags import IbmTagger
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.port import Call, InlinePort
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Place, Ref, Want
+from freehold.engine.clock import ManualClock
+from freehold.engine.port import Call, InlinePort
+from freehold.engine.resources import Birth, NodeKey, Observed, Place, Ref, Want
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.mount import WorldAdapter, mount_client

@@ -9,8 +9,8 @@ from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.session import AwsSession
 from freehold.collection.selector import Selector
-from freehold.lifecycle.interface import Intervals
-from freehold.lifecycle.port import InlinePort, Port
+from freehold.engine.interface import Intervals
+from freehold.engine.port import InlinePort, Port
 from freehold.operator.accounts import Accounts, Binding, OneAccount
 from freehold.operator.audit import Audit
 from freehold.operator.aws import AwsAccount

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from freehold.clouds.aws.calls import ApiClient
-from freehold.lifecycle.keyed_codec import BIRTH, UUID
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, Ref, Want
-from freehold.lifecycle.tag_text import text
+from freehold.engine.keyed_codec import BIRTH, UUID
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, Want
+from freehold.engine.tag_text import text
 from freehold_sim.faults import Effect, Fault
 from harness.account import NONCE, Recognised
 from harness.aws_account import AwsAccount

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from freehold.lifecycle.graph import Graph, Node, ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Observed, Part, State
-from freehold.lifecycle.tag_text import key_and_value
+from freehold.engine.graph import Graph, Node, ReadyNodes
+from freehold.engine.resources import NodeKey, Observed, Part, State
+from freehold.engine.tag_text import key_and_value
 
 VPC_RANGE, VPC_RANGE_6 = "10.0.0.0/16", "2600:1f14:e08:7400::/56"
 _ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {

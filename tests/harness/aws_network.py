@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api.served import AWS_CLUSTER
+from freehold.engine.keyed_codec import UUID
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.lifecycle.keyed_codec import UUID
 from freehold.operator.kinds import resource_of
 from freehold.operator.listed_once import ListedOnce
 from freehold.operator.plan import Plan, PlanRow

@@ -8,19 +8,19 @@ from typing import Any
 
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.tagger import AwsTagger
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.engine import ensure, release
-from freehold.lifecycle.graph import Graph, Node
-from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.inventory import Inventory
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keyed_codec import KeyedCodec
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import Effect
-from freehold.lifecycle.state import ObjectState
+from freehold.engine.clock import ManualClock
+from freehold.engine.durations import Durations
+from freehold.engine.engine import ensure, release
+from freehold.engine.graph import Graph, Node
+from freehold.engine.interface import EngineDeps, PassResult
+from freehold.engine.inventory import Inventory
+from freehold.engine.journal import Journal
+from freehold.engine.keyed_codec import KeyedCodec
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Ready
+from freehold.engine.ownership import Owner
+from freehold.engine.port import Effect
+from freehold.engine.state import ObjectState
 from freehold_sim.aws.world import scope_of
 from harness.aws_account import REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from freehold.api import names
-from freehold.lifecycle import decisions, journal
-from freehold.lifecycle.decisions import Decision, Verdict
+from freehold.engine import decisions, journal
+from freehold.engine.decisions import Decision, Verdict
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_cluster import AwsHarness, aws_cluster
 

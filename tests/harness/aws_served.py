@@ -9,11 +9,11 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.identities import Identity, StaticKeys
+from freehold.engine.clock import ManualClock
+from freehold.engine.interface import Intervals
+from freehold.engine.port import InlinePort
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.interface import Intervals
-from freehold.lifecycle.port import InlinePort
 from freehold.operator.accounts import KnownAccounts
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import NoAudit

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.clouds.aws.identities import Identity, StaticKeys
+from freehold.engine.clock import Clock
+from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Key
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.keys import KeyRing
 from freehold.operator.audit import FileAudit
 from freehold.operator.aws import AwsCloud
 from freehold.operator.aws_identities import Reference, RoleRequest

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from freehold.lifecycle.port import InlinePort, Port
+from freehold.engine.port import InlinePort, Port
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import Harness
 

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from freehold.lifecycle.port import Call, Effect
+from freehold.engine.port import Call, Effect
 from freehold.operator.ports import PacedPort, together
 
 T = TypeVar("T")

@@ -13,10 +13,10 @@ from freehold.api import conditions
 from freehold.api.metadata_status import MetadataStatus
 from freehold.api.parse import parse
 from freehold.clouds.aws.identities import AssumedRole, Identity
+from freehold.engine.clock import ManualClock
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import Call, Port
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import Call, Port
 from freehold.operator.audit import NoAudit
 from freehold.operator.aws import AwsCloud
 from freehold.operator.aws_identities import Reference, RoleRequest

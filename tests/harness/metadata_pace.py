@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from freehold.clouds.aws.session import READ
+from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
-from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import Limits
 from freehold.operator.ports import PacedPort, together

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from freehold.api.served import POWERVS_CLUSTER
-from freehold.lifecycle.port import InlinePort, step
+from freehold.engine.port import InlinePort, step
 from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.plan_rows import Action

@@ -20,13 +20,13 @@ import yaml
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import POWERVS_CLUSTER, ServedName
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.interface import Intervals
-from freehold.lifecycle.journal import Journal, StaleObject
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import InlinePort, Port, step
+from freehold.engine import journal as journals
+from freehold.engine.clock import Clock, ManualClock
+from freehold.engine.interface import Intervals
+from freehold.engine.journal import Journal, StaleObject
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
+from freehold.engine.port import InlinePort, Port, step
 from freehold.operator.accounts import Accounts, Binding, OneAccount
 from freehold.operator.adapters import collects
 from freehold.operator.audit import Audit, NoAudit
@@ -197,7 +197,7 @@ class HeldRing:
 
 
 class HarnessObjects:
-    """What the objects of some harnesses have put on resources that they share (lifecycle.inventory.OtherObjects)."""
+    """What the objects of some harnesses have put on resources that they share (engine.inventory.OtherObjects)."""
 
     def __init__(self, harnesses: Iterable[ReconcilerHarness[Any]]) -> None:
         self._harnesses = harnesses

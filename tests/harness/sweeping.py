@@ -12,11 +12,11 @@ from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.policy import Collect, Policy, Volumes
 from freehold.collection.sweep import Sweep
 from freehold.collection.things import Task
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.collection import Collected, Site
-from freehold.lifecycle.outcomes import Blocked, Waiting
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import InlinePort, step
+from freehold.engine.clock import ManualClock
+from freehold.engine.collection import Collected, Site
+from freehold.engine.outcomes import Blocked, Waiting
+from freehold.engine.ownership import Owner
+from freehold.engine.port import InlinePort, step
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION

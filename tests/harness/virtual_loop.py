@@ -32,7 +32,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopTime:
-    """The loop's time as the operator's clock and as its way to wait (lifecycle.clock.Clock, timing.DomainTime)."""
+    """The loop's time as the operator's clock and as its way to wait (engine.clock.Clock, timing.DomainTime)."""
 
     START = 1_700_000_000.0
 

@@ -6,7 +6,7 @@ import asyncio
 import heapq
 import itertools
 
-from freehold.lifecycle.clock import ManualClock
+from freehold.engine.clock import ManualClock
 
 
 async def run_ready_tasks(turns: int = 20) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, IbmSession
-from freehold.lifecycle.port import InlinePort
+from freehold.engine.port import InlinePort
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "freehold"

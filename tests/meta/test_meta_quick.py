@@ -7,16 +7,16 @@ from quick import chosen_tests, imported_by, room_of
 
 
 def test_the_room_of_an_edited_file_and_what_imports_it_are_chosen() -> None:
-    chosen = chosen_tests(["src/freehold/lifecycle/engine.py"])
-    assert "tests/unit/lifecycle/test_lifecycle_journal.py" in chosen, "the whole room"
+    chosen = chosen_tests(["src/freehold/engine/engine.py"])
+    assert "tests/unit/engine/test_engine_journal.py" in chosen, "the whole room"
     assert "tests/unit/clouds_aws/test_clouds_aws_engine.py" in chosen, "it imports the file"
     assert "tests/unit/tagging/test_tagging_properties.py" not in chosen
 
 
 def test_a_test_of_what_imports_the_file_is_chosen() -> None:
     test = "tests/unit/operator/test_operator_tag_decisions.py"
-    assert "freehold.lifecycle.tag_text" not in imported_by(ROOT / test)
-    assert test in chosen_tests(["src/freehold/lifecycle/tag_text.py"])
+    assert "freehold.engine.tag_text" not in imported_by(ROOT / test)
+    assert test in chosen_tests(["src/freehold/engine/tag_text.py"])
 
 
 def test_a_file_that_tests_share_brings_the_tests_that_import_it() -> None:

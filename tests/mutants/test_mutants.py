@@ -174,7 +174,7 @@ def test_the_sample_covers_every_folder() -> None:
         "kube",
         "reconcilers",
         "clouds",
-        "lifecycle",
+        "engine",
     }
 
 

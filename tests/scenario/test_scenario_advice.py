@@ -18,8 +18,8 @@ import pytest
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.cli.main import cli
+from freehold.engine.reasons import Reason
 from freehold.kube.resources import Key
-from freehold.lifecycle.reasons import Reason
 from freehold.operator import reconciler
 from freehold.reconcilers.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
 from freehold.reconcilers.identity import IdentityProblem
@@ -78,7 +78,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "unit/cli/test_cli_deciding.py::test_the_evidence_is_shown_before_a_person_decides",
     ),
     Reason.VANISHING: (
-        "unit/lifecycle/test_lifecycle_decisions.py::test_a_resource_that_vanished_again_and_again_is_tried_once_more",
+        "unit/engine/test_engine_decisions.py::test_a_resource_that_vanished_again_and_again_is_tried_once_more",
     ),
     Reason.GONE: (
         "scenario/test_scenario_aws_decisions.py::"
@@ -89,9 +89,9 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "test_of_two_with_the_birth_mark_of_a_create_a_person_tells_which_is_ours",
     ),
     Reason.TAG_TAKEN: (
-        "unit/lifecycle/test_lifecycle_keyed_tags.py::"
+        "unit/engine/test_engine_keyed_tags.py::"
         "test_two_operators_on_one_object_are_told_and_the_key_of_the_other_ends_it",
-        "unit/lifecycle/test_lifecycle_keyed_tags.py::"
+        "unit/engine/test_engine_keyed_tags.py::"
         "test_anothers_value_in_place_of_the_seal_blocks_and_does_not_hold_the_delete",
     ),
     Reason.FAILED: (
@@ -105,7 +105,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "scenario/test_scenario_storage.py::test_a_foreign_bucket_in_our_instance_blocks_its_delete",
     ),
     Reason.UNFIT: (
-        "unit/lifecycle/test_lifecycle_fitness.py::"
+        "unit/engine/test_engine_fitness.py::"
         "test_a_given_resource_that_lacks_something_is_unfit_until_somebody_adds_it",
     ),
     Reason.MARK_LOST: (

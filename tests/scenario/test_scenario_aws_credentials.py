@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from freehold.api import names
+from freehold.engine.keyed_codec import NODE
 from freehold.kube.resources import Key
-from freehold.lifecycle.keyed_codec import NODE
 from harness.aws_served import SECRETS_IN, ServedAws
 
 ONE_ZONE = {"vpc": {"availabilityZoneUsageLimit": 1}}

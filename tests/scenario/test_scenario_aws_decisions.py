@@ -9,11 +9,11 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
-from freehold.lifecycle import decisions, journal
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.port import step
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import decisions, journal
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.journal import Journal
+from freehold.engine.port import step
+from freehold.engine.resources import NodeKey
 from freehold.operator.planning import Plan, plan_with
 from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings

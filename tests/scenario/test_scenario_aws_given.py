@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.ownership import Owner
+from freehold.engine import journal as journals
+from freehold.engine.ownership import Owner
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION

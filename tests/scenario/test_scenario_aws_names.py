@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle.tag_text import text
+from freehold.engine.tag_text import text
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_network import MACHINE, own

@@ -17,8 +17,8 @@ from freehold.clouds.aws.permissions import iam_action
 from freehold.clouds.aws.session import AwsSession
 from freehold.collection.policy import Volumes
 from freehold.collection.things import Task
-from freehold.lifecycle.errors import Denied
-from freehold.lifecycle.port import Call, InlinePort
+from freehold.engine.errors import Denied
+from freehold.engine.port import Call, InlinePort
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.facts import AwsFacts
-from freehold.lifecycle.keyed_codec import NODE, OWNER
+from freehold.engine.keyed_codec import NODE, OWNER
 from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.app import Settings as OperatorSettings
 from freehold.operator.aws import AwsAccount

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
-from freehold.lifecycle import decisions
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Journal, Phase
+from freehold.engine import decisions
+from freehold.engine import journal as journals
+from freehold.engine.journal import Journal, Phase
 from harness.powervs import Harness, ReconcilerHarness
 from harness.resources import MARK, Row, existing, made_by_us, marks, only
 

@@ -15,7 +15,7 @@ import yaml
 
 from freehold.api import names
 from freehold.cli import copies
-from freehold.lifecycle import journal as journals
+from freehold.engine import journal as journals
 from freehold.operator.kinds import resource_of
 from freehold.operator.predicates import on_spec_or_metadata
 from freehold_sim.aws.settings import Quotas, Settings

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle import decisions, journal
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.journal import Entry, Journal, Phase, StaleObject
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import decisions, journal
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.journal import Entry, Journal, Phase, StaleObject
+from freehold.engine.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import IGNITION, Harness, MemoryDocument, example
 from harness.resources import REGION, existing, made_by_us, only

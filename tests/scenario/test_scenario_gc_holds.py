@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
-from freehold.lifecycle.journal import StaleObject
+from freehold.engine.journal import StaleObject
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names, strange_ground

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from freehold.api import names
-from freehold.lifecycle.keyed_codec import UUID
-from freehold.lifecycle.port import step
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.port import step
 from freehold.operator.audit import NoAudit
 from freehold.operator.collection_plan import CollectionPlan, Fate, dumped, loaded
 from freehold.operator.collection_planning import plan_collection

@@ -8,8 +8,8 @@ import pytest
 
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS, Task
-from freehold.lifecycle.keyed_codec import UUID
-from freehold.lifecycle.outcomes import Waiting
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.outcomes import Waiting
 from freehold_sim.faults import Effect, Fault
 from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, everything, protect

@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.collection.selector import Selector
-from freehold.lifecycle import journal as journals
+from freehold.engine import journal as journals
 from harness.aws_cluster import AwsHarness
 
 OFF: FeatureGates = frozenset()

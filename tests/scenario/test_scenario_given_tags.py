@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle.keys import KeyRing
+from freehold.engine.keys import KeyRing
 from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
 from harness.powervs import IGNITION, Harness, example

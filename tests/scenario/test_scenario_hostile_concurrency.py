@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from freehold.api import names as api_names
-from freehold.lifecycle.port import step
+from freehold.engine.port import step
 from freehold_sim.http import Request, Response
 from harness.powervs import Harness, MemoryDocument
 from harness.resources import existing, only

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.engine import journal as journals
+from freehold.engine.port import Call, Effect, InlinePort
 from harness.earlier_versions import KEYED, load, moments
 from harness.powervs import Harness
 from harness.resources import MARK, made_by_others, made_by_us, snapshot

@@ -9,10 +9,10 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
-from freehold.lifecycle import decisions
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.keys import KeyRing, derive
+from freehold.engine import decisions
+from freehold.engine import journal as journals
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.keys import KeyRing, derive
 from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring_use import need_of

@@ -10,12 +10,12 @@ from typing import Any
 from freehold.api import names
 from freehold.cli import lost_key
 from freehold.cli.lost_key import LostKeyList
-from freehold.lifecycle import decisions
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import step
+from freehold.engine import decisions
+from freehold.engine import journal as journals
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.drivers import User
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import step
 from freehold.operator.keyring import Acceptance, RingDocument
 from freehold.operator.keyring_use import need_of
 from freehold.operator.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing, evidence

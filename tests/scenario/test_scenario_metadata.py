@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.lifecycle.keys import KeyRing, digest_of
+from freehold.engine.keys import KeyRing, digest_of
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold_sim.aws.settings import Lags, Settings

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from freehold.engine.port import Call
 from freehold.kube.resources import Key
-from freehold.lifecycle.port import Call
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.metadata.controller import GRANTS
 from freehold.operator.metadata.means import AWS_METADATAS, CONFLICT_SECONDS, UNKNOWN_SECONDS

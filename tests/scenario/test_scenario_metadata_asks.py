@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.engine import journal as journals
+from freehold.engine.journal import Journal
+from freehold.engine.keyed_codec import UUID as OWNER_UUID
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
 from harness.metadata import CLASSIFIER, WANTED, Lab
 from harness.simulated_aws import OTHER_ACCOUNT, tagged
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.errors import CloudError, Denied, Invalid
-from freehold.lifecycle.port import Call
+from freehold.engine.errors import CloudError, Denied, Invalid
+from freehold.engine.port import Call
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, WANTED, Lab

@@ -23,7 +23,7 @@ import asyncio, json, tempfile
 from pathlib import Path
 import boto3
 from moto import mock_aws
-from freehold.lifecycle.clock import ManualClock
+from freehold.engine.clock import ManualClock
 from freehold.operator.audit import FileAudit
 from freehold.operator.aws import AwsCloud
 from harness.bare_controller import BareController

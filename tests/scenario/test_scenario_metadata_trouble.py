@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.lifecycle.port import Call
+from freehold.engine.port import Call
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.aws.settings import Quotas, Settings
 from freehold_sim.faults import Effect, Fault

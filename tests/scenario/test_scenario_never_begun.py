@@ -14,7 +14,7 @@ import pytest
 
 from freehold.api import names
 from freehold.clouds.aws.identities import AssumedRole, StaticKeys
-from freehold.lifecycle import journal as journals
+from freehold.engine import journal as journals
 from freehold_sim.faults import Effect, Fault
 from harness.aws_served import OWN, ServedAws
 from harness.powervs import Harness, example

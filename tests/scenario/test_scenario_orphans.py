@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import step
+from freehold.engine import journal as journals
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import step
 from freehold.operator.orphans import MarkedOwner, orphans, unmarked
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, example

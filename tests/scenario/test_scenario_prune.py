@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from freehold.api import names
-from freehold.lifecycle import decisions, journal
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import decisions, journal
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
 from harness.powervs import Harness, example

@@ -12,9 +12,9 @@ from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.cli.errors import CliError
 from freehold.cli.recover import _refuse_unclear
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import step
 from freehold.operator.accounts import Around, Place
 from freehold.operator.orphans import MarkedOwner, orphans
 from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton

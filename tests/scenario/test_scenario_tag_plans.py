@@ -10,10 +10,10 @@ import pytest
 import yaml
 from test_scenario_metadata_providers import Both
 
+from freehold.engine.errors import CloudError, Throttled
+from freehold.engine.port import Effect
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
-from freehold.lifecycle.errors import CloudError, Throttled
-from freehold.lifecycle.port import Effect
 from freehold.operator.audit import Changes
 from freehold.operator.metadata.changes import AuditedChanges, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle import decisions
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.ownership import Owner
+from freehold.engine import decisions
+from freehold.engine import journal as journals
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.ownership import Owner
 from freehold.operator.keyring_use import first_ring, need_of
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from freehold.lifecycle.clock import SystemClock
+from freehold.engine.clock import SystemClock
 
 
 def continued(told: Mapping[str, Any]) -> SystemClock:

@@ -23,9 +23,9 @@ from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 from freehold.reconcilers import identity
 
 if TYPE_CHECKING:
+    from freehold.engine.journal import Journal
+    from freehold.engine.keys import KeyRing
     from freehold.kube.client import KubeClient
-    from freehold.lifecycle.journal import Journal
-    from freehold.lifecycle.keys import KeyRing
 
 _NOT_COPIED = (names.IDENTITY_ANNOTATION, names.DECISIONS_ANNOTATION, LAST_APPLIED)
 

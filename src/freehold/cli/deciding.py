@@ -21,9 +21,9 @@ from freehold.kube.errors import Conflict, NotFound
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
-    from freehold.lifecycle.decisions import Decision
-    from freehold.lifecycle.journal import Entry, Journal
-    from freehold.lifecycle.keys import KeyRing
+    from freehold.engine.decisions import Decision
+    from freehold.engine.journal import Entry, Journal
+    from freehold.engine.keys import KeyRing
 
 PATIENCE_SECONDS = 300.0
 """Real seconds until a command stops to wait for the operator's answers; they are not lost."""
@@ -49,7 +49,7 @@ async def the_object(session: Session, naming: Naming, words: Sequence[str], nam
 
 def journal_of(raw: Json) -> Journal:
     """Raises CliError where there is none, or it cannot be read."""
-    from freehold.lifecycle import journal as journals
+    from freehold.engine import journal as journals
 
     metadata = raw["metadata"]
     text = (metadata.get("annotations") or {}).get(JOURNAL_ANNOTATION)
@@ -76,7 +76,7 @@ def who() -> str:
 
 def with_decisions(raw: Json, made: Sequence[Decision], ring: KeyRing) -> Json:
     """The object with ``made``, signed. Earlier decisions that have their answers are dropped. Raises CliError."""
-    from freehold.lifecycle import decisions
+    from freehold.engine import decisions
 
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -94,7 +94,7 @@ def with_decisions(raw: Json, made: Sequence[Decision], ring: KeyRing) -> Json:
 
 async def decide(session: Session, resource: Resource, raw: Json, made: Sequence[Decision], ring: KeyRing) -> None:
     """Store what was decided on the grounds of ``raw``, and tell the answers. Raises CliError."""
-    from freehold.lifecycle import decisions
+    from freehold.engine import decisions
 
     key = key_of(raw)
     await _store(session.client, resource, raw, made, ring)

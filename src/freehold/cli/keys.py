@@ -27,9 +27,9 @@ from freehold.cli.naming import Naming, find_object
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say, tell, warn
+from freehold.engine.journal import StaleObject
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import KubeError
-from freehold.lifecycle.journal import StaleObject
 from freehold.operator.keyring import (
     Acceptance,
     RingDocument,

@@ -30,8 +30,8 @@ from freehold.cli.serving_address import connection_to, kept_token, kubeconfig
 from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
 from freehold.cli.terminal import warn
+from freehold.engine.clock import SystemClock
 from freehold.kube.client import KubeClient
-from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
     from freehold.operator.app import Operator, Settings
@@ -159,7 +159,7 @@ def _definitions() -> list[dict[str, Any]]:
 
 
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
-    from freehold.lifecycle.interface import Intervals
+    from freehold.engine.interface import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
     from freehold.tagging.configuration import Configuration
 

@@ -22,7 +22,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
-    from freehold.lifecycle.keys import KeyRing
+    from freehold.engine.keys import KeyRing
     from freehold.operator.accounts import CloudAccount
     from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings

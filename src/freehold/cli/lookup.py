@@ -12,7 +12,7 @@ from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
 
 if TYPE_CHECKING:
-    from freehold.lifecycle.keys import KeyRing
+    from freehold.engine.keys import KeyRing
     from freehold.operator.keyring import RingStore
 
 

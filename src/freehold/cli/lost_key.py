@@ -22,10 +22,10 @@ from freehold.cli.local_plans import accounts_of
 from freehold.cli.session import Session
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.terminal import API_KEY_VARIABLE, duration, say, tell
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import CloudError
 from freehold.operator.keyring import Acceptance, RecordName, RingDocument
 from freehold.operator.keyring_use import Need, need_of
 from freehold.operator.lost_key_evidence import (

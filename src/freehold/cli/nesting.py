@@ -13,8 +13,8 @@ from typing import Any
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.view import Line
-from freehold.lifecycle.journal import CorruptJournal, Journal, loads
-from freehold.lifecycle.reasons import Reason
+from freehold.engine.journal import CorruptJournal, Journal, loads
+from freehold.engine.reasons import Reason
 
 _WAITS = "waits for "
 

@@ -52,8 +52,8 @@ async def _operate(
     audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
     onlookers: Onlookers,
 ) -> None:  # fmt: skip
+    from freehold.engine.clock import SystemClock
     from freehold.kube.config import load, pod_namespace
-    from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
     from freehold.operator.audit import AuditInUse
 

@@ -71,8 +71,8 @@ def _show(places: Places, found: Sequence[Lost], now: float) -> None:
 
 
 async def _found(target: Access, regions: Sequence[str]) -> tuple[Places, Sequence[Lost], float]:
-    from freehold.lifecycle.errors import CloudError
-    from freehold.lifecycle.keys import KeyRing
+    from freehold.engine.errors import CloudError
+    from freehold.engine.keys import KeyRing
     from freehold.operator.orphans import orphans, unmarked
 
     async with opened(target) as session, AsyncExitStack() as stack:
@@ -91,7 +91,7 @@ async def _found(target: Access, regions: Sequence[str]) -> tuple[Places, Sequen
 
 
 async def _recorded_ids(session: Session) -> set[str]:
-    from freehold.lifecycle.journal import CorruptJournal
+    from freehold.engine.journal import CorruptJournal
     from freehold.reconcilers.identity import recorded
 
     found: set[str] = set()
@@ -108,7 +108,7 @@ async def present_uuids(session: Session) -> set[str]:
 
     A journal that names another object was copied, or written by somebody who may edit objects: it hides nothing.
     """
-    from freehold.lifecycle.journal import CorruptJournal
+    from freehold.engine.journal import CorruptJournal
     from freehold.reconcilers.identity import recorded
 
     found: set[str] = set()

@@ -10,7 +10,7 @@ from typing import Any
 from freehold.cli.deciding import who
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import StateDirectory
-from freehold.lifecycle.clock import SystemClock
+from freehold.engine.clock import SystemClock
 
 _PATIENCE_SECONDS = 10.0
 

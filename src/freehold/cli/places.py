@@ -20,8 +20,8 @@ from freehold.kube.resources import Resource
 from freehold.operator.kinds import READ_RESOURCES
 
 if TYPE_CHECKING:
-    from freehold.lifecycle.interface import EngineDeps
-    from freehold.lifecycle.keys import KeyRing
+    from freehold.engine.interface import EngineDeps
+    from freehold.engine.keys import KeyRing
     from freehold.operator.accounts import KnownAccounts, Place
 
 
@@ -68,7 +68,7 @@ async def places_of(
 
     ``regions`` are those of AWS that the person named.
     """
-    from freehold.lifecycle.errors import CloudError
+    from freehold.engine.errors import CloudError
     from freehold.operator.accounts import Around, NoCredentials
     from freehold.operator.adapters import ADAPTERS
 

@@ -45,8 +45,8 @@ class PlanService:
     async def answer(self, body: Json) -> Json:
         """Of :class:`Wished`, and ``gates`` by name; ``plans``, or the ``problem`` that there are none."""
         from freehold.cli.local_plans import plans_with, ring_in
+        from freehold.engine.interface import Intervals
         from freehold.kube.client import KubeClient
-        from freehold.lifecycle.interface import Intervals
         from freehold.operator.keyring_file import FileRing
 
         gates = frozenset(map(FeatureGate, body["gates"]))

@@ -7,9 +7,9 @@ from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.api.vendor_ids import vendor_id
-from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase, loads
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import CorruptJournal, Entry, Journal, Phase, loads
+from freehold.engine.keys import KeyRing
+from freehold.engine.resources import NodeKey
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:

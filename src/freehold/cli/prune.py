@@ -20,7 +20,7 @@ from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, key_of
 
 if TYPE_CHECKING:
-    from freehold.lifecycle.decisions import Decision
+    from freehold.engine.decisions import Decision
     from freehold.operator.plan_rows import PlanRow
     from freehold.operator.planning import Plan
 
@@ -70,8 +70,8 @@ def _refuse_unknown(plan: Plan) -> None:
 
 
 def _decisions(session: Session, raw: Json, rows: list[PlanRow]) -> list[Decision]:
-    from freehold.lifecycle.decisions import Decision, Verdict
-    from freehold.lifecycle.resources import NodeKey
+    from freehold.engine.decisions import Decision, Verdict
+    from freehold.engine.resources import NodeKey
 
     entries, by, now = journal_of(raw).entries, who(), round(session.clock.now(), 3)
     keys = [NodeKey(row.kind, row.logical) for row in rows]

@@ -17,11 +17,11 @@ from freehold.cli.access import Access
 from freehold.cli.clocks import continued, stopped_clock
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
+from freehold.engine.clock import SystemClock
 from freehold.kube.errors import KubeError
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json
 from freehold.kube.stepping import run_blocking
-from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
     from freehold.cli.session import Session

@@ -30,7 +30,7 @@ from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from freehold.lifecycle.kinds import Registry
+    from freehold.engine.kinds import Registry
     from freehold.operator.orphans import MarkedOwner
     from freehold.operator.recovery import Judged, Recovery
 
@@ -77,7 +77,7 @@ class _Wanted:
 
 
 async def _recover(target: Access, wanted: _Wanted, documents: Sequence[ManifestDocument], *, yes: bool) -> None:
-    from freehold.lifecycle.errors import CloudError
+    from freehold.engine.errors import CloudError
     from freehold.operator.recovery import NoOwner, recovery_of
 
     async with opened(target) as session, AsyncExitStack() as stack:

@@ -24,9 +24,9 @@ from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
-    from freehold.lifecycle.journal import Entry
-    from freehold.lifecycle.keys import KeyRing
-    from freehold.lifecycle.resources import NodeKey
+    from freehold.engine.journal import Entry
+    from freehold.engine.keys import KeyRing
+    from freehold.engine.resources import NodeKey
     from freehold.operator.questions import Candidate, Question
 
 
@@ -50,7 +50,7 @@ def run(
 
 
 async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace: str, *, yes: bool) -> None:
-    from freehold.lifecycle.decisions import Decision, Verdict
+    from freehold.engine.decisions import Decision, Verdict
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.questions import matching, owned, questions

@@ -22,11 +22,11 @@ from freehold.cli.serving_address import connection_to
 from freehold.cli.simulator import clock_of
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
 from freehold.cli.terminal import tell_at_once, warn
+from freehold.engine.clock import SystemClock
 from freehold.kube import config
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import KubeError
-from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
     from freehold.cli.live import Running

@@ -21,8 +21,8 @@ from freehold.cli.access import SPEED
 from freehold.cli.clocks import continued
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import Lock, StateDirectory, write_whole
+from freehold.engine.clock import SystemClock
 from freehold.kube.object_client import why_unreachable
-from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
     from freehold.operator.limits import Limits

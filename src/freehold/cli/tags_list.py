@@ -61,7 +61,7 @@ async def _found(
 ) -> list[Resource]:
     async with opened(target) as session, AsyncExitStack() as stack:
         # Here, because the session has told by now that something goes on.
-        from freehold.lifecycle.errors import CloudError
+        from freehold.engine.errors import CloudError
         from freehold.operator.app import clouds_of
         from freehold.operator.audit import NoAudit
         from freehold.operator.metadata.controller import tag_accounts

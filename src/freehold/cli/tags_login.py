@@ -20,7 +20,7 @@ from freehold.cli.terminal import API_KEY_VARIABLE, say, tell
 
 if TYPE_CHECKING:
     from freehold.clouds.aws.identities import Identity
-    from freehold.lifecycle.errors import CloudError
+    from freehold.engine.errors import CloudError
 
 
 def run(
@@ -56,7 +56,7 @@ def run(
 
 def _audit(directory: StateDirectory, cloud: str, *, forget: bool) -> None:
     """Which credentials are used from now on, in the log of what people do; no secret."""
-    from freehold.lifecycle.clock import SystemClock
+    from freehold.engine.clock import SystemClock
 
     login = logins.read(directory)
     aws = {"profile": login.profile, "role": login.role, "region": login.region}
@@ -117,8 +117,8 @@ def _region_of(profile: str) -> str:
 
 
 async def _caller(identity: Identity, region: str, profile: str) -> str:
-    from freehold.lifecycle.clock import SystemClock
-    from freehold.lifecycle.errors import CloudError
+    from freehold.engine.clock import SystemClock
+    from freehold.engine.errors import CloudError
     from freehold.operator.aws import AwsCloud
     from freehold.operator.aws_identities import DEFAULT
 
@@ -158,8 +158,8 @@ def _ibm(directory: StateDirectory, login: Login, api_key_file: str, *, forget: 
 
 async def _account(key: str, profile: str) -> str:
     """Whose key it is, and which profile it assumes. Raises CliError."""
-    from freehold.lifecycle.clock import SystemClock
-    from freehold.lifecycle.errors import CloudError
+    from freehold.engine.clock import SystemClock
+    from freehold.engine.errors import CloudError
     from freehold.operator.ibm import IbmAccount
 
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import find
-from freehold.lifecycle.reasons import EXTERNAL, MACHINES, Reason
+from freehold.engine.reasons import EXTERNAL, MACHINES, Reason
 
 Json = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from freehold.collection.things import Task
-from freehold.lifecycle.resources import Part
+from freehold.engine.resources import Part
 
 
 @dataclass(frozen=True)

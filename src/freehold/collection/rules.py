@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from freehold.collection.found import Look, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.collection.things import Task
-from freehold.lifecycle.keyed_codec import UUID
+from freehold.engine.keyed_codec import UUID
 
 CLUSTER_TAG = "kubernetes.io/cluster/"
 """The cloud controllers put it on all that they make

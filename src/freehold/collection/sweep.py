@@ -17,10 +17,10 @@ from freehold.collection.policy import Collect, Policy, Skip, Unreadable
 from freehold.collection.rules import Delete, Keep, Verdict, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.things import Task
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import ALL, MACHINES, Collected, Prove, Site
-from freehold.lifecycle.errors import CloudError, InUse, NotFound
-from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
+from freehold.engine.clock import Clock
+from freehold.engine.collection import ALL, MACHINES, Collected, Prove, Site
+from freehold.engine.errors import CloudError, InUse, NotFound
+from freehold.engine.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
 
 PACE = 15.0
 """Seconds until something that was refused is tried again."""
@@ -76,7 +76,7 @@ class Sweep:
         self._last = Collected(done=False)
 
     async def step(self, prove: Prove, ask: Ask, rivals: Rivals, *, refused: bool) -> Collected:
-        """One step (lifecycle.collection.Collection)."""
+        """One step (engine.collection.Collection)."""
         policy = await ask()
         if isinstance(policy, Skip):
             return Collected(done=True)

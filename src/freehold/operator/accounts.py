@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.collection.survey import Survey
+from freehold.engine.interface import EngineDeps
+from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.keys import KeyRing
 from freehold.reconcilers.adapter import Adapter
 
 

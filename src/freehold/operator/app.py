@@ -16,14 +16,14 @@ from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, ServedName
 from freehold.collection.selector import Selector
+from freehold.engine.clock import SystemClock
+from freehold.engine.interface import Intervals
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
-from freehold.lifecycle.clock import SystemClock
-from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret
 from freehold.operator.accounts import Accounts
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds, collects

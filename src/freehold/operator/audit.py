@@ -20,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import KIND
-from freehold.lifecycle.errors import CloudError, Unknown
-from freehold.lifecycle.port import Call
+from freehold.engine.clock import Clock
+from freehold.engine.collection import KIND
+from freehold.engine.errors import CloudError, Unknown
+from freehold.engine.port import Call
 from freehold.operator.audit_chain import begun, head_of, sealed
 
 _LOG = logging.getLogger(__name__)

@@ -21,14 +21,14 @@ from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession, Mount
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.clouds.aws.tags import AwsCodec
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.errors import CloudError, Denied, Invalid
-from freehold.lifecycle.interface import EngineDeps, Intervals
-from freehold.lifecycle.inventory import Inventory
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import LookPort, Port, ReadOnlyPort
-from freehold.lifecycle.shared_lists import SharedLists
+from freehold.engine.clock import Clock
+from freehold.engine.durations import Durations
+from freehold.engine.errors import CloudError, Denied, Invalid
+from freehold.engine.interface import EngineDeps, Intervals
+from freehold.engine.inventory import Inventory
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import LookPort, Port, ReadOnlyPort
+from freehold.engine.shared_lists import SharedLists
 from freehold.operator.accounts import Around, Binding, NoCredentials, Place
 from freehold.operator.audit import Audit
 from freehold.operator.aws_facts import AwsFactsReader

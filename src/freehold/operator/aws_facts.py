@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.clouds.aws.facts import AwsFacts
-from freehold.lifecycle.keyed_codec import OWNER, UUID
+from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import GivenNetwork, GivenSubnet, Namesake
 

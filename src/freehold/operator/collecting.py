@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from freehold.api import names
 from freehold.collection.policy import Policy
 from freehold.collection.sweep import Sweep
+from freehold.engine.clock import Clock
+from freehold.engine.collection import Collected, Prove, Site
+from freehold.engine.journal import CorruptJournal
+from freehold.engine.outcomes import Outcome
+from freehold.engine.ownership import Owner
+from freehold.engine.texts import texts_in
 from freehold.kube.resources import Json, key_of
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Collected, Prove, Site
-from freehold.lifecycle.journal import CorruptJournal
-from freehold.lifecycle.outcomes import Outcome
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.texts import texts_in
 from freehold.operator.accounts import CloudAccount
 from freehold.reconcilers import identity
 
 
 @dataclass(frozen=True)
 class ObjectCollection:
-    """One object's collection in one pass (lifecycle.collection.Collection)."""
+    """One object's collection in one pass (engine.collection.Collection)."""
 
     memory: Sweep
     spec: Json

@@ -13,16 +13,16 @@ from freehold.collection.rules import Delete, Verdict, judge, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.sweep import machines_run, namesakes
 from freehold.collection.things import DEFAULT_TASKS, Task
+from freehold.engine.clock import Clock
+from freehold.engine.collection import Site
+from freehold.engine.context import PassContext
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.journal import CorruptJournal, Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.phases import collect
+from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json, key_of
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.collection import Site
-from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import CorruptJournal, Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.phases import collect
-from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Binding, CloudAccount, NoCredentials
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import ListReader, Settings, clouds_of

@@ -14,11 +14,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from freehold.engine.errors import CloudError
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import RESYNC_SECONDS, Change, Origin, Reflector, State, Synced
-from freehold.lifecycle.errors import CloudError
 from freehold.operator import predicates
 from freehold.operator.timing import DomainTime
 from freehold.operator.workqueue import Backoff, Priority, WorkQueue

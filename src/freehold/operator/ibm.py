@@ -14,17 +14,17 @@ from freehold.clouds.ibm.marks import IbmCodec
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
 from freehold.clouds.ibm.tags import IbmTagger
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.interface import EngineDeps, Intervals
-from freehold.lifecycle.inventory import Inventory
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Registry
-from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.port import LookPort, Port
-from freehold.lifecycle.resources import NodeKey, Observed, Ref, State
-from freehold.lifecycle.shared_lists import SharedLists
+from freehold.engine.clock import Clock
+from freehold.engine.durations import Durations
+from freehold.engine.errors import CloudError
+from freehold.engine.interface import EngineDeps, Intervals
+from freehold.engine.inventory import Inventory
+from freehold.engine.keys import KeyRing
+from freehold.engine.kinds import Registry
+from freehold.engine.outcomes import of_error
+from freehold.engine.port import LookPort, Port
+from freehold.engine.resources import NodeKey, Observed, Ref, State
+from freehold.engine.shared_lists import SharedLists
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import THREADS, ObjectPort, PacedPort, ThreadPort

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from freehold.lifecycle.keys import LEAST_BYTES, KeyRing, derive, digest_of
+from freehold.engine.keys import LEAST_BYTES, KeyRing, derive, digest_of
 
 VERSION = 1
 

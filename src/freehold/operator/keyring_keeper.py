@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from freehold.lifecycle.keys import KeyRing
+from freehold.engine.keys import KeyRing
 from freehold.operator.keyring import STALE_SECONDS, RingError, RingStore, UnreachableRing
 from freehold.operator.keyring_use import Needs, opened_ring
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from freehold.engine.journal import CorruptJournal, Journal
+from freehold.engine.keys import fingerprint
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle.journal import CorruptJournal, Journal
-from freehold.lifecycle.keys import fingerprint
 from freehold.operator.keyring import (
     ChangedRing,
     MissingRing,

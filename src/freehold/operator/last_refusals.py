@@ -13,7 +13,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.conditions import find
 from freehold.api.vendor_ids import vendor_id
-from freehold.lifecycle.reasons import Reason
+from freehold.engine.reasons import Reason
 from freehold.operator.plan import PlanRow
 
 _FOUND_OUT_BY_TRYING = frozenset({Reason.DENIED.value, Reason.QUOTA.value})

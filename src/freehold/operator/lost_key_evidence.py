@@ -8,18 +8,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
+from freehold.engine import proofs
+from freehold.engine.context import PassContext
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.journal import Journal
+from freehold.engine.ownership import Strength
+from freehold.engine.phases import observe
+from freehold.engine.resources import NodeKey, Observed, Ref
+from freehold.engine.state import ObjectState
 from freehold.kube.resources import Key
-from freehold.lifecycle import proofs
-from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import observe
-from freehold.lifecycle.resources import NodeKey, Observed, Ref
-from freehold.lifecycle.state import ObjectState
 from freehold.operator.keyring import RecordName
 
 

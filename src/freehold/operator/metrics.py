@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from freehold.engine.errors import CloudError
+from freehold.engine.port import Call, Effect, Port
 from freehold.kube.resources import Key
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.port import Call, Effect, Port
 from freehold.operator.audit import Changes
 from freehold.operator.controller import Reconcile, Result
 from freehold.operator.metadata.observer import Outcomes

@@ -13,10 +13,10 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ServedName
+from freehold.engine.errors import CloudError
+from freehold.engine.journal import CorruptJournal, Journal
+from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json, Key, key_of
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.journal import CorruptJournal, Journal
-from freehold.lifecycle.reasons import Reason
 from freehold.operator.accounts import Accounts, NoCredentials
 from freehold.reconcilers import identity
 from freehold.reconcilers.adapter import Refused, Wanted

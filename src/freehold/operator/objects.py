@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.api import names
+from freehold.engine import journal as journals
+from freehold.engine.journal import Journal, StaleObject
 from freehold.kube import errors as kube
 from freehold.kube import field_managers
 from freehold.kube.client import KubeClient
 from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Journal, StaleObject
 
 
 async def separate_managers(client: KubeClient, resource: Resource, raw: Json) -> Json:
@@ -50,7 +50,7 @@ class ObjectHandle:
         return str(self.metadata["resourceVersion"])
 
     async def save(self, journal: Journal) -> None:
-        """The journal's place: one annotation (lifecycle.journal.Store)."""
+        """The journal's place: one annotation (engine.journal.Store)."""
         await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
 
     async def apply(self, patch: Mapping[str, Any]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from freehold.engine.port import Port
 from freehold.kube.resources import Key
-from freehold.lifecycle.port import Port
 from freehold.operator.controller import Reconcile
 from freehold.operator.metadata.changes import ChangeWatch
 from freehold.operator.metadata.observer import Observer, Outcomes, ReadyObserver

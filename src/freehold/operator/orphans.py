@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freehold.clouds.ibm.names import NONCE
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.kinds import Registry, Tagging
-from freehold.lifecycle.ownership import UUID, Codec
-from freehold.lifecycle.resources import NodeKey, NonceSet, Observed, Place, Ref, State
+from freehold.engine.errors import CloudError
+from freehold.engine.interface import EngineDeps
+from freehold.engine.inventory import TagsByTarget
+from freehold.engine.kinds import Registry, Tagging
+from freehold.engine.ownership import UUID, Codec
+from freehold.engine.resources import NodeKey, NonceSet, Observed, Place, Ref, State
 
 UNKNOWN_KIND = "this version does not know its kind"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from freehold.engine.errors import Unavailable
+from freehold.engine.journal import AttachedTags, CorruptJournal, Entry, Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
+from freehold.engine.texts import texts_in
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.journal import AttachedTags, CorruptJournal, Entry, Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.texts import texts_in
 from freehold.reconcilers import identity
 
 TAG_FIELDS = frozenset({"tags", "additionalTags"})

@@ -7,13 +7,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from freehold.lifecycle import overlay
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
-from freehold.lifecycle.overlay import PLANNED, Write, is_planned
-from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.texts import texts_in
+from freehold.engine import overlay
+from freehold.engine.interface import EngineDeps
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
+from freehold.engine.overlay import PLANNED, Write, is_planned
+from freehold.engine.resources import NodeKey
+from freehold.engine.texts import texts_in
 from freehold.operator.plan import Action as Action
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.reconcilers.adapter import PassReport, Wanted

@@ -13,21 +13,21 @@ from freehold.api import names
 from freehold.api.served import ServedName, served_of
 from freehold.collection.policy import Collect
 from freehold.collection.survey import Survey
+from freehold.engine import decisions
+from freehold.engine import journal as journals
+from freehold.engine.clock import Clock, ManualClock
+from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.interface import EngineDeps
+from freehold.engine.inventory import OtherObjects
+from freehold.engine.journal import Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Reason, Waiting
+from freehold.engine.overlay import Overlay
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle import decisions
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.dry_run import dry_run_deps
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.inventory import OtherObjects
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Reason, Waiting
-from freehold.lifecycle.overlay import Overlay
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import ListReader, Settings, clouds_of

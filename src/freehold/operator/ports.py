@@ -11,10 +11,10 @@ from dataclasses import replace
 from math import inf
 from typing import Any, TypeVar
 
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import Throttled
-from freehold.lifecycle.port import Call, Effect, PassInHand, Port, too_late
-from freehold.lifecycle.secret_values import withhold, without
+from freehold.engine.clock import Clock
+from freehold.engine.errors import Throttled
+from freehold.engine.port import Call, Effect, PassInHand, Port, too_late
+from freehold.engine.secret_values import withhold, without
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Buckets, Expired
 

@@ -6,16 +6,16 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from freehold.lifecycle import birth_marks, proofs
-from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import decide, interrupted
-from freehold.lifecycle.resources import NodeKey, Observed
-from freehold.lifecycle.state import ObjectState
+from freehold.engine import birth_marks, proofs
+from freehold.engine.context import PassContext
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.ownership import Strength
+from freehold.engine.phases import decide, interrupted
+from freehold.engine.resources import NodeKey, Observed
+from freehold.engine.state import ObjectState
 
 MOST_TAGS, LONGEST_TAG = 6, 60
 """So many of a candidate's tags are shown, and so many letters of each."""

@@ -18,20 +18,20 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.collection.policy import Policy
+from freehold.engine import decisions, engine
+from freehold.engine.clock import Clock
+from freehold.engine.decisions import Conclusion, Decision
+from freehold.engine.errors import CloudError, NeedsPerson
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.inventory import NoOthers, OtherObjects
+from freehold.engine.journal import Journal, StaleObject
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Blocked, Outcome, Reason, of_error
+from freehold.engine.state import ObjectState
 from freehold.kube.errors import KubeError
 from freehold.kube.field_managers import Writer, other_writers
 from freehold.kube.resources import Json, key_of
-from freehold.lifecycle import decisions, engine
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.decisions import Conclusion, Decision
-from freehold.lifecycle.errors import CloudError, NeedsPerson
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.inventory import NoOthers, OtherObjects
-from freehold.lifecycle.journal import Journal, StaleObject
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, of_error
-from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.collecting import Collections, ObjectCollection
 from freehold.operator.controller import Done, RequeueAfter, Result

@@ -1,7 +1,7 @@
 """An object that was lost, rebuilt from the marks in the cloud: its identity, a spec skeleton, and nothing done yet.
 
 The object is made paused. What it owns is found again by the passes that follow, which read the marks as after every
-lost record (lifecycle.phases.recovery); here they are only judged, for the person who decides.
+lost record (engine.phases.recovery); here they are only judged, for the person who decides.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ServedName
+from freehold.engine import birth_marks, proofs
+from freehold.engine import journal as journals
+from freehold.engine.context import PassContext
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.ownership import Codec, Owner, Strength
+from freehold.engine.resources import NodeKey
+from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json
-from freehold.lifecycle import birth_marks, proofs
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.ownership import Codec, Owner, Strength
-from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Place
 from freehold.operator.orphans import UNKNOWN_KIND, Marked, MarkedOwner
 

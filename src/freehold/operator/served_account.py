@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from freehold.collection.survey import Survey
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.interface import EngineDeps, Intervals
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import FencedPort, PassInHand, Port, ReadOnlyPort
+from freehold.engine.clock import Clock
+from freehold.engine.durations import Durations
+from freehold.engine.interface import EngineDeps, Intervals
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import FencedPort, PassInHand, Port, ReadOnlyPort
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.ports import ObjectPort
 

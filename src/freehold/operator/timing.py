@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from freehold.lifecycle.clock import SystemClock
+from freehold.engine.clock import SystemClock
 
 
 class DomainTime(Protocol):

@@ -15,11 +15,11 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.collection.policy import Policy
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.outcomes import Outcome
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import Outcome
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed
 from freehold.reconcilers.answers import NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
 from freehold.reconcilers.gate import Proceed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.outcomes import Reason
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from typing import Any
 from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.graph import Graph
+from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers import identity, part_conditions
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Undecided, Wanted
 from freehold.reconcilers.findings import Problem, text

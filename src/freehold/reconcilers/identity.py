@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Any
 
 from freehold.api import names
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import CorruptJournal, Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
+from freehold.engine import journal as journals
+from freehold.engine.journal import CorruptJournal, Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
 
 Patch = Mapping[str, Any]
 """A JSON merge patch with the resourceVersion: written by compare-and-set."""

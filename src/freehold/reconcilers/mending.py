@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.api import names
+from freehold.engine import journal as journals
+from freehold.engine.journal import CorruptJournal
+from freehold.engine.keys import KeyRing
 from freehold.kube.field_managers import Writer
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import CorruptJournal
-from freehold.lifecycle.keys import KeyRing
 from freehold.reconcilers import identity
 from freehold.reconcilers.identity import Identified, Patch, ReadOnly, Restored
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Journal, Phase
+from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.engine.resources import NodeKey
 
 Parts = Mapping[str, tuple[str, ...]]
 """The kinds of resources that each condition speaks for, in the order in which conditions are shown."""

@@ -7,13 +7,13 @@ from typing import Any, TypeGuard
 
 from freehold.api import names
 from freehold.api.vendor_ids import vendor_id
-from freehold.lifecycle.collection import ALL
-from freehold.lifecycle.collection import KIND as COLLECTED
-from freehold.lifecycle.context import STRANGER
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.collection import ALL
+from freehold.engine.collection import KIND as COLLECTED
+from freehold.engine.context import STRANGER
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.engine.resources import NodeKey, Observed
 
 Row = dict[str, Any]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from freehold.lifecycle.errors import CloudError, NotFound, Retryable, Throttled, Unknown
+from freehold.engine.errors import CloudError, NotFound, Retryable, Throttled, Unknown
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.resources import Resource, canonical
 

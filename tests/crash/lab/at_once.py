@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from freehold.lifecycle.inventory import Tagger
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.port import Call, Effect, Port
-from freehold.lifecycle.resources import Ref
+from freehold.engine.inventory import Tagger
+from freehold.engine.kinds import Kind
+from freehold.engine.port import Call, Effect, Port
+from freehold.engine.resources import Ref
 from lab.cloud import Cloud, Traits
 from lab.drivers import MemoryTagger
 from lab.network import TRAITS, NetworkWorld

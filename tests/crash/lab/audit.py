@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from freehold.lifecycle.errors import CloudError, Unknown
-from freehold.lifecycle.port import Call, Effect
+from freehold.engine.errors import CloudError, Unknown
+from freehold.engine.port import Call, Effect
 from lab.faults import Crash
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from botocore import xform_name
 
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.keyed_codec import NODE, KeyedCodec
-from freehold.lifecycle.port import Call, InlinePort, Port
-from freehold.lifecycle.tag_text import text, texts
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError
+from freehold.engine.keyed_codec import NODE, KeyedCodec
+from freehold.engine.port import Call, InlinePort, Port
+from freehold.engine.tag_text import text, texts
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Delays, Quotas, Settings
 from freehold_sim.faults import Effect as CloudEffect

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from freehold.lifecycle.keyed_codec import BIRTH, SEAL
+from freehold.engine.keyed_codec import BIRTH, SEAL
 
 Record = Mapping[str, Any]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.lifecycle import journal
-from freehold.lifecycle.keyed_codec import OWNER, SEAL, UUID
-from freehold.lifecycle.tag_text import tag_map, texts
+from freehold.engine import journal
+from freehold.engine.keyed_codec import OWNER, SEAL, UUID
+from freehold.engine.tag_text import tag_map, texts
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness

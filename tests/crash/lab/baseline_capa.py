@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from itertools import chain
 from uuid import uuid4
 
-from freehold.lifecycle.decisions import Decision
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph, Node, ReadyNodes
-from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.journal import Journal, Store
-from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
-from freehold.lifecycle.port import Call, Effect
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
-from freehold.lifecycle.state import ObjectState
+from freehold.engine.decisions import Decision
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph, Node, ReadyNodes
+from freehold.engine.interface import EngineDeps, PassResult
+from freehold.engine.journal import Journal, Store
+from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
+from freehold.engine.port import Call, Effect
+from freehold.engine.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
+from freehold.engine.state import ObjectState
 from lab.baselines import FIXED, Held, Naive
 
 VPC = NodeKey("vpc", "main")

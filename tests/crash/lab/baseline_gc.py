@@ -14,13 +14,13 @@ from typing import Any
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
-from freehold.lifecycle.collection import Collected, Prove
-from freehold.lifecycle.engine import release
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.kinds import Registry
-from freehold.lifecycle.outcomes import Reason, Waiting
+from freehold.engine.collection import Collected, Prove
+from freehold.engine.engine import release
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps, PassResult
+from freehold.engine.kinds import Registry
+from freehold.engine.outcomes import Reason, Waiting
 from lab.aws import AwsLife
 from lab.leftovers import LitteredWorld
 

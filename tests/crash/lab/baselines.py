@@ -10,16 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.decisions import Decision
-from freehold.lifecycle.errors import CloudError, NotFound
-from freehold.lifecycle.graph import Graph, Node, ReadyNodes
-from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.journal import Journal, Store
-from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
-from freehold.lifecycle.port import Call, Effect
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Ref, State, Want
-from freehold.lifecycle.state import ObjectState
+from freehold.engine.decisions import Decision
+from freehold.engine.errors import CloudError, NotFound
+from freehold.engine.graph import Graph, Node, ReadyNodes
+from freehold.engine.interface import EngineDeps, PassResult
+from freehold.engine.inventory import TagChange
+from freehold.engine.journal import Journal, Store
+from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
+from freehold.engine.port import Call, Effect
+from freehold.engine.resources import Birth, NodeKey, Observed, Ref, State, Want
+from freehold.engine.state import ObjectState
 
 FIXED = "fnaive00"
 """In place of a nonce: these controllers use the same name each time."""

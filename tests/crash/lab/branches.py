@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.port import Call
+from freehold.engine.port import Call
 from lab.families import Case, Run, run
 from lab.faults import Answer
 from lab.oracles import Verdict

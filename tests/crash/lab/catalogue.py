@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.port import Call, Effect
+from freehold.engine.outcomes import Reason
+from freehold.engine.port import Call, Effect
 from lab import faults
 from lab.families import Case, at_each_call, crashes, golden
 from lab.faults import Fault, Script

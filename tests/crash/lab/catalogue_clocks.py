@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.clock import ManualClock
+from freehold.engine.outcomes import Reason
 from lab import catalogue, faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case, at_each_call, crashes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.interface import PassResult
+from freehold.engine.interface import PassResult
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground

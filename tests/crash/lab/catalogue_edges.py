@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from freehold.lifecycle.port import Call, Effect
+from freehold.engine.port import Call, Effect
 from lab import faults
 from lab.catalogue import TAG_APIS, Families, Ground, calls_of, delete_now, given
 from lab.catalogue_outages import creates

@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.ownership import Codec, Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.outcomes import Reason
+from freehold.engine.ownership import Codec, Owner
+from freehold.engine.resources import NodeKey
 from lab import faults, outsiders
 from lab.catalogue import Families, Fresh, Ground
 from lab.catalogue_outages import creates

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.keys import KeyRing, derive, digest_of
-from freehold.lifecycle.port import InlinePort, step
+from freehold.engine.interface import PassResult
+from freehold.engine.keys import KeyRing, derive, digest_of
+from freehold.engine.port import InlinePort, step
 from harness.powervs import HeldRing, MemoryDocument
 from lab import faults
 from lab.catalogue import FORGOTTEN, Families, Fresh, Ground

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.outcomes import Blocked, Reason
-from freehold.lifecycle.port import Call, Effect
+from freehold.engine.outcomes import Blocked, Reason
+from freehold.engine.port import Call, Effect
 from lab import faults
 from lab.catalogue import FORGOTTEN, TAG_APIS, Families, Ground, delete_now, given
 from lab.families import Case

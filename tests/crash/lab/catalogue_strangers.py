@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from functools import partial
 
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.outcomes import Reason
 from lab import catalogue, faults
 from lab.catalogue import Families, Ground
 from lab.families import Case

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.outcomes import Reason
 from lab import faults
 from lab.catalogue import Families, Ground
 from lab.catalogue_outages import creates

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.resources import Observed, Part, State
+from freehold.engine import errors
+from freehold.engine.clock import ManualClock
+from freehold.engine.resources import Observed, Part, State
 from lab.audit import CloudRequest
 
 US = "freehold"

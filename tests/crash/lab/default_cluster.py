@@ -11,10 +11,10 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.kinds import Dedupe, Kind
-from freehold.lifecycle.port import Port
-from freehold.lifecycle.resources import NodeKey, Part
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.kinds import Dedupe, Kind
+from freehold.engine.port import Port
+from freehold.engine.resources import NodeKey, Part
 from lab.cloud import Traits
 from lab.network import ALLOW, EVERYWHERE, GATE, JOIN, ROUTE, TRAITS, NetworkWorld, attachment
 from lab.spelling import PlainCodec

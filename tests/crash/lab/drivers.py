@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freehold.lifecycle import errors
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.inventory import TagChange, one_by_one
-from freehold.lifecycle.ownership import Codec
-from freehold.lifecycle.port import Call, Effect, Port
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
-from freehold.lifecycle.secret_values import SecretValue, values_in
+from freehold.engine import errors
+from freehold.engine.drivers import Listed
+from freehold.engine.inventory import TagChange, one_by_one
+from freehold.engine.ownership import Codec
+from freehold.engine.port import Call, Effect, Port
+from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.secret_values import SecretValue, values_in
 from lab.cloud import US, Cloud, Resource
 
 FENCED = ("create", "add_part", "add_parts")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.kinds import Kind, TokenBinding
-from freehold.lifecycle.port import Port
+from freehold.engine.graph import Node
+from freehold.engine.kinds import Kind, TokenBinding
+from freehold.engine.port import Port
 from lab import catalogue_tokens, faults
 from lab.catalogue import Families
 from lab.catalogue_clocks import Wall

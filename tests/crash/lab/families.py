@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.lifecycle import decisions
-from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import decisions
+from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting
+from freehold.engine.resources import NodeKey
 from lab import faults, oracles
 from lab.baselines import Naive
 from lab.faults import Fault, Script

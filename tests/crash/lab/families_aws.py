@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.interface import PassResult
+from freehold.engine.outcomes import Reason
 from freehold_sim.aws.settings import Delays, Lags, Settings
 from lab import (
     catalogue,

@@ -11,8 +11,8 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.port import Call
+from freehold.engine.outcomes import Reason
+from freehold.engine.port import Call
 from freehold_sim.aws.settings import Lags, Settings
 from lab import faults
 from lab.catalogue import Families, Fresh, calls_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.outcomes import Reason
 from lab import (
     catalogue,
     catalogue_forgeries,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from freehold.lifecycle.graph import Naming, Node
+from freehold.engine.graph import Naming, Node
 from lab import (
     catalogue,
     catalogue_forgeries,

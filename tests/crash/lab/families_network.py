@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from freehold.lifecycle.graph import Naming
+from freehold.engine.graph import Naming
 from lab import catalogue, catalogue_forgeries, catalogue_keys, catalogue_more, catalogue_restores
 from lab.at_once import AtOnceNetwork
 from lab.catalogue import Families, Ground

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.outcomes import Reason
 from freehold_sim.ibm.settings import Lags, Settings
 from lab import (
     catalogue,

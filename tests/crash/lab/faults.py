@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle import errors
-from freehold.lifecycle.journal import StaleObject
-from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.engine import errors
+from freehold.engine.journal import StaleObject
+from freehold.engine.port import Call, Effect, InlinePort
 from lab import marks
 from lab.seam import World
 

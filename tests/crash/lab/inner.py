@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.keyed_codec import SEAL
-from freehold.lifecycle.kinds import Registry
-from freehold.lifecycle.ownership import Codec, Owner
-from freehold.lifecycle.port import Call, Effect, Port
+from freehold.engine.interface import EngineDeps, PassResult
+from freehold.engine.inventory import TagsByTarget
+from freehold.engine.keyed_codec import SEAL
+from freehold.engine.kinds import Registry
+from freehold.engine.ownership import Codec, Owner
+from freehold.engine.port import Call, Effect, Port
 from lab import catalogue, oracles
 from lab.audit import Recorder
 from lab.catalogue import Families, Fresh

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freehold.api.names import EXTERNAL_RESOURCE_GC_ANNOTATION
-from freehold.lifecycle.outcomes import Outcome
-from freehold.lifecycle.port import Call
+from freehold.engine.outcomes import Outcome
+from freehold.engine.port import Call
 from harness.aws_account import REGION
 from harness.cloud_actors import Refused
 from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names

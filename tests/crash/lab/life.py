@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from freehold.lifecycle import decisions, engine
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.decisions import Conclusion, Decision
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Journal, StaleObject
-from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import step
-from freehold.lifecycle.state import ObjectState
+from freehold.engine import decisions, engine
+from freehold.engine import journal as journals
+from freehold.engine.decisions import Conclusion, Decision
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.interface import PassResult
+from freehold.engine.journal import Journal, StaleObject
+from freehold.engine.keys import ObjectKeys
+from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
+from freehold.engine.ownership import Owner
+from freehold.engine.port import step
+from freehold.engine.state import ObjectState
 from lab import marks
 from lab.faults import Crash, FaultPort, Script
 from lab.seam import EngineWorld, World

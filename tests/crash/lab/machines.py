@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging, TokenBinding
-from freehold.lifecycle.port import Port
-from freehold.lifecycle.secret_values import reference
+from freehold.engine.graph import Node
+from freehold.engine.interface import EngineDeps
+from freehold.engine.kinds import Dedupe, Kind, Tagging, TokenBinding
+from freehold.engine.port import Port
+from freehold.engine.secret_values import reference
 from lab.cloud import Traits
 from lab.drivers import MemoryDriver, MemorySecrets
 from lab.life import Life

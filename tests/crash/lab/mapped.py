@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.keyed_codec import KeyedCodec
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.ownership import Codec
+from freehold.engine.graph import Node
+from freehold.engine.keyed_codec import KeyedCodec
+from freehold.engine.outcomes import Reason
+from freehold.engine.ownership import Codec
 from lab import catalogue, catalogue_more
 from lab.catalogue import Families, Fresh, Ground
 from lab.cloud import ReadLags

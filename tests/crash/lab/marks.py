@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from freehold.lifecycle.outcomes import Blocked, Kept, Waiting
+from freehold.engine.outcomes import Blocked, Kept, Waiting
 from lab.seam import Thing, World
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def mutated(row: Mutant) -> Iterator[None]:
     rebound = [
         other
         for other_name, other in list(sys.modules.items())
-        if other_name.startswith("freehold.lifecycle") and not classes and getattr(other, name, None) is original
+        if other_name.startswith("freehold.engine") and not classes and getattr(other, name, None) is original
     ]
     for target in [holder, *rebound]:
         setattr(target, name, space[name])
@@ -82,7 +82,7 @@ def _defined(scope: ast.AST, path: str) -> ast.stmt:
 
 
 def _row(file: str, why: str, rows: tuple[Mutant, ...] = MUTANTS) -> Mutant:
-    return next(row for row in rows if row.file.removeprefix("lifecycle/") == f"{file}.py" and row.why == why)
+    return next(row for row in rows if row.file.removeprefix("engine/") == f"{file}.py" and row.why == why)
 
 
 def _of_creates(file: str, why: str, *named: str, first: str = "") -> Mutation:

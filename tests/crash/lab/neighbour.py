@@ -12,9 +12,9 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.ownership import Owner
+from freehold.engine.graph import Node
+from freehold.engine.interface import PassResult
+from freehold.engine.ownership import Owner
 from lab import catalogue, oracles
 from lab.audit import Recorder
 from lab.catalogue import Families, Fresh, Ground

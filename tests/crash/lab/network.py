@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.inventory import Tagger
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.port import Port
-from freehold.lifecycle.resources import NodeKey, Part
-from freehold.lifecycle.tag_stand_in import StandInTagger
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.inventory import Tagger
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.port import Port
+from freehold.engine.resources import NodeKey, Part
+from freehold.engine.tag_stand_in import StandInTagger
 from lab.cloud import Traits
 from lab.drivers import DeniedTagger, MemoryDriver, MemoryTagger
 from lab.spelling import SharedSealsCodec

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.engine.journal import Journal, Phase
+from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
 from lab import marks
 from lab.life import Course
 from lab.seam import Thing

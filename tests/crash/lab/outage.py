@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from freehold.lifecycle.port import Call
+from freehold.engine.port import Call
 from lab.faults import Answer
 from lab.life import Life
 

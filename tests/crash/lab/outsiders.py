@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from freehold.lifecycle.ownership import Codec, Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.ownership import Codec, Owner
+from freehold.engine.resources import NodeKey
 
 
 def _digest(*parts: str) -> str:

@@ -17,9 +17,9 @@ from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
 from requests.adapters import HTTPAdapter
 
 from freehold.clouds.ibm.marks import IbmCodec
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.port import Call, InlinePort, Port
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError
+from freehold.engine.port import Call, InlinePort, Port
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings

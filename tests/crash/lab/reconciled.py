@@ -11,14 +11,14 @@ from typing import Any, Protocol
 from unittest import mock
 
 from freehold.api import names
-from freehold.lifecycle import decisions, engine
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.decisions import Decision
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.port import Call, Effect, Port, step
+from freehold.engine import decisions, engine
+from freehold.engine import journal as journals
+from freehold.engine.decisions import Decision
+from freehold.engine.graph import Graph
+from freehold.engine.interface import PassResult
+from freehold.engine.journal import Journal
+from freehold.engine.keys import ObjectKeys
+from freehold.engine.port import Call, Effect, Port, step
 from freehold.operator.controller import RequeueAfter
 from harness.powervs import MemoryDocument, ReconcilerHarness, StoredObject
 from lab.life import Course

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.graph import Graph, Node
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import Call, Port
+from freehold.engine.clock import Clock, ManualClock
+from freehold.engine.graph import Graph, Node
+from freehold.engine.interface import EngineDeps
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import Call, Port
 
 if TYPE_CHECKING:
     from lab.audit import CloudRequest, Recorder

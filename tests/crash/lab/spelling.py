@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection
 
-from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.ownership import CarriedMark, Marks, NodeMark, Owner
+from freehold.engine.resources import NodeKey
 
 
 class PlainCodec:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
+from freehold.engine.errors import CloudError
+from freehold.engine.port import Call, Effect
 from freehold.kube.resources import CONFIG_MAPS
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.port import Call, Effect
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.port import Effect
+from freehold.engine.interface import PassResult
+from freehold.engine.port import Effect
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.cloud import ReadLags

@@ -7,18 +7,18 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from freehold.lifecycle import errors
-from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes
-from freehold.lifecycle.interface import EngineDeps, Intervals
-from freehold.lifecycle.inventory import Inventory, Tagger
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Dedupe, Kind, Registry, Tagging
-from freehold.lifecycle.ownership import Codec, Marks, Owner
-from freehold.lifecycle.port import Call, Effect, FencedPort, Port
-from freehold.lifecycle.resources import NodeKey, Part, Request
-from freehold.lifecycle.shared_lists import SharedLists
+from freehold.engine import errors
+from freehold.engine.clock import Clock, ManualClock
+from freehold.engine.durations import Durations
+from freehold.engine.graph import Graph, Naming, Node, ReadyNodes
+from freehold.engine.interface import EngineDeps, Intervals
+from freehold.engine.inventory import Inventory, Tagger
+from freehold.engine.keys import KeyRing
+from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging
+from freehold.engine.ownership import Codec, Marks, Owner
+from freehold.engine.port import Call, Effect, FencedPort, Port
+from freehold.engine.resources import NodeKey, Part, Request
+from freehold.engine.shared_lists import SharedLists
 from freehold.operator.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder
 from lab.cloud import OPERATORS, US, Cloud, ReadLags, Resource, Traits

@@ -12,8 +12,8 @@ _groups = partial(Mutant, "clouds/aws/collectors/security_groups.py")
 _interfaces = partial(Mutant, "clouds/aws/collectors/network_interfaces.py")
 _volumes = partial(Mutant, "clouds/aws/collectors/volumes.py")
 _survey = partial(Mutant, "clouds/aws/collectors/survey.py")
-_phase = partial(Mutant, "lifecycle/phases/collect.py")
-_delete = partial(Mutant, "lifecycle/phases/delete.py")
+_phase = partial(Mutant, "engine/phases/collect.py")
+_delete = partial(Mutant, "engine/phases/delete.py")
 _rivals = partial(Mutant, "operator/collecting.py")
 _binding = partial(Mutant, "clouds/aws/delete_binding.py")
 
@@ -288,7 +288,7 @@ PHASE = (
     _delete("finished", "or not await collect.is_done(ctx)", "", "an object is released before the collection is done"),
     _phase("is_done", "if ctx.kind(key).network:", "if False:", "nothing says why the network waits"),
     Mutant(
-        "lifecycle/engine.py",
+        "engine/engine.py",
         "_delete_waves",
         "if ctx.collected or not await collect.is_done(ctx):",
         "if True:",

@@ -10,9 +10,9 @@ _view = partial(Mutant, "cli/view.py")
 _looks = partial(Mutant, "operator/looks.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
 _app = partial(Mutant, "operator/app.py")
-_dry_run = partial(Mutant, "lifecycle/dry_run.py")
+_dry_run = partial(Mutant, "engine/dry_run.py")
 _applying = partial(Mutant, "cli/applying.py")
-_engine = partial(Mutant, "lifecycle/engine.py")
+_engine = partial(Mutant, "engine/engine.py")
 _balancing = partial(Mutant, "clouds/aws/balancing_driver.py")
 _vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
 _last_refusals = partial(Mutant, "operator/last_refusals.py")
@@ -130,7 +130,7 @@ MUTANTS = (
         "what was agreed to of one resource is stored for the next one of that node",
     ),
     Mutant(
-        "lifecycle/texts.py",
+        "engine/texts.py",
         "texts_in",
         "if name not in without:",
         "if name in without:",

@@ -4,21 +4,21 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_intents = partial(Mutant, "lifecycle/phases/intents.py")
-_create_identity = partial(Mutant, "lifecycle/create_identity.py")
-_create = partial(Mutant, "lifecycle/phases/create.py")
-_journal = partial(Mutant, "lifecycle/journal.py")
-_reveal = partial(Mutant, "lifecycle/phases/reveal.py")
-_drift = partial(Mutant, "lifecycle/phases/drift.py")
-_secret_values = partial(Mutant, "lifecycle/secret_values.py")
-_keys = partial(Mutant, "lifecycle/keys.py")
+_intents = partial(Mutant, "engine/phases/intents.py")
+_create_identity = partial(Mutant, "engine/create_identity.py")
+_create = partial(Mutant, "engine/phases/create.py")
+_journal = partial(Mutant, "engine/journal.py")
+_reveal = partial(Mutant, "engine/phases/reveal.py")
+_drift = partial(Mutant, "engine/phases/drift.py")
+_secret_values = partial(Mutant, "engine/secret_values.py")
+_keys = partial(Mutant, "engine/keys.py")
 _questions = partial(Mutant, "operator/questions.py")
 _ports = partial(Mutant, "operator/ports.py")
-_observe = partial(Mutant, "lifecycle/phases/observe.py")
-_decide = partial(Mutant, "lifecycle/phases/decide.py")
-_context = partial(Mutant, "lifecycle/context.py")
-_birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
-_kinds = partial(Mutant, "lifecycle/kinds.py")
+_observe = partial(Mutant, "engine/phases/observe.py")
+_decide = partial(Mutant, "engine/phases/decide.py")
+_context = partial(Mutant, "engine/context.py")
+_birth_marks = partial(Mutant, "engine/birth_marks.py")
+_kinds = partial(Mutant, "engine/kinds.py")
 
 TOKENS = (
     _intents(

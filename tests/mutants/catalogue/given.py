@@ -4,8 +4,8 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_fitness = partial(Mutant, "lifecycle/phases/fitness.py")
-_confirm = partial(Mutant, "lifecycle/phases/confirm.py")
+_fitness = partial(Mutant, "engine/phases/fitness.py")
+_confirm = partial(Mutant, "engine/phases/confirm.py")
 _reach = partial(Mutant, "reconcilers/powervs/reach.py")
 _places = partial(Mutant, "reconcilers/powervs/places.py")
 _wanted = partial(Mutant, "reconcilers/powervs/desired.py")

@@ -4,13 +4,13 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_inner = partial(Mutant, "lifecycle/phases/inner_owners.py")
-_delete = partial(Mutant, "lifecycle/phases/delete.py")
-_engine = partial(Mutant, "lifecycle/engine.py")
-_context = partial(Mutant, "lifecycle/context.py")
-_wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
-_keys = partial(Mutant, "lifecycle/keys.py")
-_codec = partial(Mutant, "lifecycle/keyed_codec.py")
+_inner = partial(Mutant, "engine/phases/inner_owners.py")
+_delete = partial(Mutant, "engine/phases/delete.py")
+_engine = partial(Mutant, "engine/engine.py")
+_context = partial(Mutant, "engine/context.py")
+_wanted_tags = partial(Mutant, "engine/wanted_tags.py")
+_keys = partial(Mutant, "engine/keys.py")
+_codec = partial(Mutant, "engine/keyed_codec.py")
 
 MUTANTS = (
     _inner("hold", "if waiting is None:", "if True:", "a cluster is deleted under its machines"),

@@ -4,10 +4,10 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_interrupted = partial(Mutant, "lifecycle/phases/interrupted.py")
-_intents = partial(Mutant, "lifecycle/phases/intents.py")
-_keys = partial(Mutant, "lifecycle/keys.py")
-_texts = partial(Mutant, "lifecycle/texts.py")
+_interrupted = partial(Mutant, "engine/phases/interrupted.py")
+_intents = partial(Mutant, "engine/phases/intents.py")
+_keys = partial(Mutant, "engine/keys.py")
+_texts = partial(Mutant, "engine/texts.py")
 _questions = partial(Mutant, "operator/questions.py")
 _other_objects = partial(Mutant, "operator/other_objects.py")
 _resolve = partial(Mutant, "cli/resolve.py")

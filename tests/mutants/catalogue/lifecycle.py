@@ -4,46 +4,46 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_intents = partial(Mutant, "lifecycle/phases/intents.py")
-_observe = partial(Mutant, "lifecycle/phases/observe.py")
-_create = partial(Mutant, "lifecycle/phases/create.py")
-_drift = partial(Mutant, "lifecycle/phases/drift.py")
-_parts = partial(Mutant, "lifecycle/phases/parts.py")
-_graph = partial(Mutant, "lifecycle/graph.py")
-_order = partial(Mutant, "lifecycle/deletion_order.py")
-_inventory = partial(Mutant, "lifecycle/inventory.py")
-_kinds = partial(Mutant, "lifecycle/kinds.py")
-_outcomes = partial(Mutant, "lifecycle/outcomes.py")
-_port = partial(Mutant, "lifecycle/port.py")
-_keys = partial(Mutant, "lifecycle/keys.py")
-_ownership = partial(Mutant, "lifecycle/ownership.py")
-_journal = partial(Mutant, "lifecycle/journal.py")
-_state = partial(Mutant, "lifecycle/state.py")
-_context = partial(Mutant, "lifecycle/context.py")
-_birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
-_proofs = partial(Mutant, "lifecycle/proofs.py")
-_wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
-_engine = partial(Mutant, "lifecycle/engine.py")
-_prune = partial(Mutant, "lifecycle/phases/prune.py")
-_mark = partial(Mutant, "lifecycle/phases/mark.py")
-_detach = partial(Mutant, "lifecycle/phases/detach.py")
-_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
-_delete = partial(Mutant, "lifecycle/phases/delete.py")
-_recovery = partial(Mutant, "lifecycle/phases/recovery.py")
-_final_check = partial(Mutant, "lifecycle/phases/final_check.py")
-_renewal = partial(Mutant, "lifecycle/phases/renewal.py")
-_confirm = partial(Mutant, "lifecycle/phases/confirm.py")
-_lists = partial(Mutant, "lifecycle/shared_lists.py")
-_durations = partial(Mutant, "lifecycle/durations.py")
-_polling = partial(Mutant, "lifecycle/polling.py")
-_schedule = partial(Mutant, "lifecycle/schedule.py")
+_intents = partial(Mutant, "engine/phases/intents.py")
+_observe = partial(Mutant, "engine/phases/observe.py")
+_create = partial(Mutant, "engine/phases/create.py")
+_drift = partial(Mutant, "engine/phases/drift.py")
+_parts = partial(Mutant, "engine/phases/parts.py")
+_graph = partial(Mutant, "engine/graph.py")
+_order = partial(Mutant, "engine/deletion_order.py")
+_inventory = partial(Mutant, "engine/inventory.py")
+_kinds = partial(Mutant, "engine/kinds.py")
+_outcomes = partial(Mutant, "engine/outcomes.py")
+_port = partial(Mutant, "engine/port.py")
+_keys = partial(Mutant, "engine/keys.py")
+_ownership = partial(Mutant, "engine/ownership.py")
+_journal = partial(Mutant, "engine/journal.py")
+_state = partial(Mutant, "engine/state.py")
+_context = partial(Mutant, "engine/context.py")
+_birth_marks = partial(Mutant, "engine/birth_marks.py")
+_proofs = partial(Mutant, "engine/proofs.py")
+_wanted_tags = partial(Mutant, "engine/wanted_tags.py")
+_engine = partial(Mutant, "engine/engine.py")
+_prune = partial(Mutant, "engine/phases/prune.py")
+_mark = partial(Mutant, "engine/phases/mark.py")
+_detach = partial(Mutant, "engine/phases/detach.py")
+_read_marks = partial(Mutant, "engine/phases/read_marks.py")
+_delete = partial(Mutant, "engine/phases/delete.py")
+_recovery = partial(Mutant, "engine/phases/recovery.py")
+_final_check = partial(Mutant, "engine/phases/final_check.py")
+_renewal = partial(Mutant, "engine/phases/renewal.py")
+_confirm = partial(Mutant, "engine/phases/confirm.py")
+_lists = partial(Mutant, "engine/shared_lists.py")
+_durations = partial(Mutant, "engine/durations.py")
+_polling = partial(Mutant, "engine/polling.py")
+_schedule = partial(Mutant, "engine/schedule.py")
 
-_given_tags = partial(Mutant, "lifecycle/phases/given_tags.py")
+_given_tags = partial(Mutant, "engine/phases/given_tags.py")
 
-_decide = partial(Mutant, "lifecycle/phases/decide.py")
-_decisions = partial(Mutant, "lifecycle/decisions.py")
+_decide = partial(Mutant, "engine/phases/decide.py")
+_decisions = partial(Mutant, "engine/decisions.py")
 _other_objects = partial(Mutant, "operator/other_objects.py")
-_fitness = partial(Mutant, "lifecycle/phases/fitness.py")
+_fitness = partial(Mutant, "engine/phases/fitness.py")
 
 DECISIONS = (
     _decide(
@@ -951,7 +951,7 @@ PROOF = (
         "(*entry.earlier, entry.id) if entry.carried and entry.id else entry.earlier",
         "entry.earlier",
         "the mark of a carried resource that is gone stays on its carrier",
-        killed_by="tests/unit/lifecycle/test_lifecycle_journal.py"
+        killed_by="tests/unit/engine/test_engine_journal.py"
         "::test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier",
     ),
     _journal(
@@ -1327,7 +1327,7 @@ LEAVING = (
         "a backup from before an edit is restored, and what the edit added is lost without a word",
     ),
     Mutant(
-        "lifecycle/proofs.py",
+        "engine/proofs.py",
         "how_to_remove_birth_mark",
         '{"id": observed.id, **observed.attributes}',
         '{**observed.attributes, "id": "ID"}',

@@ -4,14 +4,14 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_lost = partial(Mutant, "lifecycle/phases/lost_marks.py")
-_delete = partial(Mutant, "lifecycle/phases/delete.py")
-_decide = partial(Mutant, "lifecycle/phases/decide.py")
-_mark = partial(Mutant, "lifecycle/phases/mark.py")
-_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
-_journal = partial(Mutant, "lifecycle/journal.py")
-_observe = partial(Mutant, "lifecycle/phases/observe.py")
-_proofs = partial(Mutant, "lifecycle/proofs.py")
+_lost = partial(Mutant, "engine/phases/lost_marks.py")
+_delete = partial(Mutant, "engine/phases/delete.py")
+_decide = partial(Mutant, "engine/phases/decide.py")
+_mark = partial(Mutant, "engine/phases/mark.py")
+_read_marks = partial(Mutant, "engine/phases/read_marks.py")
+_journal = partial(Mutant, "engine/journal.py")
+_observe = partial(Mutant, "engine/phases/observe.py")
+_proofs = partial(Mutant, "engine/proofs.py")
 _questions = partial(Mutant, "operator/questions.py")
 _rows = partial(Mutant, "reconcilers/resource_rows.py")
 _recovery = partial(Mutant, "operator/recovery.py")
@@ -117,7 +117,7 @@ MUTANTS = (
         "a resource that was being healed when its object was deleted is marked and deleted",
     ),
     Mutant(
-        "lifecycle/phases/recovery.py",
+        "engine/phases/recovery.py",
         "put_on_record",
         "read_back=marks_seen",
         "read_back=False",

@@ -4,16 +4,16 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_mark = partial(Mutant, "lifecycle/phases/mark.py")
-_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
-_engine = partial(Mutant, "lifecycle/engine.py")
-_recovery = partial(Mutant, "lifecycle/phases/recovery.py")
-_create = partial(Mutant, "lifecycle/phases/create.py")
-_confirm = partial(Mutant, "lifecycle/phases/confirm.py")
-_inventory = partial(Mutant, "lifecycle/inventory.py")
-_lists = partial(Mutant, "lifecycle/shared_lists.py")
-_delete = partial(Mutant, "lifecycle/phases/delete.py")
-_stand_in = partial(Mutant, "lifecycle/tag_stand_in.py")
+_mark = partial(Mutant, "engine/phases/mark.py")
+_read_marks = partial(Mutant, "engine/phases/read_marks.py")
+_engine = partial(Mutant, "engine/engine.py")
+_recovery = partial(Mutant, "engine/phases/recovery.py")
+_create = partial(Mutant, "engine/phases/create.py")
+_confirm = partial(Mutant, "engine/phases/confirm.py")
+_inventory = partial(Mutant, "engine/inventory.py")
+_lists = partial(Mutant, "engine/shared_lists.py")
+_delete = partial(Mutant, "engine/phases/delete.py")
+_stand_in = partial(Mutant, "engine/tag_stand_in.py")
 
 MUTANTS = (
     _read_marks(

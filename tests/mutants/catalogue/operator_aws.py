@@ -6,9 +6,9 @@ from mutants.rows import Mutant
 
 _identities = partial(Mutant, "operator/aws_identities.py")
 _aws = partial(Mutant, "operator/aws.py")
-_codec = partial(Mutant, "lifecycle/keyed_codec.py")
+_codec = partial(Mutant, "engine/keyed_codec.py")
 _session = partial(Mutant, "clouds/aws/session.py")
-_text = partial(Mutant, "lifecycle/tag_text.py")
+_text = partial(Mutant, "engine/tag_text.py")
 
 _app = partial(Mutant, "operator/app.py")
 

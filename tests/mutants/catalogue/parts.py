@@ -4,16 +4,16 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_engine = partial(Mutant, "lifecycle/engine.py")
-_drift = partial(Mutant, "lifecycle/phases/drift.py")
-_parts = partial(Mutant, "lifecycle/phases/parts.py")
-_delete = partial(Mutant, "lifecycle/phases/delete.py")
-_fitness = partial(Mutant, "lifecycle/phases/fitness.py")
-_named_parts = partial(Mutant, "lifecycle/phases/named_parts.py")
-_dry_run = partial(Mutant, "lifecycle/dry_run.py")
-_overlay = partial(Mutant, "lifecycle/overlay.py")
+_engine = partial(Mutant, "engine/engine.py")
+_drift = partial(Mutant, "engine/phases/drift.py")
+_parts = partial(Mutant, "engine/phases/parts.py")
+_delete = partial(Mutant, "engine/phases/delete.py")
+_fitness = partial(Mutant, "engine/phases/fitness.py")
+_named_parts = partial(Mutant, "engine/phases/named_parts.py")
+_dry_run = partial(Mutant, "engine/dry_run.py")
+_overlay = partial(Mutant, "engine/overlay.py")
 
-_lists = partial(Mutant, "lifecycle/shared_lists.py")
+_lists = partial(Mutant, "engine/shared_lists.py")
 
 MUTANTS = (
     _lists(
@@ -39,7 +39,7 @@ MUTANTS = (
         "if no_change:\n        raise no_change",
         "",
         "a change that the cloud refused counts as made, and the object is Ready",
-        killed_by="tests/unit/lifecycle/test_lifecycle_drift.py::test_a_change_that_is_refused_is_not_taken_as_made",
+        killed_by="tests/unit/engine/test_engine_drift.py::test_a_change_that_is_refused_is_not_taken_as_made",
     ),
     _drift(
         "_sync",
@@ -167,7 +167,7 @@ MUTANTS = (
         "(free - unknown - held.keys())",
         "(free - unknown)",
         "each delete of a group that another one names is refused, and a person is told to mend it",
-        killed_by="tests/unit/lifecycle/test_lifecycle_named_parts.py"
+        killed_by="tests/unit/engine/test_engine_named_parts.py"
         "::test_what_is_named_waits_as_long_as_what_frees_the_other_cannot_go",
     ),
     _delete(

@@ -9,7 +9,7 @@ import pytest
 from freehold.cli import audit_log
 from freehold.cli.errors import CliError
 from freehold.cli.main import cli
-from freehold.lifecycle.clock import ManualClock
+from freehold.engine.clock import ManualClock
 from freehold.operator.audit import FileAudit
 
 

@@ -247,7 +247,7 @@ def test_a_log_that_cannot_be_written_is_omitted() -> None:
 def test_the_log_has_each_look_only_where_that_is_asked_for(debug: bool, tmp_path: Path) -> None:
     """And never those of the vendors' SDKs, which would bury them."""
     code = "import logging, pathlib, sys; from freehold.cli.logs import log_to; log_to(pathlib.Path(sys.argv[1])); "
-    code += "logging.getLogger('freehold.lifecycle.polling').debug('next look'); "
+    code += "logging.getLogger('freehold.engine.polling').debug('next look'); "
     code += "logging.getLogger('urllib3').debug('noise')"
     path = str(tmp_path / "log")
     environment = {**os.environ, "FREEHOLD_DEBUG": "1" if debug else ""}

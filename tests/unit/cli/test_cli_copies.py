@@ -9,14 +9,14 @@ import pytest
 from freehold.api import names
 from freehold.cli import copies
 from freehold.cli.errors import CliError
+from freehold.engine import journal as journals
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from harness.powervs import example
 

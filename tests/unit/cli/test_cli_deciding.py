@@ -13,14 +13,14 @@ import yaml
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
 from freehold.cli.deciding import _store
 from freehold.cli.errors import CliError
+from freehold.engine import decisions
+from freehold.engine import journal as journals
+from freehold.engine.decisions import Decision, Verdict
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Key
-from freehold.lifecycle import decisions
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from harness.commands import freehold_in
 from harness.stored_objects import MemoryObjects

@@ -27,14 +27,14 @@ from freehold.apiserver.store import Store
 from freehold.cli.errors import CliError
 from freehold.cli.main import cli
 from freehold.cli.serving_address import kubeconfig
+from freehold.engine import journal as journals
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.keys import KeyRing, derive
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import KeyRing, derive
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from freehold.cli.lost_key import LostKeyList, details, left_out
+from freehold.engine.drivers import User
 from freehold.kube.resources import Key
-from freehold.lifecycle.drivers import User
 from freehold.operator.keyring import RecordName
 from freehold.operator.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing
 

@@ -11,10 +11,10 @@ from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitt
 from freehold.cli.proofs import proofs
 from freehold.cli.tree import tree_lines
 from freehold.cli.view import View, view
-from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Journal, Phase, dumps
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 
 T0 = 1_800_000_000
 STAMP = "2027-01-15T08:00:00Z"  # T0 in UTC

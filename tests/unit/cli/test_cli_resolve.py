@@ -10,9 +10,9 @@ import pytest
 from freehold.cli.errors import CliError
 from freehold.cli.main import resolve
 from freehold.cli.resolve import _chosen, _command, _Decided, _ways
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.resources import NodeKey, Observed, State
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.questions import Candidate, Question, matching
 

@@ -13,9 +13,9 @@ from freehold.cli.audit_log import documents
 from freehold.cli.errors import CliError
 from freehold.cli.people import decided
 from freehold.cli.state_directory import StateDirectory
-from freehold.lifecycle.clock import ManualClock, SystemClock
-from freehold.lifecycle.errors import Denied
-from freehold.lifecycle.port import Call, Effect
+from freehold.engine.clock import ManualClock, SystemClock
+from freehold.engine.errors import Denied
+from freehold.engine.port import Call, Effect
 from freehold.operator.audit import FileAudit
 
 SUBJECT = "CloudMetadata team/tags"

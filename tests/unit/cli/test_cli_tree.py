@@ -12,9 +12,9 @@ from freehold.cli.proofs import proofs
 from freehold.cli.terminal import painter, plain
 from freehold.cli.tree import remarks, tree_lines
 from freehold.cli.view import View, view
-from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Journal, Phase, dumps
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 
 
 def _row(kind: str, name: str, ident: str = "", state: str = "Ready", message: str = "") -> dict[str, Any]:

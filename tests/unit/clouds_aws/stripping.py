@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from freehold.lifecycle.decisions import Decision, Verdict, signed
-from freehold.lifecycle.engine import ensure, release
-from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.outcomes import Blocked, Outcome, Reason
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.decisions import Decision, Verdict, signed
+from freehold.engine.engine import ensure, release
+from freehold.engine.journal import Phase
+from freehold.engine.outcomes import Blocked, Outcome, Reason
+from freehold.engine.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_passes import OWNER, Life

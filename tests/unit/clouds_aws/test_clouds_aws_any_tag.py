@@ -9,8 +9,8 @@ import pytest
 from freehold.clouds.aws.native_tags import Reading, reading_of
 from freehold.clouds.aws.tagged import kind_of, named_in
 from freehold.clouds.aws.tagger import AwsTagger
-from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
+from freehold.engine import errors
+from freehold.engine.clock import ManualClock
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.classifiers import Query
 from freehold_sim.aws.settings import Quotas

@@ -11,9 +11,9 @@ import pytest
 from freehold.clouds.aws.kinds import classic_load_balancer, listener, network_load_balancer, target_group
 from freehold.clouds.aws.kinds.classic_load_balancer import INSTANCE, LISTENER, SUBNET
 from freehold.clouds.aws.seldom import HOUR
-from freehold.lifecycle import errors
-from freehold.lifecycle.drivers import PartsDriver, User
-from freehold.lifecycle.resources import NodeKey, Part, Place, Ref, State
+from freehold.engine import errors
+from freehold.engine.drivers import PartsDriver, User
+from freehold.engine.resources import NodeKey, Part, Place, Ref, State
 from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import TARGET_ATTRIBUTES, AwsAccount

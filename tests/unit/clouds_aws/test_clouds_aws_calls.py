@@ -11,8 +11,8 @@ from botocore import xform_name
 from freehold.clouds.aws.calls import SECRET, ApiClient, auditable, is_fenced
 from freehold.clouds.aws.kind_facts import KINDS, KindFacts, operations_of
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle import errors
-from freehold.lifecycle.port import Effect
+from freehold.engine import errors
+from freehold.engine.port import Effect
 from harness.aws_account import KEYS, REGION, AwsAccount
 
 

@@ -13,12 +13,12 @@ from freehold.clouds.aws.facts import BASTION_IMAGE, AwsFacts
 from freehold.clouds.aws.identities import AssumedRole
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.engine import ensure
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.outcomes import Ready, Reason
-from freehold.lifecycle.port import Effect
+from freehold.engine.engine import ensure
+from freehold.engine.graph import Graph
+from freehold.engine.interface import PassResult
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import Ready, Reason
+from freehold.engine.port import Effect
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.reconcilers.adapter import Desired, Refused
 from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter

@@ -16,9 +16,9 @@ from freehold.clouds.aws.seen import Place
 from freehold.clouds.aws.session import AwsSession
 from freehold.collection.found import Step, Thing, Workloads
 from freehold.collection.policy import Volumes
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.keyed_codec import OWNER, UUID
-from freehold.lifecycle.port import Call, InlinePort, step
+from freehold.engine.errors import NotFound
+from freehold.engine.keyed_codec import OWNER, UUID
+from freehold.engine.port import Call, InlinePort, step
 from harness.aws_account import KEYS, REGION
 
 ACCOUNT, THEIRS = "111122223333", "0a1b2c3d-9999-4222-8333-444455556666"

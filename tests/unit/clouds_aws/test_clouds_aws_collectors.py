@@ -16,10 +16,10 @@ from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.sweep import Sweep
 from freehold.collection.things import Task
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.collection import Collected, Site
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import InlinePort
+from freehold.engine.clock import ManualClock
+from freehold.engine.collection import Collected, Site
+from freehold.engine.ownership import Owner
+from freehold.engine.port import InlinePort
 from freehold.operator.ports import together
 from harness.cloud_actors import REGION, KeyHolder
 from harness.cloud_controllers import Ground, everything

@@ -9,8 +9,8 @@ from test_clouds_aws_cluster import Cluster
 
 from freehold.clouds.aws.kinds import classic_load_balancer, network_load_balancer
 from freehold.clouds.aws.seldom import Seldom
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Ref
+from freehold.engine import errors
+from freehold.engine.resources import Ref
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
 from harness.aws_drivers import Drivers, birth

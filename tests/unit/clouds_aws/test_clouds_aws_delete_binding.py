@@ -15,8 +15,8 @@ from freehold.clouds.aws.delete_binding import MOST_CHARACTERS, Bound, NotBound,
 from freehold.clouds.aws.identities import AssumedRole
 from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.permissions import COLLECTED_METHODS
-from freehold.lifecycle import errors
-from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
+from freehold.engine import errors
+from freehold.engine.keyed_codec import UUID as OWNER_UUID
 from harness.aws_account import KEYS, AwsAccount
 from harness.simulated_aws import ACCOUNT, tagged
 

@@ -18,10 +18,10 @@ from freehold.clouds.aws.kinds import (
     subnet,
     vpc,
 )
-from freehold.lifecycle import errors
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
+from freehold.engine import errors
+from freehold.engine.drivers import User
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
 from freehold_sim.aws.settings import Assumptions, Settings
 from freehold_sim.aws.world import scope_of
 from freehold_sim.faults import Effect, Fault

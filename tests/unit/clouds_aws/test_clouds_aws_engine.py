@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from freehold.clouds.aws.kinds import internet_gateway, route_table, subnet, vpc
-from freehold.lifecycle.engine import ensure
-from freehold.lifecycle.graph import Graph, Node, ReadyNodes
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.port import Effect
-from freehold.lifecycle.resources import NodeKey, Part
-from freehold.lifecycle.tag_text import text
+from freehold.engine.engine import ensure
+from freehold.engine.graph import Graph, Node, ReadyNodes
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import Ready
+from freehold.engine.port import Effect
+from freehold.engine.resources import NodeKey, Part
+from freehold.engine.tag_text import text
 from freehold_sim.aws.settings import Lags, Settings
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from freehold.clouds.aws.kinds import classic_load_balancer, s3_bucket, security_group, vpc_endpoint
-from freehold.lifecycle.engine import ensure
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason
-from freehold.lifecycle.resources import NodeKey, Part
+from freehold.engine.engine import ensure
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import Blocked, Ready, Reason
+from freehold.engine.resources import NodeKey, Part
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault

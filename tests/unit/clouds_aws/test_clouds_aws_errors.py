@@ -20,8 +20,8 @@ from botocore.retries.standard import ThrottledRetryableChecker
 
 from freehold.clouds.aws import errors
 from freehold.clouds.aws.kind_facts import KINDS, OTHER_OPERATIONS
-from freehold.lifecycle import errors as lifecycle
-from freehold.lifecycle.port import Effect
+from freehold.engine import errors as lifecycle
+from freehold.engine.port import Effect
 from freehold_sim.faults import Effect as Trouble
 from freehold_sim.faults import Fault
 from harness.aws_account import AwsAccount

@@ -7,9 +7,9 @@ import pytest
 from freehold.clouds.aws.facts import AwsFacts
 from freehold.clouds.aws.service_tags import ServiceTags
 from freehold.clouds.aws.tagger import AwsTagger
-from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.keyed_codec import OWNER, UUID
+from freehold.engine import errors
+from freehold.engine.clock import ManualClock
+from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import GivenNetwork, Namesake

@@ -8,8 +8,8 @@ import pytest
 
 from conformance.aws import AwsBench
 from freehold.clouds.aws.kind_facts import FACTS
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Ref
+from freehold.engine import errors
+from freehold.engine.resources import Ref
 from freehold_sim.faults import Effect as Trouble
 from freehold_sim.faults import Fault
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from freehold.clouds.aws.kinds import instance
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Place, Ref, State
-from freehold.lifecycle.secret_values import SecretValue
+from freehold.engine import errors
+from freehold.engine.resources import Place, Ref, State
+from freehold.engine.secret_values import SecretValue
 from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import AwsAccount

@@ -72,7 +72,7 @@ def test_the_client_token_is_where_the_model_has_it(kind: KindFacts) -> None:
 
 @_kinds
 def test_a_client_token_takes_thirty_two_letters(kind: KindFacts) -> None:
-    """What the key ring makes (lifecycle.keys); EC2 takes 64 characters."""
+    """What the key ring makes (engine.keys); EC2 takes 64 characters."""
     if kind.token_in:
         assert _members(kind)[kind.token_in].metadata.get("max", 64) >= 32
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.clouds.aws import tag_limits
-from freehold.lifecycle.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID, KeyedCodec
-from freehold.lifecycle.ownership import CarriedMark, NodeMark, Owner
-from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.tag_text import tag_map, texts
+from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID, KeyedCodec
+from freehold.engine.ownership import CarriedMark, NodeMark, Owner
+from freehold.engine.resources import NodeKey
+from freehold.engine.tag_text import tag_map, texts
 
 CODEC = KeyedCodec()
 ID = "0d0f1e2a-1111-4222-8333-444455556666"

@@ -11,7 +11,7 @@ import pytest
 from freehold.clouds.aws import permissions, policy_files
 from freehold.clouds.aws.identities import AssumedRole
 from freehold.clouds.aws.kind_facts import KINDS, NOT_SENT
-from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
+from freehold.engine.keyed_codec import UUID as OWNER_UUID
 from harness.aws_account import KEYS, AwsAccount
 
 UUID, OTHER_UUID = "0d0f1e2a-1111-4222-8333-444455556666", "0d0f1e2a-1111-4222-8333-444455557777"

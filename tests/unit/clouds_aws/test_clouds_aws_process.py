@@ -11,7 +11,7 @@ from freehold.clouds.aws import reading
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.kinds import vpc
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.port import InlinePort
+from freehold.engine.port import InlinePort
 from harness.aws_account import KEYS
 from harness.simulated_aws import ACCOUNT
 

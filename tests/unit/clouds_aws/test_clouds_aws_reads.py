@@ -18,8 +18,8 @@ from freehold.clouds.aws.kinds import (
     vpc,
 )
 from freehold.clouds.aws.seen import Place, Seen, state_of
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import State
+from freehold.engine import errors
+from freehold.engine.resources import State
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount

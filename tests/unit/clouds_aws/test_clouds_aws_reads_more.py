@@ -20,8 +20,8 @@ from freehold.clouds.aws.kinds import (
 )
 from freehold.clouds.aws.seen import Place
 from freehold.clouds.aws.zones import Zone, all_zones
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import State
+from freehold.engine import errors
+from freehold.engine.resources import State
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT, OTHER_KEY, tagged

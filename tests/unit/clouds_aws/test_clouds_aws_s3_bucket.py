@@ -10,8 +10,8 @@ import pytest
 
 from freehold.clouds.aws.kinds import s3_bucket
 from freehold.clouds.aws.kinds.s3_bucket import OBJECT
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Part, Ref, State
+from freehold.engine import errors
+from freehold.engine.resources import Part, Ref, State
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect
 from harness.account import NONCE

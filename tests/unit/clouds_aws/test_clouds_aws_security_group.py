@@ -10,8 +10,8 @@ import pytest
 
 from freehold.clouds.aws.kinds import security_group
 from freehold.clouds.aws.kinds.security_group import EGRESS, INGRESS, rule
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import NodeKey, Part, Place, Ref, State
+from freehold.engine import errors
+from freehold.engine.resources import NodeKey, Part, Place, Ref, State
 from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import AwsAccount

@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.identities import AssumedRole, OwnCredentials, StaticKeys
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle import errors
-from freehold.lifecycle.port import InlinePort
+from freehold.engine import errors
+from freehold.engine.port import InlinePort
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import KEYS, REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT, KEY, OTHER_ACCOUNT, OTHER_KEY

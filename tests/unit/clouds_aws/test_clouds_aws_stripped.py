@@ -10,12 +10,12 @@ import pytest
 from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.kinds import elastic_ip
 from freehold.clouds.aws.seen import Seen
-from freehold.lifecycle.decisions import Verdict
-from freehold.lifecycle.inventory import NoOthers
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Reason, Waiting
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, State
+from freehold.engine.decisions import Verdict
+from freehold.engine.inventory import NoOthers
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Reason, Waiting
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, State
 from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault

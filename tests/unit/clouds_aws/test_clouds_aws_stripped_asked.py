@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.engine.decisions import Verdict
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Entry, Journal, Phase, dumps
+from freehold.engine.keyed_codec import NODE as NODE_KEY
+from freehold.engine.keyed_codec import OWNER as OWNER_KEY
+from freehold.engine.keyed_codec import UUID as UUID_KEY
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Blocked
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Resource
-from freehold.lifecycle.decisions import Verdict
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
-from freehold.lifecycle.keyed_codec import NODE as NODE_KEY
-from freehold.lifecycle.keyed_codec import OWNER as OWNER_KEY
-from freehold.lifecycle.keyed_codec import UUID as UUID_KEY
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Blocked
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
 from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.questions import matching, questions

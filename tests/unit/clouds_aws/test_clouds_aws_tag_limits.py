@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from freehold.api import names
 from freehold.clouds.aws import capa_tags, tag_limits
-from freehold.lifecycle import keyed_codec
-from freehold.lifecycle.keyed_codec import KeyedCodec
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import keyed_codec
+from freehold.engine.keyed_codec import KeyedCodec
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold_sim.aws.settings import Quotas
 from freehold_sim.aws.tagging import why_not
 

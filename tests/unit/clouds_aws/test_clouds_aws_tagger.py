@@ -14,15 +14,15 @@ from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.session import AwsSession
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.clouds.aws.tags import not_of
-from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.inventory import TagChange, Tagger, TagsByTarget
-from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
-from freehold.lifecycle.keyed_codec import WITHIN as CLUSTER_UUID
-from freehold.lifecycle.keyed_codec import KeyedCodec
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.tag_stand_in import ASKED_AGAIN
-from freehold.lifecycle.tag_text import tag_map, text, texts
+from freehold.engine import errors
+from freehold.engine.clock import ManualClock
+from freehold.engine.inventory import TagChange, Tagger, TagsByTarget
+from freehold.engine.keyed_codec import UUID as OWNER_UUID
+from freehold.engine.keyed_codec import WITHIN as CLUSTER_UUID
+from freehold.engine.keyed_codec import KeyedCodec
+from freehold.engine.ownership import Owner
+from freehold.engine.tag_stand_in import ASKED_AGAIN
+from freehold.engine.tag_text import tag_map, text, texts
 from freehold_sim.aws.settings import Lags
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import KEYS, REGION, AwsAccount

@@ -8,8 +8,8 @@ from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.kind_facts import KINDS, KindFacts
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.kinds import Dedupe, Registry, Tagging
-from freehold.lifecycle.port import InlinePort
+from freehold.engine.kinds import Dedupe, Registry, Tagging
+from freehold.engine.port import InlinePort
 from freehold_sim.aws.models import service
 from harness.aws_account import KEYS, REGION
 

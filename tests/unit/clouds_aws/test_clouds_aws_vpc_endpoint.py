@@ -10,8 +10,8 @@ import pytest
 from freehold.clouds.aws import documents
 from freehold.clouds.aws.kinds import vpc_endpoint
 from freehold.clouds.aws.kinds.vpc_endpoint import ROUTE_TABLE
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Part, Place, Ref, State
+from freehold.engine import errors
+from freehold.engine.resources import Part, Place, Ref, State
 from freehold_sim.faults import Effect, Fault
 from harness.account import NONCE
 from harness.aws_account import AwsAccount

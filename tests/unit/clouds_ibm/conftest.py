@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.resources import Observed, State
+from freehold.engine.resources import Observed, State
 from freehold_sim.ibm.settings import Settings
 from harness import account as shared
 from harness.account import GROUP, NONCE

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm.marks import IbmCodec
-from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.engine import ensure, release
-from freehold.lifecycle.graph import Graph, Node, ReadyNodes
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.inventory import Inventory
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Request
-from freehold.lifecycle.state import ObjectState
+from freehold.engine.durations import Durations
+from freehold.engine.engine import ensure, release
+from freehold.engine.graph import Graph, Node, ReadyNodes
+from freehold.engine.interface import EngineDeps
+from freehold.engine.inventory import Inventory
+from freehold.engine.journal import Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Ready
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Request
+from freehold.engine.state import ObjectState
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "IBMPowerVSCluster", "default", "demo")
 WORKSPACE, NETWORK, VPC = NodeKey("workspace", "main"), NodeKey("dhcp-server", "main"), NodeKey("vpc", "main")

@@ -13,8 +13,8 @@ from ibm_cloud_sdk_core import ApiException
 
 from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.session import Credentials, IbmSession
-from freehold.lifecycle import errors as lifecycle
-from freehold.lifecycle.port import Effect
+from freehold.engine import errors as lifecycle
+from freehold.engine.port import Effect
 
 
 def _said(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle import errors
-from freehold.lifecycle.resources import Ref, State
+from freehold.engine import errors
+from freehold.engine.resources import Ref, State
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Quotas
 

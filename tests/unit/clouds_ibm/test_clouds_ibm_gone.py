@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from freehold.clouds.ibm.marks import IbmCodec
-from freehold.lifecycle import errors
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import Ref
+from freehold.engine import errors
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import Ref
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request, Response
 

@@ -11,9 +11,9 @@ from requests.adapters import BaseAdapter
 
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, IbmSession
-from freehold.lifecycle.errors import Invalid
-from freehold.lifecycle.port import InlinePort, step
-from freehold.lifecycle.resources import NodeKey, Ref, Want
+from freehold.engine.errors import Invalid
+from freehold.engine.port import InlinePort, step
+from freehold.engine.resources import NodeKey, Ref, Want
 
 EVIL = "thief.example/#"
 

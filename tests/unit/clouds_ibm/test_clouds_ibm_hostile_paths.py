@@ -9,8 +9,8 @@ import requests
 
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.lifecycle.errors import Invalid, NotReady
-from freehold.lifecycle.resources import Ref
+from freehold.engine.errors import Invalid, NotReady
+from freehold.engine.resources import Ref
 
 GUID = "d0d0d0d0-0000-4000-8000-000000000000"
 

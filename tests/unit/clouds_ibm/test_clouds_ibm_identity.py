@@ -10,7 +10,7 @@ import pytest
 from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.lifecycle.resources import Birth, Ref
+from freehold.engine.resources import Birth, Ref
 from harness.account import BASE, SimMount
 
 NONCE = "fabcdefghijkl"

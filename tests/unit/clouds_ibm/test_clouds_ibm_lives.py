@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.lifecycle.resources import Observed, Ref, State
+from freehold.engine.resources import Observed, Ref, State
 
 NONCE = "fabcdefg"
 

@@ -12,9 +12,9 @@ import pytest
 
 from freehold.clouds.ibm.facts import IbmFacts
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.errors import Denied, InUse, NotReady, Unavailable, Unknown
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.resources import Part, Ref
+from freehold.engine.errors import Denied, InUse, NotReady, Unavailable, Unknown
+from freehold.engine.inventory import TagChange
+from freehold.engine.resources import Part, Ref
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request, Response
 from freehold_sim.ibm.settings import Lags

@@ -9,9 +9,9 @@ import pytest
 
 from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
 from freehold.clouds.ibm.rules import natural_key
-from freehold.lifecycle.errors import InUse, NotReady
-from freehold.lifecycle.port import Effect
-from freehold.lifecycle.resources import Part, Ref, State
+from freehold.engine.errors import InUse, NotReady
+from freehold.engine.port import Effect
+from freehold.engine.resources import Part, Ref, State
 from freehold_sim.faults import Effect as Spoil
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Assumptions, Lags

@@ -12,7 +12,7 @@ from ibm_vpc.vpc_v1 import VPC, LoadBalancer, Subnet
 
 from freehold.clouds.ibm import resource_controller, vpc
 from freehold.clouds.ibm.kinds import transit_gateway, transit_gateway_connection
-from freehold.lifecycle.resources import Ref, State
+from freehold.engine.resources import Ref, State
 
 NONCE = "fabcdefg"
 

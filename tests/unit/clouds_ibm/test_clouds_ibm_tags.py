@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from freehold.clouds.ibm.marks import LONGEST, PREFIX, IbmCodec, validation_error
-from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
+from freehold.engine.inventory import TagChange
+from freehold.engine.ownership import CarriedMark, Marks, NodeMark, Owner
+from freehold.engine.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Response
 from freehold_sim.ibm.settings import Assumptions, Lags

@@ -11,8 +11,8 @@ from requests import Request, Session
 from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.lifecycle.errors import Denied
-from freehold.lifecycle.resources import Birth
+from freehold.engine.errors import Denied
+from freehold.engine.resources import Birth
 from harness.account import BASE, SimMount
 
 

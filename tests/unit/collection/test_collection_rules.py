@@ -21,9 +21,9 @@ from freehold.collection.found import Look, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import Delete, Keep, Rule, judge, verdicts
 from freehold.collection.things import DEFAULT_TASKS, Task
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.keyed_codec import UUID
-from freehold.lifecycle.port import InlinePort
+from freehold.engine.clock import ManualClock
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.port import InlinePort
 
 CLUSTER = Workloads("prod", "vpc-1", "0a1b2c3d-1111-4222-8333-444455556666")
 OWNED = {"kubernetes.io/cluster/prod": "owned"}

@@ -14,13 +14,13 @@ from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volume
 from freehold.collection.rules import OWNED, Rule
 from freehold.collection.sweep import LONGEST, MOST_SWEEPS, Sweep
 from freehold.collection.things import Task
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.collection import Collected, Site
-from freehold.lifecycle.errors import CloudError, Denied, InUse, NotFound, Unavailable
-from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import step
-from freehold.lifecycle.resources import Part
+from freehold.engine.clock import ManualClock
+from freehold.engine.collection import Collected, Site
+from freehold.engine.errors import CloudError, Denied, InUse, NotFound, Unavailable
+from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting
+from freehold.engine.ownership import Owner
+from freehold.engine.port import step
+from freehold.engine.resources import Part
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "prod")
 COLLECT = Collect(tuple(Task), Volumes.DELETE, "default")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.keys import KeyRing
+from freehold.engine.clock import ManualClock
+from freehold.engine.keys import KeyRing
 from freehold.operator.ibm import IbmAccount
 
 

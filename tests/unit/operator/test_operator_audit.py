@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from freehold.lifecycle.clock import ManualClock
+from freehold.engine.clock import ManualClock
 from freehold.operator.audit import AuditInUse, FileAudit
 from freehold.operator.audit_chain import Verified, verified
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.errors import Denied, Unknown
-from freehold.lifecycle.port import Call, Effect, InlinePort
-from freehold.lifecycle.secret_values import SecretValue
+from freehold.engine.clock import ManualClock
+from freehold.engine.errors import Denied, Unknown
+from freehold.engine.port import Call, Effect, InlinePort
+from freehold.engine.secret_values import SecretValue
 from freehold.operator.audit import FileAudit
 from freehold.operator.ports import ObjectPort, ThreadPort
 

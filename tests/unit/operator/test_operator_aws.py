@@ -16,18 +16,18 @@ from freehold.clouds.aws.identities import StaticKeys
 from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession
+from freehold.engine import errors
+from freehold.engine.clock import ManualClock
+from freehold.engine.inventory import TagChange
+from freehold.engine.keyed_codec import UUID as OWNER_UUID
+from freehold.engine.keyed_codec import KeyedCodec
+from freehold.engine.keys import KeyRing
+from freehold.engine.ownership import Owner
+from freehold.engine.port import InlinePort
+from freehold.engine.resources import Ref
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
-from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
-from freehold.lifecycle.keyed_codec import KeyedCodec
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import InlinePort
-from freehold.lifecycle.resources import Ref
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.aws import AccountLimits, AwsAccount, AwsAccounts, AwsCloud
 from freehold.operator.aws_identities import Reference, StoredIdentities

@@ -7,9 +7,9 @@ from typing import Any
 from freehold.api import names
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.collection import Site
-from freehold.lifecycle.ownership import Owner
+from freehold.engine.clock import ManualClock
+from freehold.engine.collection import Site
+from freehold.engine.ownership import Owner
 from freehold.operator.collecting import Collections
 
 NETWORK = "vpc-1"

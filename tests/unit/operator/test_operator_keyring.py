@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.keys import LEAST_BYTES, derive, digest_of
+from freehold.engine.keys import LEAST_BYTES, derive, digest_of
 from freehold.operator.keyring import (
     RETIRE_SECONDS,
     STALE_SECONDS,

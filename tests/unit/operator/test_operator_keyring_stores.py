@@ -17,16 +17,16 @@ from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
+from freehold.engine import journal as journals
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.keys import fingerprint
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key, Resource
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import fingerprint
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
 from freehold.operator.keyring import (
     STALE_SECONDS,
     ChangedRing,

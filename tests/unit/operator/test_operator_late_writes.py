@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.engine.clock import ManualClock
+from freehold.engine.errors import Unavailable
+from freehold.engine.port import Call, Effect, InlinePort
 from freehold.operator.limits import Limits
 from freehold.operator.ports import STALE_WRITE, PacedPort, ThreadPort
 

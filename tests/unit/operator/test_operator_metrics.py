@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from freehold.engine.errors import Throttled
+from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
-from freehold.lifecycle.errors import Throttled
-from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.aws import AwsCloud
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 from freehold.operator.metadata.changes import watched

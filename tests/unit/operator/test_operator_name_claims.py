@@ -12,15 +12,15 @@ import pytest
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.capa_tags import cluster_key
+from freehold.engine import journal as journals
+from freehold.engine.errors import Unavailable
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Reason
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
+from freehold.engine.tag_text import text
 from freehold.kube.resources import Json, Key, key_of
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.tag_text import text
 from freehold.operator.accounts import NoCredentials
 from freehold.operator.name_claims import First, Holder, NameClaims
 from freehold.reconcilers.adapter import Mode, Wanted

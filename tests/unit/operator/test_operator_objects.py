@@ -11,12 +11,12 @@ from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
+from freehold.engine import journal as journals
+from freehold.engine.journal import Journal, StaleObject
+from freehold.engine.ownership import Owner
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import Key
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Journal, StaleObject
-from freehold.lifecycle.ownership import Owner
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
 from harness.powervs import example

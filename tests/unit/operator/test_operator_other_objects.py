@@ -11,15 +11,15 @@ import pytest
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.api.served import SERVED
+from freehold.engine import journal as journals
+from freehold.engine.errors import Unavailable
+from freehold.engine.journal import AttachedTags, Entry, Journal, Phase
+from freehold.engine.ownership import Owner
+from freehold.engine.port import step
+from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.journal import AttachedTags, Entry, Journal, Phase
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import step
-from freehold.lifecycle.resources import NodeKey
 from freehold.operator.kinds import POWERVS_CLUSTERS, SERVED_RESOURCES
 from freehold.operator.other_objects import TAG_FIELDS, StoredObjects, claimed, naming
 

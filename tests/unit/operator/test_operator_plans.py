@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.errors import Frozen, Unavailable
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import Call, Effect, InlinePort
-from freehold.lifecycle.resources import Birth, NodeKey
+from freehold.engine.clock import ManualClock
+from freehold.engine.errors import Frozen, Unavailable
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import Call, Effect, InlinePort
+from freehold.engine.resources import Birth, NodeKey
 from freehold.operator.ibm import IbmAccount
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.existing import ById

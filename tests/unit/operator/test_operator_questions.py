@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from freehold.lifecycle.port import step
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.port import step
+from freehold.engine.resources import NodeKey
 from freehold.operator.questions import Question, matching, owned, questions
 from lab import faults
 from lab.faults import Script

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.errors import Throttled, Unavailable
-from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.engine.clock import ManualClock
+from freehold.engine.errors import Throttled, Unavailable
+from freehold.engine.port import Call, Effect, InlinePort
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import SLOWEST, Limits
 from freehold.operator.ports import PATIENCE, STALE_WRITE, PacedPort

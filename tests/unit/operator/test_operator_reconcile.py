@@ -8,10 +8,10 @@ from typing import Any
 
 from freehold.api import names
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import StaleObject
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import step
+from freehold.engine import journal as journals
+from freehold.engine.journal import StaleObject
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import step
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.reconciler import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
 from freehold.reconcilers.adapter import StatusUpdate

@@ -14,13 +14,13 @@ from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 from freehold.cli.look_service import LookService
+from freehold.engine import journal as journals
+from freehold.engine.journal import Journal
+from freehold.engine.ownership import Owner
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import SECRETS, Json, Key
 from freehold.kube.watch import State
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.ownership import Owner
 from freehold.operator.app import Operator, RingSecret, Settings
 from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.keyring import RingDocument

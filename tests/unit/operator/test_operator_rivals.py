@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.collection import Site
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import journal as journals
+from freehold.engine.collection import Site
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.operator.collecting import rivals
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "prod")

@@ -13,12 +13,12 @@ from freehold.api.crd import custom_resource_definitions
 from freehold.api.served import served_of
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
+from freehold.engine.errors import Throttled
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import Unavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import Change, Origin, State
-from freehold.lifecycle.errors import Throttled
 from freehold.operator.app import ConflictingProvider, Operator, Settings
 from freehold.operator.controller import Controller, Done, RequeueAfter, Watched, _matters
 from freehold.operator.kinds import POWERVS_CLUSTERS

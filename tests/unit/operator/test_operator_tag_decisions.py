@@ -9,10 +9,10 @@ import pytest
 
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.clouds.aws.tags import Tags
+from freehold.engine.clock import ManualClock
+from freehold.engine.errors import CloudError, NotFound, Unavailable
+from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
-from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.errors import CloudError, NotFound, Unavailable
-from freehold.lifecycle.keys import KeyRing
 from freehold.operator.metadata.accounts_aws import ABSENT_SECONDS, RegionIndex
 from freehold.operator.metadata.one_pass import PassMemory
 from freehold.operator.metadata.places import TagPlace

@@ -7,9 +7,9 @@ import contextlib
 import pytest
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
+from freehold.engine.journal import StaleObject
+from freehold.engine.keys import KeyRing, digest_of
 from freehold.kube.resources import CONFIG_MAPS, Key
-from freehold.lifecycle.journal import StaleObject
-from freehold.lifecycle.keys import KeyRing, digest_of
 from freehold.operator.keyring import MissingRing
 from freehold.operator.keyring_use import Need, first_ring
 from freehold.operator.metadata.key_needs import tag_needs

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from freehold.lifecycle.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
+from freehold.engine.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
 from freehold.operator.metadata.writes import AT_ONCE, carry_out
 from freehold.operator.ports import together
 from freehold.tagging.batches import Batch, Verb

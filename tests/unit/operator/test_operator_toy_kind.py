@@ -15,14 +15,14 @@ from freehold.api.conditions import Observation
 from freehold.api.crd import custom_resource_definition
 from freehold.api.served import ServedName
 from freehold.api.served_kind import Column, ServedKind
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.port import InlinePort, step
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.journal import Journal
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Ready
+from freehold.engine.ownership import Owner
+from freehold.engine.port import InlinePort, step
+from freehold.engine.resources import NodeKey, Observed
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.reconciler import Reconciler

@@ -8,7 +8,7 @@ from math import inf
 
 import pytest
 
-from freehold.lifecycle.port import Call, Effect, InlinePort, LookPort, PassInHand
+from freehold.engine.port import Call, Effect, InlinePort, LookPort, PassInHand
 from freehold.operator.audit import NoAudit
 from freehold.operator.limits import LOOK_SHARE, READ_SHARE, Bucket, Expired
 from freehold.operator.ports import ObjectPort

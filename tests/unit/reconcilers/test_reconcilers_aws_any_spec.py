@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
-from freehold.lifecycle.graph import Graph
+from freehold.engine.graph import Graph
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.decide import Decided, decide

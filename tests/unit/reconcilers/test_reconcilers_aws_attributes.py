@@ -10,8 +10,8 @@ from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.kind_facts import KINDS, KindFacts
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.port import InlinePort
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.port import InlinePort
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted
 from freehold.reconcilers.aws_cluster.facts import Facts

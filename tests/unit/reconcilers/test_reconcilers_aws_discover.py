@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from freehold.api.feature_gates import FeatureGate
-from freehold.lifecycle.errors import CloudError, Denied, Unavailable
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.errors import CloudError, Denied, Unavailable
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.adapter import Desired, Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.outcomes import Reason
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster.decide import Decided, decide

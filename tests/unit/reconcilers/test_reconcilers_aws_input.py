@@ -12,8 +12,8 @@ from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.custom import CustomStrategy
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.outcomes import Reason
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster.decide import Decided, decide

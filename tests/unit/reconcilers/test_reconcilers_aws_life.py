@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.kinds import Dedupe, Kind
-from freehold.lifecycle.outcomes import Category, Ready
-from freehold.lifecycle.port import Effect, Port
+from freehold.engine.graph import Node
+from freehold.engine.kinds import Dedupe, Kind
+from freehold.engine.outcomes import Category, Ready
+from freehold.engine.port import Effect, Port
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted
 from freehold.reconcilers.aws_cluster.facts import Facts

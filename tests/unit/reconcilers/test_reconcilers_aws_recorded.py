@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC

@@ -13,9 +13,9 @@ from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
 from freehold.apiserver.custom import CustomStrategy
 from freehold.clouds.aws.capa_tags import cluster_key
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed, State
-from freehold.lifecycle.tag_text import texts
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed, State
+from freehold.engine.tag_text import texts
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.keys import VPC
 from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key

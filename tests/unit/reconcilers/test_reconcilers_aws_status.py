@@ -14,11 +14,11 @@ from freehold.api.aws_cluster_status import AWSClusterStatus
 from freehold.api.parse import parse
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
 from freehold.collection.things import DEFAULT_TASKS, Task
-from freehold.lifecycle.context import STRANGER
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed, State
+from freehold.engine.context import STRANGER
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed, State
 from freehold.reconcilers.adapter import Desired, PassReport, StatusUpdate
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.aws_cluster import status

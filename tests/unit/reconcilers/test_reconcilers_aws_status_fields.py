@@ -13,10 +13,10 @@ from freehold.api.served import AWS_CLUSTER
 from freehold.api.served_fields import covering
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed, State
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Blocked, Category, Outcome, Ready, Reason
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed, State
 from freehold.reconcilers.adapter import PassReport
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.desired import AWSWanted, wanted

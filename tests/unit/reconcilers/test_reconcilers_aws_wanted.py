@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.clouds.aws.kind_facts import KINDS
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.reasons import Reason
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.graph import Graph
+from freehold.engine.reasons import Reason
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster import keys

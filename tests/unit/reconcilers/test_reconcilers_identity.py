@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle import journal as journals
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import KeyRing, derive, digest_of
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine import journal as journals
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.keys import KeyRing, derive, digest_of
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.identity import (
     Identified,
     IdentityProblem,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from freehold.api.parse import parse_spec
-from freehold.lifecycle.errors import Denied, Throttled
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.errors import Denied, Throttled
+from freehold.engine.outcomes import Reason
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.facts import Facts, PowerZone, ask
 

@@ -8,7 +8,7 @@ import pytest
 
 from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse_spec
-from freehold.lifecycle.outcomes import Reason
+from freehold.engine.outcomes import Reason
 from freehold.reconcilers.adapter import Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.desired import wanted

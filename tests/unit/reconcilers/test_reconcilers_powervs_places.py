@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.api.parse import parse_spec
-from freehold.lifecycle.resources import NodeKey, Observed, State
+from freehold.engine.resources import NodeKey, Observed, State
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs.discover import discover
 from freehold.reconcilers.powervs.existing import IdLookup

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from freehold.api.parse import parse_spec
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.resources import NodeKey, Part
+from freehold.engine.graph import Node
+from freehold.engine.resources import NodeKey, Part
 from freehold.reconcilers.adapter import Wanted
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.powervs.desired import wanted

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from freehold.api.parse import parse_spec
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Wanted
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.powervs.desired import wanted

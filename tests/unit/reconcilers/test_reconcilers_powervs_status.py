@@ -13,10 +13,10 @@ from freehold.api import names
 from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse, parse_spec
 from freehold.api.powervs_status import IBMPowerVSClusterStatus
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed, State
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed, State
 from freehold.reconcilers.adapter import Desired, PassReport, StatusUpdate, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.powervs.desired import wanted

@@ -10,11 +10,11 @@ import yaml
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.parse import parse_spec
-from freehold.lifecycle.graph import Naming, Node
-from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.outcomes import Reason
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed, State, Want
+from freehold.engine.graph import Naming, Node
+from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.outcomes import Reason
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed, State, Want
 from freehold.reconcilers.adapter import Mode, Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.desired import wanted

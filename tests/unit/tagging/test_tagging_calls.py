@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, Throttled, Unavailable, Unknown
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Throttled, Unavailable, Unknown
 from freehold.tagging.approval import ApprovalNeeded, Approved, Approver, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import Batch, Verb, batches
 from freehold.tagging.conflicts import Claim

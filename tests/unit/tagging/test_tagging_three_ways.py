@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
 from freehold.api.structural import structural
 from freehold.apiserver.custom import CustomStrategy
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.port import step
+from freehold.engine.errors import CloudError
+from freehold.engine.port import step
 from freehold.tagging.operations import Opcode, operation
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud, ibm_tag_name

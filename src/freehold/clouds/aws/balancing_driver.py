@@ -16,9 +16,9 @@ from freehold.clouds.aws.balancing import BalancingRead
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Seen
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.errors import CloudError, NotFound
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.errors import CloudError, NotFound
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
 
 SERVICE = "elasticloadbalancing"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from freehold.clouds.aws.calls import Json
 from freehold.clouds.aws.native_tags import tag_list
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.keyed_codec import BIRTH, PREFIX
-from freehold.lifecycle.resources import Birth, NonceSet
-from freehold.lifecycle.tag_text import key_and_value
+from freehold.engine.keyed_codec import BIRTH, PREFIX
+from freehold.engine.resources import Birth, NonceSet
+from freehold.engine.tag_text import key_and_value
 
 
 def tags_of(birth: Birth) -> dict[str, str]:

@@ -10,9 +10,9 @@ from freehold.clouds.aws import delete_binding, errors
 from freehold.clouds.aws.delete_binding import TOO_LARGE
 from freehold.clouds.aws.permissions import BOUND_DELETES, Deletes
 from freehold.clouds.aws.session import AwsSession
-from freehold.lifecycle.errors import CloudError, Invalid, NotFound
-from freehold.lifecycle.port import Call, Effect, Port
-from freehold.lifecycle.secret_values import SecretValue, values_in
+from freehold.engine.errors import CloudError, Invalid, NotFound
+from freehold.engine.port import Call, Effect, Port
+from freehold.engine.secret_values import SecretValue, values_in
 
 Json = dict[str, Any]
 T = TypeVar("T")

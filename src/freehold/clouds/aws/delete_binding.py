@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.clouds.aws.permissions import BOUND_ACTIONS, COLLECTED_ACTIONS
-from freehold.lifecycle.keyed_codec import UUID
+from freehold.engine.keyed_codec import UUID
 
 MOST_CHARACTERS = 2048
 """Of all session policies of a session together, of managed ones the ARN

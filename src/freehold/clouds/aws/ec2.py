@@ -18,11 +18,11 @@ from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.drivers import Listed, User
-from freehold.lifecycle.errors import InUse, Invalid, NameTaken, NotFound
-from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
-from freehold.lifecycle.tag_text import texts
+from freehold.engine.drivers import Listed, User
+from freehold.engine.errors import InUse, Invalid, NameTaken, NotFound
+from freehold.engine.keyed_codec import BIRTH
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.tag_text import texts
 
 
 @dataclass(frozen=True)

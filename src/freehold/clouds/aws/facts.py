@@ -15,10 +15,10 @@ from freehold.clouds.aws.reading import by_filter, by_id
 from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.tags import not_of
 from freehold.clouds.aws.zones import AVAILABILITY_ZONE, Zone, all_zones
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, NotFound
-from freehold.lifecycle.keyed_codec import UUID
-from freehold.lifecycle.resources import State
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError, NotFound
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.resources import State
 
 T = TypeVar("T")
 BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from freehold.clouds.aws.calls import ApiClient, Json
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import CloudError, Denied, InUse
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError, Denied, InUse
 
 MOST_NAMED = 5
 

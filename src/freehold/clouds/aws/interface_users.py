@@ -8,7 +8,7 @@ from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place
-from freehold.lifecycle.drivers import User
+from freehold.engine.drivers import User
 
 _NAT_GATEWAY = re.compile(r"Interface for NAT Gateway (nat-[0-9a-f]+)")
 _BALANCER = re.compile(r"ELB (\S+)")

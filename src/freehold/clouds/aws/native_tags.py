@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, Quota
-from freehold.lifecycle.keyed_codec import CARRIED
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Quota
+from freehold.engine.keyed_codec import CARRIED
 
 TagsByArn = dict[str, dict[str, str]]
 

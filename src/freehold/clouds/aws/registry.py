@@ -23,7 +23,7 @@ from freehold.clouds.aws.kinds import (
     vpc,
     vpc_endpoint,
 )
-from freehold.lifecycle.kinds import Registry
+from freehold.engine.kinds import Registry
 
 
 def aws_kinds(client: ApiClient) -> Registry:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import Json
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.resources import Observed, Part, State
-from freehold.lifecycle.tag_text import text
+from freehold.engine.resources import Observed, Part, State
+from freehold.engine.tag_text import text
 
 NAME = "Name"
 

@@ -13,9 +13,9 @@ from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.native_tags import NativeTags, TagsByArn
 from freehold.clouds.aws.tag_source import grouped
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.keyed_codec import UUID
+from freehold.engine.errors import CloudError
+from freehold.engine.inventory import TagChange
+from freehold.engine.keyed_codec import UUID
 
 
 class ServiceTags:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from freehold.api.names import AWS_TAG_LIMIT, AWS_USER_TAG_LIMIT
 from freehold.clouds.aws.capa_tags import PROVIDER
-from freehold.lifecycle.keyed_codec import PREFIX
+from freehold.engine.keyed_codec import PREFIX
 
 LONGEST_KEY, LONGEST_VALUE = 128, 256
 _TEXT = re.compile(r"[a-zA-Z0-9 _.:/=+@-]*")

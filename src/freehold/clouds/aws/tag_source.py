@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from freehold.clouds.aws.native_tags import TagsByArn
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.tag_text import tag_map
+from freehold.engine.errors import CloudError
+from freehold.engine.inventory import TagChange
+from freehold.engine.tag_text import tag_map
 
 
 def grouped(changes: Sequence[TagChange]) -> list[tuple[dict[str, str], list[str]]]:

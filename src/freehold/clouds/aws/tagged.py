@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.errors import CloudError
+from freehold.engine.errors import CloudError
 from freehold.tagging.resources import Cloud, Resource, aws_tags
 
 

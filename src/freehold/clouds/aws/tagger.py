@@ -12,12 +12,12 @@ from freehold.clouds.aws.service_tags import ServiceTags
 from freehold.clouds.aws.tag_source import TagSource
 from freehold.clouds.aws.tagging_api import TaggingApi
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, NotFound, NotOffered, NotReady
-from freehold.lifecycle.inventory import TagChange, TagsByTarget
-from freehold.lifecycle.keyed_codec import UUID, WITHIN
-from freehold.lifecycle.tag_stand_in import StandInTagger
-from freehold.lifecycle.tag_text import texts
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError, NotFound, NotOffered, NotReady
+from freehold.engine.inventory import TagChange, TagsByTarget
+from freehold.engine.keyed_codec import UUID, WITHIN
+from freehold.engine.tag_stand_in import StandInTagger
+from freehold.engine.tag_text import texts
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.classifiers import Query
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class SourceTagger:
-    """A Tagger (lifecycle.inventory) over one source of tags. A proof is always read from the resources.
+    """A Tagger (engine.inventory) over one source of tags. A proof is always read from the resources.
 
     ``carries``: whether there are kinds whose mark is on another resource. These are looked for by a call of their own,
     because only EC2's list has wildcards in keys.

@@ -16,10 +16,10 @@ from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.native_tags import Keeper, NativeTags, TagsByArn, by_keeper, chunks, several, tag_map
 from freehold.clouds.aws.tag_source import grouped
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.errors import CloudError, NotFound, NotOffered, Quota
-from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.keyed_codec import UUID
-from freehold.lifecycle.port import Effect
+from freehold.engine.errors import CloudError, NotFound, NotOffered, Quota
+from freehold.engine.inventory import TagChange
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.port import Effect
 
 SERVICE = "resourcegroupstaggingapi"
 PAGE = 100

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from shlex import quote
 
 from freehold.clouds.aws.arn import Arn
-from freehold.lifecycle.keyed_codec import UUID, WITHIN, KeyedCodec
+from freehold.engine.keyed_codec import UUID, WITHIN, KeyedCodec
 
 Tags = Mapping[str, str]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from freehold.clouds.aws.kind_facts import FACTS, KindFacts
 from freehold.clouds.aws.times import SETTLE, TOKEN_LIFE
-from freehold.lifecycle.drivers import Driver
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
+from freehold.engine.drivers import Driver
+from freehold.engine.kinds import Dedupe, Kind, Tagging
 
 
 def aws_kind(name: str, driver: Driver, **traits: Any) -> Kind:

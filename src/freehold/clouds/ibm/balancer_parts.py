@@ -11,7 +11,7 @@ from typing import Any
 
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.names import VPC, is_nested
-from freehold.lifecycle.resources import Part
+from freehold.engine.resources import Part
 
 KIND = "listener"
 

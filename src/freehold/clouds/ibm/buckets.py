@@ -7,7 +7,7 @@ from typing import Any
 from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.calls import ApiClient, rows
 from freehold.clouds.ibm.resource_controller import COS, Instances
-from freehold.lifecycle.errors import Denied
+from freehold.engine.errors import Denied
 
 LIST_REGION = "us-south"
 """Any endpoint lists the buckets of an instance in every region."""

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.session import IbmSession
-from freehold.lifecycle.errors import CloudError, NotFound
-from freehold.lifecycle.port import Call, Effect, Port
+from freehold.engine.errors import CloudError, NotFound
+from freehold.engine.port import Call, Effect, Port
 
 Json = dict[str, Any]
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import Json
 from freehold.clouds.ibm.power_networks import PowerNetworks
-from freehold.lifecycle.resources import Observed, State
+from freehold.engine.resources import Observed, State
 
 _STATES = {"ACTIVE": State.READY, "ERROR": State.FAILED}
 

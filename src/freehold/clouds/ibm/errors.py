@@ -15,8 +15,8 @@ from typing import Any
 import requests
 from ibm_cloud_sdk_core import ApiException
 
-from freehold.lifecycle import errors as lifecycle
-from freehold.lifecycle.port import Effect
+from freehold.engine import errors as lifecycle
+from freehold.engine.port import Effect
 
 LONGEST_WAIT = 600.0
 """Most seconds that a Retry-After is obeyed: a wrong one must not park an object for a day."""

@@ -9,8 +9,8 @@ from typing import Any
 from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.crn import power_region
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import Invalid
+from freehold.engine.clock import Clock
+from freehold.engine.errors import Invalid
 
 
 class NoSuchValue(Invalid):

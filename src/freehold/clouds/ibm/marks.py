@@ -12,8 +12,8 @@ import re
 from collections.abc import Collection, Iterator
 from shlex import quote
 
-from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.ownership import CarriedMark, Marks, NodeMark, Owner
+from freehold.engine.resources import NodeKey
 
 PREFIX = "powervs.cluster.x-k8s.io."
 OWNER, UUID, NODE = (f"{PREFIX}{word}" for word in ("owner", "cluster-uuid", "node"))

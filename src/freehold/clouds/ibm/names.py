@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from freehold.lifecycle.resources import NonceSet
+from freehold.engine.resources import NonceSet
 
 VPC = 63
 TRANSIT = 60

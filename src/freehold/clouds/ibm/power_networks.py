@@ -9,8 +9,8 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.errors import ListNotFound
 from freehold.clouds.ibm.resource_controller import POWER, Instances, state_of
-from freehold.lifecycle.errors import NotFound, NotReady
-from freehold.lifecycle.resources import State
+from freehold.engine.errors import NotFound, NotReady
+from freehold.engine.resources import State
 
 
 class PowerNetworks:

@@ -16,8 +16,8 @@ from freehold.clouds.ibm.kinds import (
     workspace,
 )
 from freehold.clouds.ibm.session import IbmSession
-from freehold.lifecycle.kinds import Registry
-from freehold.lifecycle.port import Port
+from freehold.engine.kinds import Registry
+from freehold.engine.port import Port
 
 
 def ibm_kinds(session: IbmSession, port: Port) -> Registry:

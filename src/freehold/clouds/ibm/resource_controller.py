@@ -12,7 +12,7 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.names import INSTANCE, birth_name, has_nonce, matches
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.resources import NonceSet, Observed, Ref, State, Want
+from freehold.engine.resources import NonceSet, Observed, Ref, State, Want
 
 GONE = frozenset({"removed", "pending_reclamation"})
 """A removed instance still answers 200; one in reclamation is deleted unless somebody restores it."""

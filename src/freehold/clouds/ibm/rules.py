@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.clouds.ibm.calls import ApiClient, Json
-from freehold.lifecycle.resources import Part
+from freehold.engine.resources import Part
 
 KIND = "rule"
 ANYWHERE = "0.0.0.0/0"

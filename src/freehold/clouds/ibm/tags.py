@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from freehold.clouds.ibm.calls import ApiClient, Json, rows
 from freehold.clouds.ibm.marks import PREFIX, UUID
-from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
-from freehold.lifecycle.inventory import TagChange, TagsByTarget, one_by_one
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
+from freehold.engine.inventory import TagChange, TagsByTarget, one_by_one
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.errors import ListNotFound
-from freehold.lifecycle.errors import NotReady
+from freehold.engine.errors import NotReady
 
 
 class Connections:

@@ -10,8 +10,8 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.names import has_nonce, matches
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.resources import NodeKey, NonceSet, Observed, Place, Ref, State, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.resources import NodeKey, NonceSet, Observed, Place, Ref, State, Want
 
 HOME = "us-south"
 """A region that is always there, to be asked for the list of all regions."""
@@ -248,7 +248,7 @@ class Collection:
 
 
 class Listing:
-    """One list a region of one kind of VPC resource (lifecycle.drivers.Listing). ``show`` makes a row of a body."""
+    """One list a region of one kind of VPC resource (engine.drivers.Listing). ``show`` makes a row of a body."""
 
     page = PAGE
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.power_networks import PowerNetworks
-from freehold.lifecycle.resources import Observed, Ref, State
+from freehold.engine.resources import Observed, Ref, State
 
 
 class Contents:

@@ -12,8 +12,8 @@ from freehold.clouds.aws.native_tags import Reading, reading_of
 from freehold.clouds.aws.tagged import named_in, resource_of
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, Unavailable
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError, Unavailable
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference, RoleRequest
 from freehold.operator.metadata.places import Region, TagPlace

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from freehold.clouds.ibm.tagged import kind_of, region_of
 from freehold.clouds.ibm.tags import IbmTagger
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.inventory import TagsByTarget
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError
+from freehold.engine.inventory import TagsByTarget
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.shared_finds import SharedFinds

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from freehold.lifecycle.errors import CloudError
+from freehold.engine.errors import CloudError
 from freehold.operator.audit import Changes
 from freehold.operator.metadata.places import TagAccounts, TagPlace
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace

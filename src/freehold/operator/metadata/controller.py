@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
 from freehold.api.served import METADATA_GRANT
+from freehold.engine.clock import SystemClock
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import State
-from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
 from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Controller, Done, Reconcile, Result, Watched

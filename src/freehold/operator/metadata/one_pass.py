@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.errors import CloudError
+from freehold.engine.errors import CloudError
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.record import StoredRecord
 from freehold.operator.metadata.work import Planned, TagWork

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
+from freehold.engine.errors import CloudError
 from freehold.kube.resources import Json, Key
-from freehold.lifecycle.errors import CloudError
 from freehold.operator.metadata.observer import Outcomes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused

@@ -6,7 +6,7 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from freehold.lifecycle.errors import CloudError
+from freehold.engine.errors import CloudError
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused

@@ -17,13 +17,13 @@ from uuid import NAMESPACE_URL, uuid5
 
 from freehold.clouds.aws import tagged as aws
 from freehold.clouds.ibm import tagged as ibm
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError, NeedsPerson
+from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, NeedsPerson
-from freehold.lifecycle.keys import KeyRing
 from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.kinds import SERVED_RESOURCES

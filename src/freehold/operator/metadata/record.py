@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Protocol
 
+from freehold.engine.journal import StaleObject
+from freehold.engine.keys import KeyRing, ObjectKeys, is_same
+from freehold.engine.ownership import Owner
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key, Resource
-from freehold.lifecycle.journal import StaleObject
-from freehold.lifecycle.keys import KeyRing, ObjectKeys, is_same
-from freehold.lifecycle.ownership import Owner
 from freehold.operator.metadata.record_head import Head, head_of, head_text, merged
 from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.stored_record import SHARDS, DamagedRecord, Knowledge, Shard, by_shard, dumps, loads, shard_of

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from freehold.api import names
+from freehold.engine.journal import StaleObject
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
-from freehold.lifecycle.journal import StaleObject
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.metadata.means import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
-from freehold.lifecycle.clock import Clock
+from freehold.engine.clock import Clock
 from freehold.tagging.classifiers import Query
 
 SHARED_SECONDS: Final = 5.0

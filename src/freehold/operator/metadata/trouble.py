@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from freehold.engine.journal import StaleObject
 from freehold.kube import errors as kube
-from freehold.lifecycle.journal import StaleObject
 from freehold.operator.metadata.record import LABEL
 from freehold.reconcilers.metadata.references import Reference, Refused
 

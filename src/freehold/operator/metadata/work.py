@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, Denied, NeedsPerson, NotFound, NotReady
-from freehold.lifecycle.keys import KeyRing
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError, Denied, NeedsPerson, NotFound, NotReady
+from freehold.engine.keys import KeyRing
 from freehold.operator.metadata.places import TagPlace
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.writes import Written, carry_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
-from freehold.lifecycle.errors import CloudError
+from freehold.engine.errors import CloudError
 from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost

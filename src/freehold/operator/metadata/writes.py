@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.operator.ports import THREADS
 from freehold.tagging.batches import Batch
 from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure, took_effect

@@ -12,9 +12,9 @@ from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CLUSTER, ServedName
 from freehold.collection.policy import Policy, decide
 from freehold.collection.selector import Selector
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.journal import Journal
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed
 from freehold.reconcilers.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover

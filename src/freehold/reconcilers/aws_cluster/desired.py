@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.lifecycle.graph import Graph, Node
+from freehold.engine.graph import Graph, Node
 from freehold.reconcilers.adapter import Desired, Mode, Undecided
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer
 from freehold.reconcilers.aws_cluster import namesakes

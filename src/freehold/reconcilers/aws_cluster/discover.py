@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.overlay import is_planned
+from freehold.engine.errors import CloudError
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import of_error
+from freehold.engine.overlay import is_planned
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster import node_sources
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake, Recorded

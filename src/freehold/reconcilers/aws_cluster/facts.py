@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from freehold.clouds.aws.zones import AVAILABILITY_ZONE
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.aws_cluster.wish import BalancerType
 
 SUBNET_KIND: Final = "subnet"

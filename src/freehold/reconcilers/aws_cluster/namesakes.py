@@ -12,9 +12,9 @@ from typing import Any
 
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.capa_tags import Lifecycle, cloud_provider_key
-from freehold.lifecycle.ownership import UUID
-from freehold.lifecycle.reasons import Reason
-from freehold.lifecycle.texts import texts_in
+from freehold.engine.ownership import UUID
+from freehold.engine.reasons import Reason
+from freehold.engine.texts import texts_in
 from freehold.reconcilers.adapter import Refused
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake

@@ -8,9 +8,9 @@ from typing import Any
 
 from freehold.api.served import AWS_CLUSTER
 from freehold.clouds.aws.capa_tags import cluster_key
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.resources import NodeKey
-from freehold.lifecycle.tag_text import key_and_value
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.resources import NodeKey
+from freehold.engine.tag_text import key_and_value
 from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import (
     BASTION,

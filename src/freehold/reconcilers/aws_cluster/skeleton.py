@@ -12,9 +12,9 @@ from typing import Any
 
 from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.clouds.aws.capa_tags import cluster_of
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed
-from freehold.lifecycle.tag_text import tag_map
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed
+from freehold.engine.tag_text import tag_map
 from freehold.reconcilers.aws_cluster.keys import CLASSIC_KIND, NETWORK_KIND, VPC
 from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
 from freehold.reconcilers.aws_cluster.names import DefaultNames

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from freehold.collection.policy import Policy
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.graph import Graph
+from freehold.engine.resources import NodeKey, Observed
 from freehold.reconcilers import cluster_status
 from freehold.reconcilers.adapter import PassReport, StatusUpdate
 from freehold.reconcilers.aws_cluster import keys

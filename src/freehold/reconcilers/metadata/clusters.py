@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from freehold.api.names import POWERVS_CLUSTER_KIND
 from freehold.clouds.ibm import marks as ibm
-from freehold.lifecycle import keyed_codec as aws
-from freehold.lifecycle.journal import CorruptJournal
+from freehold.engine import keyed_codec as aws
+from freehold.engine.journal import CorruptJournal
 from freehold.reconcilers.identity import recorded
 from freehold.tagging.resources import Cloud, Resource, ibm_tag_name, ibm_tags
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.reconcilers.metadata.fleet import Yielded
 from freehold.tagging.approval import ApprovalNeeded
 from freehold.tagging.plan import Note, ResourcePlan

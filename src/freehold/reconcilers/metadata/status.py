@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from freehold.api import conditions as api_conditions
 from freehold.api.conditions import Observation
-from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.reconcilers.metadata.active_list import active_list
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused

@@ -12,12 +12,12 @@ from enum import Enum
 from typing import Final
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
-from freehold.lifecycle.keys import KeyRing, is_same
-from freehold.lifecycle.ownership import Owner
+from freehold.engine.keys import KeyRing, is_same
+from freehold.engine.ownership import Owner
 from freehold.reconcilers.metadata.references import Provider
 
 _FORM: Final = re.compile(r"([A-Za-z0-9-]{1,64}) ([a-z2-7]{10}) ([a-z2-7]{16})(?: ([0-9]{1,15}))?")
-"""A uid, the digest of a key, a signature (lifecycle.keys) and a count. Whoever may edit an object writes annotations:
+"""A uid, the digest of a key, a signature (engine.keys) and a count. Whoever may edit an object writes annotations:
 any other text is not ours, names no key, and must reach neither a sentence nor a command.
 """
 

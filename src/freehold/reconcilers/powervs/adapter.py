@@ -9,9 +9,9 @@ from typing import Any
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.journal import Journal
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed
 from freehold.reconcilers.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.gate import Proceed

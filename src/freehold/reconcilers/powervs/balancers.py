@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from freehold.api.powervs_vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
-from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.resources import NodeKey, Part, Request
+from freehold.engine.graph import Naming, Node, ReadyNodes
+from freehold.engine.journal import Entry
+from freehold.engine.resources import NodeKey, Part, Request
 from freehold.reconcilers.powervs.keys import BALANCER_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs.names import VPC as VPC_NAMES
 from freehold.reconcilers.powervs.names import DefaultNames, default_name

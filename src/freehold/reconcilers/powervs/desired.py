@@ -15,10 +15,10 @@ from typing import Any
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
-from freehold.lifecycle.journal import Entry, Journal
-from freehold.lifecycle.reasons import Reason
-from freehold.lifecycle.resources import NodeKey, Observed, Part, Request
+from freehold.engine.graph import Graph, Naming, Node, ReadyNodes, no_parts
+from freehold.engine.journal import Entry, Journal
+from freehold.engine.reasons import Reason
+from freehold.engine.resources import NodeKey, Observed, Part, Request
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.cluster_status import ClusterWanted

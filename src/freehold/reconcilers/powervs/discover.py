@@ -8,8 +8,8 @@ from typing import Protocol
 
 from freehold.api.annotations import CreateInfra, create_infra
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.journal import Journal
+from freehold.engine.resources import NodeKey, Observed
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs import existing, facts, places
 

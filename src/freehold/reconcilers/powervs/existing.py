@@ -13,8 +13,8 @@ from functools import partial
 
 from freehold.api import names as api_names
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.graph import Naming, Node
-from freehold.lifecycle.resources import NodeKey, Observed, Want
+from freehold.engine.graph import Naming, Node
+from freehold.engine.resources import NodeKey, Observed, Want
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.powervs import input as powervs_input

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.resources import NodeKey, Observed
+from freehold.engine.errors import CloudError
+from freehold.engine.outcomes import of_error
+from freehold.engine.resources import NodeKey, Observed
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from freehold.api.powervs_vpc import (
     VPCSecurityGroupRulePrototype,
     VPCSecurityGroupRuleRemote,
 )
-from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.resources import NodeKey, Part, Request
+from freehold.engine.graph import Naming, Node, ReadyNodes
+from freehold.engine.journal import Entry
+from freehold.engine.resources import NodeKey, Part, Request
 from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs.recorded import own_by_id
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from freehold.lifecycle.graph import ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Request
+from freehold.engine.graph import ReadyNodes
+from freehold.engine.resources import NodeKey, Request
 
 SUBNET_KIND: Final = "vpc-subnet"
 GROUP_KIND: Final = "security-group"

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.resources import NodeKey, Request
+from freehold.engine.graph import Naming, Node, ReadyNodes
+from freehold.engine.journal import Entry
+from freehold.engine.resources import NodeKey, Request
 from freehold.reconcilers.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.reconcilers.powervs.names import DefaultNames, dhcp_of, network_of
 from freehold.reconcilers.powervs.recorded import own_by_id

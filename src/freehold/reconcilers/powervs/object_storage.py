@@ -7,9 +7,9 @@ from functools import partial
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates, setting
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.resources import Request
+from freehold.engine.graph import Naming, Node, ReadyNodes
+from freehold.engine.journal import Journal
+from freehold.engine.resources import Request
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.powervs.keys import COS_BUCKET, COS_INSTANCE
 from freehold.reconcilers.powervs.names import DefaultNames

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.resources import Observed, Want
+from freehold.engine.journal import Journal
+from freehold.engine.resources import Observed, Want
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.powervs import keys, recorded

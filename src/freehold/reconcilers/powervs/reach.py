@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from freehold.api.powervs_vpc import VPCSecurityGroup, VPCSecurityGroupRule
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.resources import NodeKey, Observed, Part
+from freehold.engine.graph import Node
+from freehold.engine.resources import NodeKey, Observed, Part
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.powervs.balancers import Balancer
 from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from freehold.clouds.ibm.names import NONCE
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.resources import NodeKey
 
 _SECOND = "~"
 """In the logical name of a resource whose own name another one has (``recovery.free_key``): no entry means it."""

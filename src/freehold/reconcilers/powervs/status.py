@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from freehold.api import names
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.graph import Graph
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers import cluster_status
 from freehold.reconcilers.adapter import PassReport, StatusUpdate
 from freehold.reconcilers.cluster_status import Status, StatusShape

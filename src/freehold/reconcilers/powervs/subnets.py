@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from freehold.api.powervs_vpc import Subnet
-from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.journal import Entry
-from freehold.lifecycle.resources import NodeKey, Request
+from freehold.engine.graph import Naming, Node, ReadyNodes
+from freehold.engine.journal import Entry
+from freehold.engine.resources import NodeKey, Request
 from freehold.reconcilers.powervs.keys import SUBNET_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs.names import DefaultNames
 from freehold.reconcilers.powervs.recorded import is_nonce, listed, own_by_id

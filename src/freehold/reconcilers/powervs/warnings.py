@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
-from freehold.lifecycle.graph import Node
-from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.resources import NodeKey
+from freehold.engine.graph import Node
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.resources import NodeKey
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.powervs import keys, recorded
 from freehold.reconcilers.powervs.names import mapped

@@ -27,9 +27,9 @@ from freehold.collection.rules import (
     tagged_by_name,
 )
 from freehold.collection.things import Task
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.keyed_codec import UUID
-from freehold.lifecycle.resources import Part
+from freehold.engine.errors import NotFound
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.resources import Part
 
 OF_CLASSIC = ("k8s-elb-", "Security group for Kubernetes ELB ")
 """Name and description of a group that the cloud controller makes for a load balancer of a Service

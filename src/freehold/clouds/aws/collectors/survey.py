@@ -22,7 +22,7 @@ from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import Rule, cluster_tag
 from freehold.collection.things import Task
-from freehold.lifecycle.keyed_codec import OWNER, UUID
+from freehold.engine.keyed_codec import OWNER, UUID
 
 COLLECTORS: tuple[NewCollector, ...] = (LoadBalancers, TargetGroups, SecurityGroups, NetworkInterfaces, EbsVolumes)
 """A new kind of leftovers is one file, and a line here."""

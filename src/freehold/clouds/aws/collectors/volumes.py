@@ -12,7 +12,7 @@ from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import OWNED, Rule, in_state, tagged
 from freehold.collection.things import Task
-from freehold.lifecycle.errors import Invalid, NotReady
+from freehold.engine.errors import Invalid, NotReady
 
 DRIVER, VOLUME_NAME = "ebs.csi.aws.com/cluster", "CSIVolumeName"
 """What the driver puts on each volume

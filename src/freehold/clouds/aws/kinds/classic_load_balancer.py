@@ -18,10 +18,10 @@ from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen, epoch
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import Invalid, NotFound
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State
+from freehold.engine.drivers import User
+from freehold.engine.errors import Invalid, NotFound
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 
 LISTENER, SUBNET, INSTANCE = "classic-listener", "balancer-subnet", "instance-registration"
 AT_BIRTH = {"idle_timeout": 60, "cross_zone": False}

@@ -14,9 +14,9 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Ref, Request, State
+from freehold.engine.drivers import User
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Ref, Request, State
 
 
 def decode(body: Json, place: Place) -> Seen:

@@ -13,8 +13,8 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Request, State
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Request, State
 
 
 def decode(body: Json, place: Place) -> Seen:

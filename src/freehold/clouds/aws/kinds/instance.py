@@ -17,8 +17,8 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read, place_of
 from freehold.clouds.aws.seen import Place, Seen, epoch
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Ref, Request, State
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Ref, Request, State
 
 _STATES: Mapping[str, State] = {
     "pending": State.PENDING,

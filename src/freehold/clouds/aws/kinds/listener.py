@@ -15,11 +15,11 @@ from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Ref, Request, State, Want
-from freehold.lifecycle.resources import Place as PlaceOf
+from freehold.engine.drivers import User
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Ref, Request, State, Want
+from freehold.engine.resources import Place as PlaceOf
 
 BALANCER_KIND = "network-load-balancer"
 

@@ -20,9 +20,9 @@ from freehold.clouds.aws.native_tags import tag_list, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen, epoch
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Ref, Request, State
+from freehold.engine.drivers import User
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Ref, Request, State
 
 ATTRIBUTES = ("load_balancing.cross_zone.enabled",)
 """Those that a wish may have; of the others nothing is read."""

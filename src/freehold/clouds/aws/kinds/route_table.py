@@ -18,9 +18,9 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.errors import Invalid, NameTaken
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Part, Ref, Request, State
+from freehold.engine.errors import Invalid, NameTaken
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Part, Ref, Request, State
 
 ROUTE, ASSOCIATION = "route", "route-table-association"
 DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")

@@ -18,10 +18,10 @@ from freehold.clouds.aws.documents import canonical, digest
 from freehold.clouds.aws.native_tags import NativeTags
 from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.errors import CloudError, Denied, InUse, NameTaken, NotFound
-from freehold.lifecycle.keyed_codec import BIRTH
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
+from freehold.engine.errors import CloudError, Denied, InUse, NameTaken, NotFound
+from freehold.engine.keyed_codec import BIRTH
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
 
 POLICY, LIFECYCLE, OBJECT = "bucket-policy", "bucket-lifecycle", "object"
 ONE = "the only one"

@@ -19,10 +19,10 @@ from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks, tag_map
 from freehold.clouds.aws.reading import Read, by_filter, place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State, Want
+from freehold.engine.drivers import User
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State, Want
 
 INGRESS, EGRESS = "ingress-rule", "egress-rule"
 _PEERS = (

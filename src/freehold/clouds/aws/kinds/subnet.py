@@ -18,10 +18,10 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import CloudError, Invalid, NotReady
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError, Invalid, NotReady
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request
 
 IPV6_CIDR = "subnet-ipv6-cidr"
 _IPV6 = "assign_ipv6_address_on_creation"

@@ -19,10 +19,10 @@ from freehold.clouds.aws.native_tags import tag_list, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import User
-from freehold.lifecycle.errors import InUse
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State
+from freehold.engine.drivers import User
+from freehold.engine.errors import InUse
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 
 TARGET = "target"
 PRESERVES_CLIENT_IP = "preserve_client_ip.enabled"

@@ -19,12 +19,12 @@ from freehold.clouds.aws.native_tags import FILTER_VALUES, chunks, tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, block6, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.drivers import Listed, User
-from freehold.lifecycle.errors import InUse, NotFound
-from freehold.lifecycle.keyed_codec import PREFIX
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Birth, Observed, Part, Ref, Request, State
-from freehold.lifecycle.tag_text import key_and_value
+from freehold.engine.drivers import Listed, User
+from freehold.engine.errors import InUse, NotFound
+from freehold.engine.keyed_codec import PREFIX
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
+from freehold.engine.tag_text import key_and_value
 
 CIDR = "vpc-cidr"
 SUPPORT, HOSTNAMES = "enable_dns_support", "enable_dns_hostnames"

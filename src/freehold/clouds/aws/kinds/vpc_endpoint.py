@@ -17,9 +17,9 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Kind
-from freehold.lifecycle.resources import Part, Ref, Request
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Part, Ref, Request
 
 ROUTE_TABLE = "endpoint-route-table"
 

@@ -13,8 +13,8 @@ from freehold.clouds.ibm.buckets import Buckets, join, split
 from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.marks import named_in_mark
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
 
 KIND = "cos-bucket"
 

@@ -11,9 +11,9 @@ from freehold.clouds.ibm import buckets
 from freehold.clouds.ibm.calls import PAGE, ApiClient
 from freehold.clouds.ibm.resource_controller import COS, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
 
 TARGET = "Global"
 

@@ -15,9 +15,9 @@ from freehold.clouds.ibm.dhcp_networks import MarkedNetworks, network_seen, serv
 from freehold.clouds.ibm.names import DHCP, birth_name, has_nonce
 from freehold.clouds.ibm.power_networks import PowerNetworks
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.errors import CloudError, InUse, NotFound, NotReady
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.errors import CloudError, InUse, NotFound, NotReady
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
 
 
 class DhcpServerDriver:

@@ -14,9 +14,9 @@ from freehold.clouds.ibm.balancer_parts import Listeners, pool_prototype
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.names import VPC, has_nonce, nested
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.drivers import Listed, User
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.drivers import Listed, User
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
 
 
 def _observed(region: str, body: Json) -> Observed:

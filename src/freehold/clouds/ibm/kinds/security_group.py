@@ -9,10 +9,10 @@ from freehold.clouds.ibm import rules, vpc
 from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.names import VPC, birth_name
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.errors import InUse, NotFound
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.errors import InUse, NotFound
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
 
 
 def _observed(region: str, body: Json) -> Observed:

@@ -13,10 +13,10 @@ from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.names import TRANSIT, birth_name, has_nonce
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
 
 STATES = {
     "pending": State.PENDING,

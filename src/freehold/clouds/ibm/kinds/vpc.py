@@ -13,9 +13,9 @@ from freehold.clouds.ibm.calls import PAGE, ApiClient, Json, rows
 from freehold.clouds.ibm.names import VPC, birth_name, matches
 from freehold.clouds.ibm.rules import Rules, part_of, parts_of
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
 
 
 def _observed(region: str, body: Json) -> Observed:

@@ -12,10 +12,10 @@ from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.clouds.ibm.workspace_contents import Contents
-from freehold.lifecycle.drivers import Listed
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Dedupe, Kind, Tagging
-from freehold.lifecycle.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.engine.drivers import Listed
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
 
 
 def _observed(body: Json) -> Observed:

@@ -11,8 +11,8 @@ from typing import Any
 from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.kinds.classic_load_balancer import LISTENER, SUBNET
 from freehold.clouds.aws.kinds.target_group import CUTS_UNHEALTHY, DRAINS_UNHEALTHY, PRESERVES_CLIENT_IP
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Part, Request
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.resources import NodeKey, Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
 from freehold.reconcilers.aws_cluster.names import DefaultNames

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Request
+from freehold.engine.graph import Naming, Node, ReadyNodes
+from freehold.engine.resources import NodeKey, Request
 
 
 def given_node(key: NodeKey, ident: str, field: str, tags: frozenset[str] = frozenset()) -> Node:

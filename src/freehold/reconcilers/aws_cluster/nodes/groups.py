@@ -11,8 +11,8 @@ from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.capa_tags import cloud_provider_key
 from freehold.clouds.aws.kinds.security_group import INGRESS
 from freehold.clouds.aws.kinds.security_group import rules as rule_parts
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Observed, Part, Request
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.resources import NodeKey, Observed, Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.group_input import in_another_vpc
 from freehold.reconcilers.aws_cluster.nodes.given import given_node

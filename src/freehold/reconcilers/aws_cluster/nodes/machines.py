@@ -8,8 +8,8 @@ from typing import Any
 
 from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.kinds.s3_bucket import policy
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.resources import Request
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.resources import Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
 from freehold.reconcilers.aws_cluster.wish import Bastion, Bucket, ClusterWish, Role

@@ -11,9 +11,9 @@ from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.kinds.internet_gateway import ATTACHMENT
 from freehold.clouds.aws.kinds.subnet import IPV6_CIDR
 from freehold.clouds.aws.kinds.vpc import CIDR
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.overlay import is_planned
-from freehold.lifecycle.resources import Part, Request
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.overlay import is_planned
+from freehold.engine.resources import Part, Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.address_plan import Slot
 from freehold.reconcilers.aws_cluster.nodes.given import given_node

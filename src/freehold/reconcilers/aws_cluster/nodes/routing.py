@@ -8,8 +8,8 @@ from functools import partial
 from freehold.clouds.aws import capa_tags
 from freehold.clouds.aws.kinds.route_table import ASSOCIATION, ROUTE
 from freehold.clouds.aws.kinds.vpc_endpoint import ROUTE_TABLE
-from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.resources import NodeKey, Part
+from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.resources import NodeKey, Part
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags, reach_of
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, NatGateway, Subnet

@@ -15,7 +15,7 @@ from freehold.clouds.aws.capa_tags import (
     cluster_key,
     given_subnet,
 )
-from freehold.lifecycle.tag_text import text
+from freehold.engine.tag_text import text
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet
 
 

@@ -1,0 +1,29 @@
+"""What a create carries by which it is recognised later: client token, nonce, and the marks that it sets."""
+
+from __future__ import annotations
+
+from freehold.engine import wanted_tags
+from freehold.engine.context import PassContext
+from freehold.engine.journal import Phase
+from freehold.engine.kinds import Dedupe, Tagging, TokenBinding
+from freehold.engine.resources import Birth, NodeKey
+
+
+def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
+    """What the create of this attempt carries."""
+    entry = ctx.journal.get(key)
+    digest = ctx.signing_key(key) if entry and entry.phase is Phase.INTENDED else ctx.keys.writing
+    nonce = ctx.keys.nonce(digest, key, attempt)
+    marks: frozenset[str] = frozenset()
+    if ctx.kind(key).tagging is Tagging.ON_CREATE:
+        bound = entry.tags if entry else None
+        beside = wanted_tags.beside_marks(ctx, key) if bound is None else frozenset(bound)
+        marks = wanted_tags.birth_tags(ctx, key, nonce, beside)
+    return Birth(ctx.keys.token(digest, key, attempt), nonce, marks)
+
+
+def bound_tags(ctx: PassContext, key: NodeKey) -> tuple[str, ...] | None:
+    """The tags that the intent of a create records: with others its client token would be refused."""
+    kind = ctx.kind(key)
+    bound = kind.dedupe is Dedupe.TOKEN and TokenBinding.PARAMETERS in kind.token_binds
+    return tuple(sorted(wanted_tags.beside_marks(ctx, key))) if bound and kind.tagging is Tagging.ON_CREATE else None

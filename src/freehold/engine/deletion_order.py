@@ -1,0 +1,77 @@
+"""In which order owned resources are deleted: what depends on others first.
+
+The edges are those that the nodes had when they were wanted, kept in the journal. Where none are on record, as after
+recovery from marks or in an older version's journal, the kinds say what must outlive what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from freehold.engine.graph import Graph, Node
+from freehold.engine.journal import Entry, Journal
+from freehold.engine.kinds import Registry
+from freehold.engine.resources import NodeKey
+
+Entries = Mapping[NodeKey, Entry]
+
+
+def with_edges(entry: Entry, node: Node) -> Entry:
+    """Edges are added: a resource may still depend on what today's spec no longer connects it with."""
+    edges = {str(key) for key in node.requires} | set(entry.requires or ())
+    return replace(entry, requires=tuple(sorted(edges)))
+
+
+def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = ()) -> Journal:
+    """The journal with the edges that an edit of the spec has added.
+
+    What is ``as_wanted``, inside too, depends on nothing but what today's spec connects it with. Where none are on
+    record none are added, so that an upgrade writes nothing to objects at rest.
+    """
+    known = {key: entry for key, entry in journal.ours.items() if entry.requires is not None and key in graph.nodes}
+    base = {key: replace(entry, requires=()) if key in as_wanted else entry for key, entry in known.items()}
+    added = {key: with_edges(entry, graph.nodes[key]) for key, entry in base.items()}
+    return replace(journal, entries={**journal.entries, **added})
+
+
+def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> frozenset[NodeKey]:
+    """Those of ``keys`` that nothing else of them depends on.
+
+    If the recorded edges form a cycle (users can edit them), the order by kind is used.
+    """
+    free = frozenset(keys) - needed(keys, entries, registry)
+    return free or frozenset(keys) - needed(keys, {}, registry)
+
+
+def needed(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
+    """Those of ``keys`` that another one of them depends on, directly or not."""
+    return {other for key in keys for other in requirements(key, keys, entries, registry) if other != key}
+
+
+def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
+    """Those of ``keys`` that ``key`` depends on, directly or not."""
+    found: set[NodeKey] = set()
+    todo = [key]
+    while todo:
+        current = todo.pop()
+        entry = entries.get(current)
+        if entry is not None and entry.requires is not None:
+            edges = {NodeKey.parse(text) for text in entry.requires}
+        else:
+            kinds = _required_kinds(current.kind, registry)
+            edges = {other for other in keys if other.kind in kinds}
+        todo += edges - found
+        found |= edges
+    return found & set(keys)
+
+
+def _required_kinds(kind: str, registry: Registry) -> set[str]:
+    found: set[str] = set()
+    todo = [kind]
+    while todo:
+        current = todo.pop()
+        required = set(registry[current].requires) if current in registry else set()
+        todo += required - found
+        found |= required
+    return found

@@ -1,0 +1,334 @@
+"""The main path: :func:`ensure` creates and keeps what is wanted, :func:`release` deletes what is owned.
+
+Both are level-triggered: called again and again with the newest spec and journal, each call one *pass*
+that does what can be done now and returns when to come back. A pass never waits.
+
+:func:`ensure`, which may be cut off between any two calls (``*``: calls to the cloud)::
+
+    confirm*     at rest: the tag index, or lists that all objects share, show that nothing has changed; the pass ends
+    observe*     read what is recorded
+    intents*     resolve creates that were interrupted
+    decide*      act on what a person has decided
+    detach*      take marks off carriers whose resource is gone
+    read marks*  a record whose mark is read back is OWNED
+    recovery*    record what the marks prove to be ours and no record holds; the pass ends if no node wants it
+    drift*       add the parts that a resource must have before anything that depends on it can be created
+    fitness*     look into given resources for what must be inside them
+    create*      look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
+                 at once; one patch with the ids
+    drift*       bring mutable attributes and parts to the spec
+    mark*        attach marks and tags
+    detach*      take off tags that are not wanted any more
+    given tags*  the user's tags on what is not ours
+    renewal*     bring seals of an older key to the writing one
+    prune*       delete surplus where its kind allows that, report the rest
+
+:func:`release`::
+
+    intents*      resolve creates that were interrupted
+    decide*       act on what a person has decided
+    given up*     read what a person has given up
+    observe*      read what nothing else of ours depends on, or names in a part; what is gone leaves the journal
+    inner owners* wait for what a machine of this cluster, for example, still has
+    collect*      before anything of the network goes: what the cluster's own controllers have made in it
+    read marks*   in the pass that deletes; what had its marks and has lost one is kept, with what it needs
+    delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;
+                  from observe on again for what that freed, where it goes at once
+    final check*  once nothing is on record and the settle time is over, or a delete was refused because something is
+                  inside: what index and native lists show of ours goes on record
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from math import inf
+
+from freehold.engine import polling
+from freehold.engine.context import PassContext
+from freehold.engine.decisions import Decision
+from freehold.engine.deletion_order import add_edges
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps, PassResult
+from freehold.engine.inventory import TagsByTarget
+from freehold.engine.journal import Journal, Phase, Store
+from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
+from freehold.engine.phases import (
+    collect,
+    confirm,
+    create,
+    decide,
+    delete,
+    detach,
+    drift,
+    final_check,
+    fitness,
+    given_tags,
+    inner_owners,
+    intents,
+    keyed_tags,
+    lost_marks,
+    mark,
+    observe,
+    prune,
+    read_marks,
+    recovery,
+    renewal,
+)
+from freehold.engine.resources import NodeKey
+from freehold.engine.state import ObjectState
+
+_LOG = logging.getLogger(__name__)
+
+
+async def ensure(
+    deps: EngineDeps,
+    graph: Graph,
+    journal: Journal,
+    store: Store,
+    state: ObjectState,
+    user_tags: frozenset[str] = frozenset(),
+    decisions: tuple[Decision, ...] = (),
+) -> PassResult:
+    """One pass towards what ``graph`` wants. ``decisions``: of a person, not acted on yet.
+
+    Raises StaleObject when the object changed underneath, and CloudError when the journal cannot be saved or
+    the shared index cannot be read: the next pass starts from what is on record.
+    """
+    ctx = PassContext(deps, graph, journal, store, state, user_tags, decisions=decisions)
+    if not _journal_is_readable(ctx):
+        return ctx.finish()
+    deps.in_hand.look = _is_planned_look(ctx)
+    if await _ends_at_rest(ctx):
+        return ctx.finish()
+    if deps.in_hand.look and not decisions and await confirm.by_lists(ctx):
+        _plan_deep_look(ctx, "by shared lists")
+        return ctx.finish()
+    deps.in_hand.look = False
+    ctx.deep = ctx.now >= state.deep_at
+    if ctx.deep:
+        state.check_parts_again()
+    ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
+    left_to_prune = prune.being_pruned(ctx)
+    await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
+    await intents.resolve_open(ctx)
+    await decide.apply(ctx)
+    await detach.retired(ctx)
+    marked = await read_marks.verify(ctx, list(ctx.journal.ours))
+    if _must_read_marks_first(ctx):
+        marked = await read_marks.from_index(ctx)
+    await recovery.by_marks(ctx, marked)
+    if ctx.deep:
+        await recovery.unlisted(ctx)
+    if _may_be_wanted_by_another_name(ctx, journal):
+        await ctx.save()
+        return ctx.finish()
+    create.drop_stale_refs(ctx)
+    await drift.essential_parts(ctx)
+    await fitness.check(ctx)
+    wave = await fitness.admitted(ctx, await create.select(ctx))
+    ctx.creating = [node.key for node in wave]
+    for node in wave:
+        ctx.outcomes[node.key] = Waiting(Reason.CREATING, 0.0, "is being created")
+    _explain_requirements(ctx)
+    await create.create(ctx, wave)
+    await fitness.check(ctx)
+    mark.ready_only_if_marked(ctx, list(graph.nodes))
+    await drift.to_spec(ctx)
+    fitness.tell(ctx)
+    await mark.attach(ctx, list(ctx.journal.ours))
+    await detach.dropped(ctx)
+    await given_tags.to_spec(ctx, marked)
+    mark.ready_only_if_marked(ctx, list(graph.nodes))
+    keyed_tags.tell(ctx)
+    await renewal.renew(ctx)
+    ctx.journal = add_edges(ctx.journal, graph, ctx.as_wanted)
+    await prune.prune(ctx, marked)
+    await ctx.save()
+    prune.report_surplus(ctx)
+    if ctx.deep:
+        state.own_look_due = False
+    state.looked_at = ctx.now
+    polling.plan_again(ctx)
+    _plan_deep_look(ctx, "each resource itself")
+    return ctx.finish()
+
+
+def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
+    """Whether the marks showed a resource without a node. What is wanted depends on the record: the next pass decides.
+
+    A create now could make a second one of what the spec means.
+    """
+    return any(key not in before.entries and key not in ctx.graph.nodes for key in ctx.journal.ours)
+
+
+def _plan_deep_look(ctx: PassContext, how: str) -> None:
+    """In the next round of all objects; where something is being created, after that, unless that takes too long."""
+    state, ctx.looked = ctx.state, ctx.deep
+    if any(_is_under_way(ctx, key, outcome) for key, outcome in ctx.outcomes.items()):
+        if ctx.deep or state.deep_at > -inf:
+            state.deep_at = ctx.next_round + ctx.deps.intervals.deep
+    elif ctx.deep:
+        state.deep_at = ctx.next_round
+    else:
+        state.deep_at = min(state.deep_at, ctx.next_round)
+    if ctx.deep and _LOG.isEnabledFor(logging.DEBUG):
+        who, seconds = f"{ctx.owner.namespace}/{ctx.owner.name}", state.deep_at - ctx.now
+        _LOG.debug("%s: looked at everything, %s; next in %.0f s, in the round of all objects", who, how, seconds)
+
+
+def _is_under_way(ctx: PassContext, key: NodeKey, outcome: Outcome) -> bool:
+    """Return whether it is being created, for no longer than any create is believed to take."""
+    waits = isinstance(outcome, Waiting) and outcome.reason in (Reason.CREATING, Reason.PROVISIONING)
+    return waits and not polling.is_overdue(ctx, key)
+
+
+def _is_planned_look(ctx: PassContext) -> bool:
+    """Whether this is the look of an object at rest whose time has come, or the first one of this process."""
+    state = ctx.state
+    if ctx.now < state.deep_at or state.own_look_due or state.releasing:
+        return False
+    return bool(state.at_rest) or state.looked_at == -inf
+
+
+def _journal_is_readable(ctx: PassContext) -> bool:
+    """Whether this process can check the journal. What it remembers is dropped if it is of another journal.
+
+    A journal that is neither what this process last read or wrote, nor what it last tried to write, was put there by
+    somebody else (a restore, GitOps, another process): creates of its time may be under way.
+    """
+    state = ctx.state
+    missing = ctx.deps.ring.missing(ctx.journal.keys, ctx.owner.uuid)
+    for digest in missing:
+        ctx.outcomes[NodeKey("key", digest)] = Blocked(
+            Reason.KEY_MISSING,
+            f"key {digest}, which this object's records are signed with, is not in the operator's key ring: nothing is "
+            "read, created or deleted. Add it with `freehold keys add FILE`, from the ring that has it",
+            ctx.deps.intervals.slow,
+        )
+    if missing:
+        return False
+    if not state.recognises(ctx.journal):
+        state.reset(ctx.now)
+    state.confirmed = ctx.journal
+    return True
+
+
+def _must_read_marks_first(ctx: PassContext) -> bool:
+    """Whether something may be created by a process that did not mint the identity, and marks are to be read before.
+
+    The journal may be an older one, and names may have changed since; marks have not. Read when this process
+    first sees the object, and again when nothing can be under way any more.
+    """
+    state, entries = ctx.state, ctx.journal.entries
+    if state.minted or all(key in entries and entries[key].id for key in ctx.graph.nodes):
+        return False
+    settled = state.first_seen + ctx.longest_settle()
+    return state.marks_read_at < state.first_seen or ctx.now >= settled > state.marks_read_at
+
+
+async def _ends_at_rest(ctx: PassContext) -> bool:
+    """A shallow pass: everything was Ready at the last look, and the shared index still shows our marks.
+
+    Its other outcomes (drift, surplus) are reported again.
+    """
+    state, deps = ctx.state, ctx.deps
+    if ctx.decisions or ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
+        return False
+    if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx) or not detach.node_tags_are_recorded(ctx):
+        return False
+    entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
+    if any(confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
+        return False
+    if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
+        return False
+    try:
+        shown = await confirm.shown_marks(ctx, deps.intervals.shallow)
+    except CloudError:  # only a hint is missing, and nothing follows from it: the next pass asks again
+        ctx.outcomes.update(state.at_rest)
+        return True
+    for key, entry in entries.items():
+        observed = state.node(key).observed
+        if entry.phase is not Phase.OWNED or not ctx.kind(key).markable or not ctx.kind(key).indexed or entry.carried:
+            continue
+        if read_marks.missing(ctx, key, observed, shown.get(entry.target, frozenset())):
+            state.invalidate()  # missing from an index is a hint: ask the resource itself
+            return False
+    ctx.outcomes.update(state.at_rest)
+    return True
+
+
+def _explain_requirements(ctx: PassContext) -> None:
+    """Give every node without an outcome the requirement that it waits for."""
+    for key in ctx.graph.order:
+        if key in ctx.outcomes:
+            continue
+        nodes = ctx.graph.nodes
+        unfinished = {r for r in nodes[key].requires if not _is_done(ctx, r)}
+        names = ", ".join(sorted(f"{r.kind} {ctx.graph.title(r)}" for r in unfinished))
+        if unfinished:
+            ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
+        else:  # what it needs was found in this pass
+            ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, 1.0, "is looked for in the next pass")
+
+
+def _is_done(ctx: PassContext, key: NodeKey) -> bool:
+    return isinstance(ctx.outcomes.get(key), Ready) and key in ctx.ready_nodes
+
+
+async def release(
+    deps: EngineDeps,
+    graph: Graph,
+    journal: Journal,
+    store: Store,
+    state: ObjectState,
+    decisions: tuple[Decision, ...] = (),
+) -> PassResult:
+    """One pass of deleting everything that is provably owned; the spec decides nothing.
+
+    ``graph`` only helps to find unrecorded resources of ours in native lists; it may be empty. Raises as
+    :func:`ensure` does.
+    """
+    ctx = PassContext(deps, graph, journal, store, state, decisions=decisions)
+    deps.in_hand.look = False
+    if not _journal_is_readable(ctx):
+        return ctx.finish()
+    if not state.releasing:
+        state.invalidate()
+        state.releasing = True
+    await intents.resolve_open(ctx)
+    await decide.apply(ctx)
+    await detach.retired(ctx)
+    await lost_marks.look_at_given_up(ctx)
+    in_use = await _delete_waves(ctx)
+    if in_use:
+        await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
+    delete.next_wave(ctx)
+    done = await delete.finished(ctx)
+    await ctx.save()
+    polling.plan_again(ctx)
+    return ctx.finish(released=done)
+
+
+async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
+    """Delete what may leave now, then what it freed where it has gone at once. As :func:`delete.request`."""
+    state, in_use = ctx.state, frozenset[NodeKey]()
+    marked: TagsByTarget = {}
+    while True:
+        present = await delete.observe_owned(ctx)
+        if present or not state.index_read:
+            if await inner_owners.hold(ctx, present):
+                return in_use
+            if not state.index_read:
+                marked = await read_marks.from_index(ctx)
+                await recovery.by_marks(ctx, marked)
+            state.index_read = True
+            proven = await delete.prove(ctx, present, marked)
+            await mark.attach(ctx, list(ctx.journal.ours))
+            wave = delete.next_wave(ctx)  # the marks may have shown what must be deleted first
+            in_use |= await delete.request(ctx, proven & wave)
+            if delete.next_wave(ctx) - wave:
+                continue
+        if ctx.collected or not await collect.is_done(ctx):
+            return in_use

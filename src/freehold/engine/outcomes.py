@@ -1,0 +1,93 @@
+"""What became of one wanted or owned resource in one pass. Named, never a bare boolean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from freehold.engine import errors
+from freehold.engine.reasons import Reason as Reason
+from freehold.engine.resources import Observed
+
+
+class Category(Enum):
+    """The ownership categories of docs/reference/requirements.md W12 to W14."""
+
+    MANAGED = "managed"  # created by us, marked, kept in sync, deleted
+    SHARED = "shared"  # created, marked and deleted by us; what it is and has in it is the in-cluster provider's
+    UNMANAGED = "unmanaged"  # given: never changed, never deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """As wanted. ``note`` is for a person, although nothing is wrong."""
+
+    observed: Observed
+    category: Category
+    reason: Reason | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Nothing to do for a person; look again ``after`` seconds of domain time."""
+
+    reason: Reason
+    after: float
+    message: str = ""
+    observed: Observed | None = None
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A person must act; ``message`` tells what to do. Checked again after ``after`` seconds."""
+
+    reason: Reason
+    message: str
+    after: float = 300.0
+    observed: Observed | None = None
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """Ours, but the spec no longer wants it: reported, and pruned only where that is provably safe."""
+
+    observed: Observed | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Not ours to delete; stays, and this is why."""
+
+    reason: Reason
+    message: str
+
+
+Outcome = Ready | Waiting | Blocked | Surplus | Kept
+
+_BLOCKING: dict[type[errors.CloudError], Reason] = {
+    errors.NameTaken: Reason.NAME_TAKEN,
+    errors.NotOwned: Reason.NOT_OWNED,
+    errors.Quota: Reason.QUOTA,
+    errors.Denied: Reason.DENIED,
+    errors.NotOffered: Reason.DENIED,
+    errors.Invalid: Reason.INVALID,
+    errors.NotFound: Reason.NOT_FOUND,
+    errors.Frozen: Reason.FROZEN,
+    errors.Held: Reason.IN_USE,
+}
+
+
+def of_error(error: errors.CloudError) -> Waiting | Blocked:
+    """What a failed call means for its resource: the error's class says what to do next."""
+    match error:
+        case errors.Throttled():
+            return Waiting(Reason.THROTTLED, error.retry_after or 10.0, error.message)
+        case errors.InUse():
+            return Waiting(Reason.IN_USE, 10.0, error.message)
+        case errors.NotReady():
+            return Waiting(Reason.UPDATING, 10.0, error.message)
+        case errors.Retryable() | errors.Unknown():
+            return Waiting(Reason.RETRYING, 5.0, error.message)
+    return Blocked(_BLOCKING.get(type(error), Reason.INVALID), error.message)

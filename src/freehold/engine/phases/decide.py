@@ -1,0 +1,173 @@
+"""Decide: act on what a person has decided, after the evidence has been read anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from freehold.engine import decisions, proofs
+from freehold.engine import journal as journals
+from freehold.engine.context import PassContext
+from freehold.engine.decisions import Conclusion, Decision, Verdict
+from freehold.engine.errors import CloudError
+from freehold.engine.inventory import TagChange
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.outcomes import of_error
+from freehold.engine.phases import interrupted, keyed_tags, observe
+from freehold.engine.phases.prune import being_pruned
+from freehold.engine.resources import NodeKey, Observed, Ref
+
+SOON = 30.0
+"""Seconds until a decision is looked at again that comes before its question."""
+
+
+async def apply(ctx: PassContext) -> None:
+    """Act on each pending decision. One that needs an answer of the cloud which does not come stays pending."""
+    for decision in ctx.decisions:
+        if not decisions.is_signed(decision, ctx.keys):
+            why = "it is not signed with a key of this operator's"
+            ctx.decided.append(Conclusion(decision, False, why, is_signed=False))
+            continue
+        if ctx.deps.clock.now() - decision.at > decisions.LIFE and decision.about not in being_pruned(ctx):
+            _refuse(ctx, decision, "it is too old to be acted on: decide again")
+            continue
+        match decision.verdict:
+            case Verdict.MINE:
+                await _mine(ctx, decision)
+            case Verdict.NOT_MINE:
+                await _not_mine(ctx, decision)
+            case Verdict.PRUNE:
+                _prune(ctx, decision)
+
+
+async def _mine(ctx: PassContext, decision: Decision) -> None:
+    """It is recorded as the result of the create that was cut off, or its record is signed; then it is marked."""
+    key = decision.about
+    entry = ctx.journal.get(key)
+    is_recorded = entry is not None and entry.phase.ours and entry.id == decision.id
+    would_keep = ctx.state.releasing and entry is not None and entry.had_marks  # if it has lost a mark (ADR 55)
+    if is_recorded and ctx.is_believed(key) and not would_keep:
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
+        return
+    is_open = entry is not None and entry.phase is Phase.INTENDED and entry.attempt == decision.attempt
+    if entry is None or key.kind not in ctx.deps.registry or not (is_open or is_recorded):
+        _refuse(ctx, decision, f"what became of {key} is known meanwhile")
+        return
+    try:
+        among = await (recorded(ctx, key, entry) if is_recorded else interrupted.candidates(ctx, key, entry))
+        seen = next((one for one in among if one.id == decision.id), None)
+        whose = (await interrupted.claims(ctx, key, [seen])).get(seen.id, "") if seen else ""
+    except CloudError as error:
+        ctx.outcomes[key] = of_error(error)
+        return
+    if seen is None:
+        _refuse(ctx, decision, f"{decision.id} does not exist, or the create of {key} cannot have made it")
+    elif whose:
+        _refuse(ctx, decision, f"{decision.id} has {whose}")
+    elif not is_recorded and interrupted.is_unasked(ctx, key, seen):
+        ctx.come_back_after(SOON)
+    else:
+        observe.record_owned(ctx, key, seen, replace(entry, deleting=0.0))
+        ctx.decided.append(
+            Conclusion(decision, True, f"{seen.name} ({seen.id}) is on record as ours, by {decision.by}")
+        )
+
+
+async def recorded(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
+    """The resource that ``entry`` names, read now; none if it does not exist."""
+    seen = (await ctx.kind(key).driver.observe([Ref(entry.id, entry.target)])).get(entry.id)
+    return (seen,) if seen else ()
+
+
+async def _not_mine(ctx: PassContext, decision: Decision) -> None:
+    """The create that was cut off had no effect, or what has gone, once or again and again, may be made once more."""
+    key = decision.about
+    entry, node = ctx.journal.get(key), ctx.node(key)
+    if decision.id:
+        await _drop(ctx, decision, entry)
+        return
+    if entry is not None and entry.attempt == decision.attempt + 1:  # a crash came between the record and the answer
+        ctx.decided.append(Conclusion(decision, True, f"the create of {key} counts as one without effect"))
+        return
+    if entry is None or entry.attempt != decision.attempt or entry.phase not in (Phase.INTENDED, Phase.VACANT):
+        _refuse(ctx, decision, f"what became of {key} is known meanwhile")
+        return
+    if entry.phase is Phase.INTENDED:
+        left = ctx.kind(key).settle - (ctx.now - (ctx.now if node.open_since is None else node.open_since))
+        if left > 0:  # its request may still take effect, and what it makes would be nobody's
+            ctx.come_back_after(left)
+            return
+        ctx.journal = journals.refuse(ctx.journal, key)
+    # The attempt is spent either way: a decision that is acted on twice must not close the next create.
+    entry = replace(ctx.journal.entries[key], gone="", fails=0, attempt=decision.attempt + 1)
+    ctx.journal = ctx.journal.put(key, entry)
+    node.open_since = node.deferred = None
+    node.look_at = node.retry_at = float("-inf")
+    ctx.outcomes.pop(key, None)
+    ctx.decided.append(
+        Conclusion(decision, True, f"the create of {key} counts as one without effect, by {decision.by}")
+    )
+
+
+async def _drop(ctx: PassContext, decision: Decision, entry: Entry | None) -> None:
+    """What is ours is given up. A record that we did not sign is taken out, and its attempt is not spent: its nonce may
+    be on a resource of ours."""
+    key = decision.about
+    if entry is None or entry.id != decision.id or not entry.phase.ours:
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
+    elif ctx.is_believed(key):
+        await _give_up(ctx, decision, entry)
+    else:
+        ctx.journal = ctx.journal.put(key, replace(journals.let_go(entry), attempt=entry.attempt))
+        _forget(ctx, key)
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is off the record of {key}, by {decision.by}"))
+
+
+async def _give_up(ctx: PassContext, decision: Decision, entry: Entry) -> None:
+    """Take our marks off, then forget it. Its id stays on record as given up: an index may show the marks for a while,
+    and a nonce of ours may be in its name."""
+    key = decision.about
+    try:
+        seen = next(iter(await recorded(ctx, key, entry)), None)
+        if seen is None:
+            _refuse(ctx, decision, f"{decision.id} does not exist")
+            return
+        tags = seen.tags if seen.tags is not None or not seen.target else await ctx.deps.tagger.tags_of(seen.target)
+        if marks := proofs.own_marks(ctx, key, seen, tags or ()):
+            failed = await keyed_tags.detach(ctx, [TagChange(seen.target, marks)])
+            if error := failed.get(seen.target):
+                raise error
+    except CloudError as error:
+        ctx.outcomes[key] = of_error(error)
+        return
+    given_up = replace(entry, phase=Phase.GIVEN_UP, deleting=0.0, key="", signature="", request=None)
+    ctx.journal = ctx.journal.put(key, journals.let_go(entry)).put(key.beside(entry.id), given_up)
+    _forget(ctx, key)
+    said = (
+        f"{seen.name} ({seen.id}) is not this object's any more, by {decision.by}: our marks are off it, and it stays"
+    )
+    ctx.decided.append(Conclusion(decision, True, said))
+
+
+def _forget(ctx: PassContext, key: NodeKey) -> None:
+    ctx.state.forget(key)
+    ctx.outcomes.pop(key, None)
+    ctx.ready_nodes.pop(key, None)
+
+
+def _prune(ctx: PassContext, decision: Decision) -> None:
+    """What is approved is deleted by :mod:`prune`, in as many passes as that takes."""
+    key = decision.about
+    entry = ctx.journal.get(key)
+    if entry is None or not entry.phase.ours or entry.id != decision.id:
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
+    elif key in ctx.graph.nodes:
+        _refuse(ctx, decision, f"the spec wants {key} again")
+    elif ctx.state.releasing:
+        _refuse(ctx, decision, "it goes with the object")
+    else:
+        ctx.approved[key] = decision
+
+
+def _refuse(ctx: PassContext, decision: Decision, why: str) -> None:
+    ctx.decided.append(Conclusion(decision, False, why))

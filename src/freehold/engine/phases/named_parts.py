@@ -1,0 +1,65 @@
+"""Before a delete: what a part of another resource of ours names waits until that one can go too.
+
+The cloud refuses the delete of a security group that a rule of another group names. The rule is taken out with its own
+group (:func:`parts.take_out`), whose marks are read for its delete. So both go in one wave, and nothing is refused.
+Pure, but for what was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from freehold.engine.context import PassContext
+from freehold.engine.deletion_order import requirements
+from freehold.engine.resources import NodeKey, Part
+from freehold.engine.texts import texts_in
+
+
+def held_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, NodeKey]:
+    """Of ``free``, on which nothing depends, what must wait, each with one that names it and waits, too.
+
+    Only while something that goes frees the first of them: what waits for each other is tried, and the cloud decides.
+    """
+    entries, registry = ctx.journal.entries, ctx.deps.registry
+    waiting = sorted(key for key in ctx.journal.ours if key not in free)
+    going = set(free) - _named_by(ctx, waiting, free).keys()
+    freed = {other for key in going for other in requirements(key, ctx.journal.ours.keys(), entries, registry)}
+    return _named_by(ctx, [key for key in waiting if key in freed], free)
+
+
+def _named_by(ctx: PassContext, others: Sequence[NodeKey], free: Collection[NodeKey]) -> dict[NodeKey, NodeKey]:
+    """What of ``free`` they name, and what that names in turn, each with one that names it."""
+    found: dict[NodeKey, NodeKey] = {}
+    todo = list(others)
+    while todo:
+        other = todo.pop()
+        named = [key for key in sorted(free) if key not in found and key != other and _names(ctx, other, key)]
+        found |= dict.fromkeys(named, other)
+        todo += named
+    return found
+
+
+def named_by(ctx: PassContext, other: NodeKey, keys: Collection[NodeKey]) -> set[NodeKey]:
+    """Those of ``keys`` that a part of ``other`` names."""
+    return {key for key in keys if key != other and _names(ctx, other, key)}
+
+
+def unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
+    """What may name one of ``keys``, and was not looked at yet: others of their kinds, which one call shows too."""
+    kinds = {key.kind for key in keys if ctx.kind(key).holding_parts}
+    return [
+        key
+        for key, entry in ctx.journal.ours.items()
+        if key.kind in kinds and key not in keys and entry.id and ctx.node(key).last_seen is None
+    ]
+
+
+def _names(ctx: PassContext, other: NodeKey, key: NodeKey) -> bool:
+    kind, seen, ident = ctx.deps.registry.get(other.kind), ctx.node(other).last_seen, ctx.journal.entries[key].id
+    if kind is None or seen is None or not ident:
+        return False
+    return any(part.kind in kind.holding_parts and ident in _words(part) for part in seen.parts or ())
+
+
+def _words(part: Part) -> set[str]:
+    return {*part.natural_key.split(), part.behavior, *texts_in(part.request)}

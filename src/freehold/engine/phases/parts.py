@@ -1,0 +1,385 @@
+"""Parts: what is inside a resource and has no mark of its own is brought to the spec, and taken out before a delete.
+
+A part is changed or removed only if all parts of its sort are ours (:attr:`Kind.exclusive_parts`), or if the journal
+says that we added this one: it is recorded before it is added. What others put there, also before us, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from freehold.engine.context import PassContext
+from freehold.engine.errors import CloudError, Held, Invalid, NotFound, Quota, Unknown
+from freehold.engine.kinds import Kind
+from freehold.engine.outcomes import Category
+from freehold.engine.resources import NodeKey, Part, Ref
+
+Inside = Mapping[NodeKey, frozenset[Part] | CloudError]
+"""What is inside resources, or why it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartsDiff:
+    """How the parts that are there differ from the wanted ones.
+
+    ``changed``: those that are there, ours and do something else than is wanted; as wanted, with their ids.
+    """
+
+    missing: frozenset[Part]
+    surplus: frozenset[Part]
+    changed: tuple[Part, ...]
+
+
+def diff_parts(have: frozenset[Part], wish: frozenset[Part], ours: frozenset[Part]) -> PartsDiff:
+    """``have`` are there, ``wish`` is wanted; ``ours``: those that are there and may be changed or removed."""
+    changed = tuple(replace(part, id=is_.id) for part, is_ in _differing(have, wish) if is_ in ours)
+    return PartsDiff(wish - have, (have - wish) & ours, changed)
+
+
+def wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
+    """What is wanted inside; None while something that the parts name is not ready."""
+    node = ctx.graph.nodes[key]
+    if ctx.kind(key).parts is None:
+        return frozenset()
+    named = node.requires | node.parts_require
+    return node.parts(ctx.ready_nodes) if named <= ctx.ready_nodes.keys() else None
+
+
+def are_looked_at(ctx: PassContext, key: NodeKey) -> bool:
+    """Not where the spec does not say all that is to be inside: of our own resource that it hands over, or gives by its
+    id and where others may put nothing."""
+    kind, entry, node = ctx.kind(key), ctx.journal.entries[key], ctx.graph.nodes[key]
+    wish = wanted(ctx, key)
+    left_alone = ctx.category(key) is Category.SHARED or (node.given and kind.exclusive_parts)
+    if kind.parts is None or left_alone or wish is None:
+        return False
+    return bool(wish or kind.exclusive_parts or entry.parts)
+
+
+def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
+    """The wanted parts that leave with the wish for them if we add them, although others may add some beside them.
+
+    What the spec gives by its id keeps what we added: the spec need not say that any more.
+    """
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
+    kept = entry.parts if entry else ()
+    wish = wanted(ctx, key)
+    if wish is None or (node.given and kind.exclusive_parts):
+        return kept
+    if node.shared:
+        return kept  # what was put in once is on record
+    ours = {str(part) for part in wish if part.kind not in kind.exclusive_parts and not part.retain}
+    return tuple(sorted(ours.union(kept if node.given else ())))
+
+
+async def look(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:
+    """What is inside: as the look at the resource showed it, else by a call, once between two deep passes."""
+    shown = {key: seen for key in keys if (seen := ctx.node(key).observed.parts) is not None}
+    asked = [key for key in keys if key not in shown and not ctx.node(key).parts_checked]
+    found: dict[NodeKey, frozenset[Part] | CloudError] = dict(shown)
+    for key, answer in zip(asked, await ctx.deps.port.all([_ask(ctx, key) for key in asked]), strict=True):
+        if isinstance(answer, Exception) and not isinstance(answer, CloudError):
+            raise answer
+        found[key] = answer
+    return found
+
+
+async def _ask(ctx: PassContext, key: NodeKey) -> frozenset[Part]:
+    driver, entry = ctx.kind(key).parts, ctx.journal.entries[key]
+    assert driver is not None
+    return await driver.parts(Ref(entry.id, entry.target))
+
+
+async def claim(ctx: PassContext, inside: Inside) -> None:
+    """Record what will be added, before it is there: later it is told from what others put there.
+
+    What is there although each add of it was refused has been put there by others meanwhile. What is missing makes
+    a write of the object also where there is nothing new to record: some parts are added by creates (port.FencedPort).
+    """
+    before, lacking, put_by_others = ctx.journal, False, dict[NodeKey, frozenset[str]]()
+    for key, have in inside.items():
+        if isinstance(have, CloudError):
+            continue
+        entry, node = ctx.journal.entries[key], ctx.node(key)
+        missing = {str(part) for part in (wanted(ctx, key) or ()) if part not in have}
+        theirs = node.parts_refused & set(map(str, have))
+        ours = missing & set(claimable(ctx, key)) - set(entry.parts)
+        node.parts_refused |= ours
+        put_by_others[key] = theirs
+        if ours or theirs:
+            ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *ours} - theirs))))
+        lacking = lacking or bool(missing)
+    if lacking:
+        await ctx.save_before_write()
+    elif ctx.journal != before:
+        await ctx.save()
+    for key, theirs in put_by_others.items():  # not before it is on record: a write that is refused forgets nothing
+        ctx.node(key).parts_refused -= theirs
+
+
+def first_due(ctx: PassContext, key: NodeKey) -> list[Part]:
+    """What is to be put into a shared resource and has not been, as far as is on record."""
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
+    ready = node.requires | node.parts_require <= ctx.ready_nodes.keys()
+    if kind.parts is None or ctx.category(key) is not Category.SHARED or not ready:
+        return []
+    put = set(entry.parts) if entry.shared else set()
+    return sorted((part for part in node.first_parts(ctx.ready_nodes) if str(part) not in put), key=str)
+
+
+async def put_first(ctx: PassContext, key: NodeKey) -> None:
+    """Put them in. They go on record afterwards: a process that dies in between puts them in again, which changes
+    nothing unless the provider has taken one out meanwhile."""
+    if due := first_due(ctx, key):
+        entry = ctx.journal.entries[key]
+        added = await _add(ctx, key, _ref(ctx, key), due)
+        put = {*entry.parts, *map(str, added.taken)}
+        ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted(put))))
+        added.raise_error()
+
+
+def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
+    """Whether it may be changed or removed."""
+    ours = set(ctx.journal.entries[key].parts) - ctx.node(key).parts_refused
+    return part.kind in ctx.kind(key).exclusive_parts or str(part) in ours
+
+
+def diff(ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part]) -> PartsDiff:
+    """Nothing is surplus where the spec need not say what is inside, nor changed where the kind cannot."""
+    asked = have if ctx.kind(key).part_changer else have - wish
+    found = diff_parts(have, wish, frozenset(part for part in asked if is_ours(ctx, key, part)))
+    return replace(found, surplus=frozenset()) if ctx.graph.nodes[key].given else found
+
+
+def other_behavior(have: Collection[Part], wish: Collection[Part]) -> list[str]:
+    """The parts that do something else than is wanted, for a person."""
+    pairs = [(part, is_.behavior, part.behavior) for part, is_ in _differing(have, wish)]
+    return [f"{part} is {is_!r}, the spec says {says!r}" for part, is_, says in pairs]
+
+
+def _differing(have: Collection[Part], wish: Collection[Part]) -> list[tuple[Part, Part]]:
+    """The wanted parts that are there with another behavior, each with the part that is there."""
+    there = {part: part for part in have}
+    pairs = [(part, there[part]) for part in sorted(wish, key=str) if part in there]
+    return [(part, is_) for part, is_ in pairs if part.behavior and is_.behavior and part.behavior != is_.behavior]
+
+
+@dataclass(frozen=True, slots=True)
+class PartsToDo:
+    """What is to be done inside one resource: what was there before, what is wanted, and how they differ."""
+
+    before: frozenset[Part]
+    wish: frozenset[Part]
+    differs: PartsDiff
+
+
+def to_do(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
+    """Of a resource whose wanted parts are known."""
+    wish = wanted(ctx, key)
+    assert wish is not None
+    return PartsToDo(have, wish, diff(ctx, key, have, wish))
+
+
+async def put_in(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+    """Add what is missing, and let those of ours that do something else do what is wanted.
+
+    In a resource that is full, what is to go makes room first.
+    """
+    kind, ref, missing = ctx.kind(key), _ref(ctx, key), sorted(due.differs.missing, key=str)
+    added = await _add(ctx, key, ref, missing)
+    if isinstance(added.error, Quota) and kind.independent_parts and due.differs.surplus:
+        await _remove_surplus(ctx, key, due)
+        added = await _add(ctx, key, ref, [part for part in missing if part not in added.taken])
+    added.raise_error()
+    for part in due.differs.changed:
+        assert kind.part_changer is not None
+        await kind.part_changer.change_part(ref, part)
+
+
+async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
+    """Remove what is ours and not wanted, after :func:`put_in`.
+
+    Returns the parts whose behavior differs from the wanted one and is not changed.
+    """
+    differs, have = due.differs, due.before
+    await _remove_surplus(ctx, key, due)
+    if differs.missing or differs.surplus or differs.changed:
+        have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
+    return _concluded(ctx, key, have, due.wish, due.before)
+
+
+async def withdraw(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+    """Remove what is ours and not wanted, although a part that is missing was refused: where none needs another one."""
+    if ctx.kind(key).independent_parts:
+        await _remove_surplus(ctx, key, due)
+
+
+async def _remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+    """All but what something is in. It is not ours any more: others may put the same there from now on."""
+    held = _held(ctx, key, due.differs.surplus)
+    going = due.differs.surplus - held.keys()
+    await _remove(ctx.kind(key), _ref(ctx, key), sorted(going, key=str))
+    entry, gone = ctx.journal.entries[key], set(map(str, going))
+    ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(each for each in entry.parts if each not in gone)))
+    for refusal in held.values():
+        raise refusal
+
+
+def _ref(ctx: PassContext, key: NodeKey) -> Ref:
+    entry = ctx.journal.entries[key]
+    return Ref(entry.id, entry.target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """``taken``: those that the cloud took. ``error``: why it did not take the first of the others."""
+
+    taken: tuple[Part, ...]
+    error: CloudError | None = None
+
+    @property
+    def is_about_parts(self) -> bool:
+        """Whether something is wrong with one of them, which says nothing of the others."""
+        return isinstance(self.error, Invalid | NotFound)
+
+    def raise_error(self) -> None:
+        if self.error:
+            raise self.error
+
+
+async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> _Added:
+    """In one call where the kind can."""
+    kind = ctx.kind(key)
+    groups = [missing] if missing and kind.part_batches else [[part] for part in missing]
+    added = await _each(ctx, key, ref, groups)
+    if added.is_about_parts and len(missing) > 1 and kind.part_batches and kind.independent_parts:
+        return await _each(ctx, key, ref, [[part] for part in missing])
+    return added
+
+
+async def _each(ctx: PassContext, key: NodeKey, ref: Ref, groups: Sequence[Sequence[Part]]) -> _Added:
+    """One after the other. An error ends it, unless it is about one of parts that are independent."""
+    added = _Added(())
+    for group in groups:
+        try:
+            await _send(ctx, key, ref, group)
+        except CloudError as error:
+            added = replace(added, error=added.error or error)
+            if not (ctx.kind(key).independent_parts and isinstance(error, Invalid | NotFound)):
+                break
+        else:
+            added = replace(added, taken=(*added.taken, *group))
+    return added
+
+
+async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
+    """A part of which no answer tells may be there. What is wrong with a single one is told with its field."""
+    kind, node, names = ctx.kind(key), ctx.node(key), {str(part) for part in group}
+    assert kind.parts is not None
+    try:
+        if kind.part_batches is not None:
+            await kind.part_batches.add_parts(ref, group)
+        else:
+            await kind.parts.add_part(ref, group[0])
+    except Unknown:
+        node.parts_refused -= names
+        node.part_unknown_at = ctx.now
+        raise
+    except (Invalid, NotFound) as refused:
+        if len(group) == 1:
+            raise refused.at(ctx.graph.nodes[key].part_field(group[0])) from refused
+        raise
+    node.parts_refused -= names
+
+
+def _held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dict[Part, CloudError]:
+    """Those that are to go and that something of ours is in which the spec no longer wants, each with what to say.
+
+    The cloud would refuse each time, and a plan would not know it.
+    """
+    kind, node, found = ctx.kind(key), ctx.graph.nodes[key], dict[Part, CloudError]()
+    for part in sorted(surplus, key=str):
+        for other in sorted(ctx.journal.ours.keys() - ctx.graph.nodes.keys()):
+            seen = ctx.node(other).last_seen
+            if seen and kind.holds_part(part, other.kind, seen):
+                message = (
+                    f"{part} cannot go while {other} ({seen.id}) is in it, which is ours and the spec no longer wants; "
+                    f"{ctx.pruning} deletes that"
+                )
+                found[part] = Held(message).at(node.part_field(part))
+    return found
+
+
+async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:
+    if parts and kind.part_batches is not None:
+        await kind.part_batches.remove_parts(ref, parts)
+        return
+    assert kind.parts is not None
+    for part in parts:
+        await kind.parts.remove_part(ref, part)
+
+
+async def _after(ctx: PassContext, key: NodeKey, left: frozenset[Part], new: Collection[Part]) -> frozenset[Part]:
+    """What is inside after our writes: read again, or, where every look shows it, as the writes were answered."""
+    if ctx.node(key).observed.parts is None:
+        return await _ask(ctx, key)
+    return (left - frozenset(new)) | frozenset(new)
+
+
+def _may_appear(ctx: PassContext, key: NodeKey, part: str, before: frozenset[Part]) -> bool:
+    """Whether a part that is on record and was not there may be the effect of an add that is still under way."""
+    node, state = ctx.node(key), ctx.state
+    since = node.part_unknown_at if state.minted else max(node.part_unknown_at, state.first_seen)
+    return part not in set(map(str, before)) and not ctx.settled(key, since)
+
+
+def _concluded(
+    ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part], before: frozenset[Part]
+) -> list[str]:
+    observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
+    ids = sorted(part.id for part in have if part in wish)
+    shown = None if observed.parts is None else have
+    ctx.node(key).last_seen = replace(observed, parts=shown, attributes={**observed.attributes, "parts": ids})
+    kept = tuple(part for part in entry.parts if part in claimable(ctx, key) or _may_appear(ctx, key, part, before))
+    if entry.parts != kept:
+        ctx.journal = ctx.journal.put(key, replace(entry, parts=kept))
+    differ = other_behavior(have, wish)
+    if not differ:
+        ctx.node(key).parts_checked = True
+    return differ
+
+
+def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether nothing of ours is left inside that the spec does not want, after a look in which nothing differed."""
+    known = ctx.kind(key).parts is None or wanted(ctx, key) is not None
+    ours = set(ctx.journal.entries[key].parts)
+    return known and ctx.category(key) is not Category.SHARED and ours <= set(claimable(ctx, key))
+
+
+def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether something is not inside, as far as is known, without which nothing that depends on it can be made."""
+    essential, node = ctx.kind(key).essential_parts, ctx.node(key)
+    if not essential or not ctx.journal.entries[key].phase.ours or ctx.graph.nodes[key].given:
+        return False
+    if ctx.category(key) is Category.SHARED:
+        return False
+    wish = wanted(ctx, key)
+    if wish is None:
+        return True
+    needed = frozenset(part for part in wish if part.kind in essential)
+    if not needed:
+        return False
+    have = node.observed.parts
+    return not node.parts_checked if have is None else bool(needed - have)
+
+
+async def take_out(ctx: PassContext, key: NodeKey) -> None:
+    """Remove the parts of ours that would refuse its delete, or that of what they name. Raises CloudError."""
+    kind, entry = ctx.kind(key), ctx.journal.entries[key]
+    if kind.parts is None or not kind.holding_parts:
+        return
+    have = ctx.node(key).observed.parts
+    have = await _ask(ctx, key) if have is None else have
+    holding = [part for part in have if part.kind in kind.holding_parts and is_ours(ctx, key, part)]
+    await _remove(kind, Ref(entry.id, entry.target), sorted(holding, key=str))

@@ -1,0 +1,304 @@
+"""Recovery: find what is ours by its marks and is in no journal.
+
+After a restore from a backup, or when a create took effect long after it was given up, the cloud knows
+more than the journal. The index may show what is gone, so each resource is read itself before it is recorded.
+A resource that carries our uuid and is not proven ours is named to a person and left alone. It does not hold the
+finalizer: otherwise everybody who may tag could block any delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from freehold.engine import birth_marks, proofs
+from freehold.engine.context import PassContext
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound
+from freehold.engine.inventory import TagChange, TagsByTarget
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.outcomes import Blocked, Reason, Waiting, of_error
+from freehold.engine.ownership import Strength
+from freehold.engine.phases import keyed_tags, observe
+from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
+
+SOON = 1.0
+"""Seconds until what was found is observed like everything else: nothing but time wakes the object for it."""
+
+
+@dataclass(frozen=True)
+class _Unrecorded:
+    key: NodeKey
+    ref: Ref
+    carried: bool
+
+
+def is_anything_unrecorded(ctx: PassContext, tags_by_target: TagsByTarget) -> bool:
+    """Whether :func:`by_marks` would find something. Copies and unknown kinds are noted as there."""
+    return bool(_nodes(ctx, tags_by_target) or _carried(ctx, tags_by_target))
+
+
+async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool = False) -> None:
+    """Take into the journal what has our sealed marks, still exists, and is not in it.
+
+    ``last``: nothing can be under way any more. What this process has seen gone is asked for again, for an
+    index lags, and a carrier's mark that names nothing that exists is taken off, also from others' carriers.
+    """
+    found = [*_nodes(ctx, tags_by_target), *_carried(ctx, tags_by_target)]
+    found = [item for item in found if item.carried or item.ref.id not in ctx.absent]
+    if not last:
+        found = [item for item in found if not ctx.state.gone.intersection(item.ref)]
+    elif ctx.deps.tagger.asks_resources:
+        found = await _still_tagged(ctx, found)
+    by_kind: dict[str, list[_Unrecorded]] = {}
+    for item in found:
+        by_kind.setdefault(item.key.kind, []).append(item)
+    for kind, group in by_kind.items():
+        try:
+            existing = await ctx.deps.registry[kind].driver.observe([item.ref for item in group])
+        except (Denied, Invalid) as error:
+            _may_not_be_read(ctx, group, error, tags_by_target)
+            continue
+        except CloudError as error:
+            ctx.outcomes[group[0].key] = of_error(error)
+            continue
+        others = await _others(ctx, group, existing)
+        for item in group:
+            observed = existing.get(item.ref.id)
+            if item.ref.id in others:
+                continue
+            if observed is not None:
+                ctx.state.missed.pop(item.ref.id, None)
+                _assess(ctx, item, observed, tags_by_target.get(item.ref.target, frozenset()))
+            else:
+                _missed(ctx, item)
+                if last and item.carried:
+                    await _take_off(ctx, item)
+
+
+async def _others(ctx: PassContext, group: Sequence[_Unrecorded], existing: Mapping[str, Observed]) -> set[str]:
+    """Ids of what has none of our marks itself, where ids return: the index still shows those that ours had."""
+    there = [item for item in group if item.ref.id in existing and ctx.kind(item.key).id_returns]
+    if not there or not ctx.deps.tagger.asks_resources:
+        return set()
+    tags = await ctx.deps.tagger.tags_of_each([item.ref.target for item in there])
+    others: set[str] = set()
+    for item in there:
+        said = tags[item.ref.target]
+        if isinstance(said, CloudError):
+            ctx.outcomes[item.key] = of_error(said)
+            others.add(item.ref.id)
+        elif proofs.evidence(ctx, item.key, existing[item.ref.id], said).strength is not Strength.PROVEN:
+            others.add(item.ref.id)
+    return others
+
+
+def _missed(ctx: PassContext, item: _Unrecorded) -> None:
+    """One read may lag: what is still not found when the kind has settled has gone, and is not asked for again."""
+    since = ctx.state.missed.setdefault(item.ref.id, ctx.now)
+    if ctx.now - since >= ctx.kind(item.key).settle:
+        ctx.state.gone.add(item.ref.id)
+
+
+async def _still_tagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[_Unrecorded]:
+    """Without what the cloud took our request to delete and has no tags any more: one question for all of them.
+
+    What has lost its tags otherwise is asked for itself.
+    """
+    deleted = [item.ref.target for item in found if not item.carried and item.ref.id in ctx.state.deleted]
+    tags = await ctx.deps.tagger.tags_of_each(list(dict.fromkeys(deleted))) if deleted else {}
+    return [item for item in found if tags.get(item.ref.target) != frozenset()]
+
+
+async def unlisted(ctx: PassContext) -> None:
+    """The same for kinds that no index lists: by name, where the record of a wanted node was not signed by us."""
+    wants = [
+        Want(key, node.name, node.request(ctx.ready_nodes), birth_marks.nonces(ctx, key))
+        for key, node in ctx.graph.nodes.items()
+        if not ctx.kind(key).indexed and _is_forged(ctx, key) and node.requires <= ctx.ready_nodes.keys()
+    ]
+    for key, found in (await observe.find(ctx, wants)).items():
+        if isinstance(found, CloudError):
+            ctx.outcomes[key] = of_error(found)
+            continue
+        known = {entry.id for other, entry in ctx.journal.entries.items() if other.kind == key.kind}
+        for seen in found:
+            if seen.id not in known and proofs.evidence(ctx, key, seen, seen.tags or ()).strength is Strength.PROVEN:
+                put_on_record(ctx, key, seen, "has our marks and was not on record", marks_seen=True)
+
+
+def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
+    entry = ctx.journal.get(key)
+    return bool(entry and entry.id and entry.phase.ours and not ctx.is_signed(key))
+
+
+def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError, marked: TagsByTarget) -> None:
+    """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
+    for item in group:
+        if not item.carried:
+            ctx.outcomes[item.key] = of_error(error)
+        else:
+            ctx.state.copied[item.ref.id] = (
+                f"{item.ref.id} is named by a mark of ours on {item.ref.target} and may not be read "
+                f"({error.message}): it is left alone. If it is not of this object, {_how(ctx, item, marked)}"
+            )
+
+
+def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
+    """Ours, or named: a carrier's mark can be written by everybody who may tag the carrier.
+
+    With our birth mark and no seal it may be a copy of ours, which then is somewhere else: the places that ask for all
+    resources with our birth marks decide (:mod:`create`, :mod:`final_check`).
+    """
+    seen = replace(observed, target=observed.target or item.ref.target)
+    if not item.carried or proofs.has_seal(ctx, item.key, seen, tags):
+        put_on_record(ctx, item.key, seen, "has our marks and was not on record", marks_seen=True)
+        return
+    if proofs.evidence(ctx, item.key, seen, tags).strength is Strength.PROVEN:
+        return
+    ctx.state.copied[item.ref.id] = (
+        f"{observed.name} ({observed.id}) is named by a mark of ours on {item.ref.target} that nothing shows to be "
+        f"written by us: it is left alone. If it is not of this object, {_how(ctx, item, {item.ref.target: tags})}"
+    )
+
+
+def _how(ctx: PassContext, item: _Unrecorded, marked: TagsByTarget) -> str:
+    return proofs.how_to_detach(ctx, item.ref.target, _naming(ctx, item, marked.get(item.ref.target, ())))
+
+
+async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
+    """An attach that was in flight may have come after its detach. The index may be behind: the carrier is asked."""
+    ident = item.ref.id.rpartition("/")[2].casefold()
+    try:
+        tags = await ctx.deps.tagger.tags_of(item.ref.target)
+        stale = _naming(ctx, item, tags)
+    except CloudError as error:
+        ctx.outcomes[item.key] = of_error(error)
+        return
+    if not stale:
+        return
+    failed = await keyed_tags.detach(ctx, [TagChange(item.ref.target, frozenset(stale))])
+    error_ = failed.get(item.ref.target)
+    if error_ is not None and not isinstance(error_, NotFound):
+        ctx.outcomes[item.key] = of_error(error_)
+    else:
+        ctx.state.emptied.add(item.ref.target)
+        ctx.notes.append(f"{item.key}: {ident} is gone, and its mark is taken off {item.ref.target}")
+
+
+def _naming(ctx: PassContext, item: _Unrecorded, tags: Collection[str]) -> set[str]:
+    """Those of a carrier's ``tags`` that are marks of the unrecorded resource."""
+    read = ctx.deps.codec.read
+    return {tag for tag in tags for mark in read([tag]).carried if _names(ctx, item, mark.uuid, mark.id)}
+
+
+def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
+    """Whether this uuid and id in a carrier's mark are those of the unrecorded resource."""
+    own = ctx.deps.codec.carried_id(item.key.kind, item.ref.id)
+    return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
+
+
+def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, *, marks_seen: bool = False) -> None:
+    """Put on record what is ours and in no journal; ``why`` is told to a person.
+
+    Under the node whose birth mark it has, or under the birth mark itself, so that it counts as spent also when the
+    resource is gone and the process a new one; else under ``key``. Whether what the spec does not want was handed to
+    the in-cluster provider is on no record: it may have been, so it is not pruned by itself. ``marks_seen``: its marks
+    were shown, so that a delete does not attach them if somebody has taken them off since.
+    """
+    free_nodes = [node for node in ctx.graph.nodes if node.kind == key.kind and not ctx.journal.get(node)]
+    born = [node for node in free_nodes if birth_marks.attempt_of(ctx, node, observed)]
+    words = sorted(w for w in birth_marks.possible_nonces(ctx, key, observed) if ctx.keys.recognises(key.kind, w))
+    free = born[0] if born else free_key(ctx, NodeKey(key.kind, words[0]) if words else key, observed.id)
+    attempt = max(birth_marks.attempt_of(ctx, free, observed), 1)
+    record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
+    signature = ctx.sign(free, observed.id, observed.incarnation)
+    record = replace(record, signature=signature, key=ctx.keys.writing, incarnation=observed.incarnation)
+    record = replace(record, shared=free not in ctx.graph.nodes, read_back=marks_seen)
+    ctx.journal = ctx.journal.put(free, record)
+    ctx.remember(free, observed)
+    ctx.outcomes[free] = Waiting(Reason.MARKING, SOON, f"{observed.id} was found and is on record now", observed)
+    ctx.notes.append(f"{free}: {observed.id} {why}: it is now")
+
+
+def free_key(ctx: PassContext, key: NodeKey, id_: str) -> NodeKey:
+    """The logical name, or, where another resource has it, one that tells the two apart."""
+    return key.beside(id_) if key in ctx.journal.entries else key
+
+
+def _nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
+    known = {e.target for e in ctx.journal.entries.values() if e.id and not e.carried}
+    ours = ctx.owner.uuid.casefold()
+    found = []
+    if tags_by_target:
+        ctx.state.copied.clear()
+    for target, tags in tags_by_target.items():
+        marks = ctx.deps.codec.read(tags)
+        if target in known or ours not in {uuid.casefold() for uuid in marks.uuids}:
+            continue
+        unrecorded = [_node(ctx, key, target, tags) for key in sorted({mark.key for mark in marks.nodes})]
+        found += [item for item in unrecorded if item]
+        if not any(unrecorded) and not any(_unknown(ctx, mark.key, target, tags) for mark in marks.nodes):
+            rivals = {name.casefold() for name in marks.owners} - {n.casefold() for n in _own_names(ctx)}
+            whose = f", and belongs to {', '.join(sorted(rivals))}" if rivals else ""
+            ctx.state.copied[target] = f"{target} has our uuid and no mark that we made for it{whose}: left alone"
+    return found
+
+
+def _own_names(ctx: PassContext) -> frozenset[str]:
+    return ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners
+
+
+def _node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]) -> _Unrecorded | None:
+    if key.kind not in ctx.deps.registry:
+        return None
+    id_ = ctx.kind(key).driver.identify(target)
+    stub = Observed(id=id_, name="", state=State.READY, target=target)
+    strength = proofs.evidence(ctx, key, stub, tags).strength
+    ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))
+    if (key.kind, id_) in {(known.kind, entry.id) for known, entry in ctx.journal.entries.items()}:
+        return None  # on record, without what its mark is on
+    return _Unrecorded(key, Ref(id_, target), carried=False) if id_ and ours else None
+
+
+def _sealed(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]) -> bool:
+    """Whether our seal fits, so that it was ours before another owner claimed it: a person decides."""
+    fold = ctx.deps.codec.fold
+    plain = fold([ctx.deps.codec.carried(ctx.owner, key.kind, stub.id)] if stub.carried else ())
+    return not (fold(proofs.seals(ctx, key, stub)) - plain).isdisjoint(fold(tags))
+
+
+def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
+    carried_id, entries = ctx.deps.codec.carried_id, ctx.journal.entries
+    known = {(key.kind, carried_id(key.kind, i)) for key, entry in entries.items() for i in (entry.id, *entry.earlier)}
+    found = []
+    for target, tags in tags_by_target.items():
+        for mark in ctx.deps.codec.read(tags).carried:
+            if mark.uuid.casefold() != ctx.owner.uuid.casefold() or (mark.kind, mark.id) in known:
+                continue
+            key = NodeKey(mark.kind, mark.id)
+            if mark.kind not in ctx.deps.registry:
+                if not _unknown(ctx, key, target, tags, carried=True):
+                    ctx.state.copied[target] = (
+                        f"{target} has a mark of our uuid of unknown kind {mark.kind}: left alone"
+                    )
+            elif id_ := ctx.kind(key).driver.identify(target, mark.id):
+                found.append(_Unrecorded(key, Ref(id_, target), carried=True))
+            else:  # where a mark has the whole id, it says in which carrier it was written
+                ctx.state.copied[target] = (
+                    f"{target} has a mark of our uuid that names {mark.kind} {mark.id}, which cannot be in it: "
+                    "somebody copied it, and it is left alone"
+                )
+    return found
+
+
+def _unknown(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str], *, carried: bool = False) -> bool:
+    """Whether a kind that this version does not know has a mark that only we can have made: it holds the finalizer."""
+    if key.kind in ctx.deps.registry:
+        return False
+    stub = Observed(id=key.logical if carried else target, name="", state=State.READY, target=target, carried=carried)
+    if not _sealed(ctx, key, stub, tags):
+        return False
+    ctx.outcomes[key] = Blocked(
+        Reason.UNKNOWN_KIND, f"{target} has our marks and is of kind {key.kind}, which this version does not know"
+    )
+    return True

@@ -1,0 +1,163 @@
+"""Times creates and deletes, and plans the next look at each: :mod:`schedule` decides, :mod:`durations` knows.
+
+What is learned moves looks only. No proof, settle time or read-back is shortened by it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from freehold.engine import deletion_order, schedule
+from freehold.engine.context import PassContext
+from freehold.engine.durations import SLOWEST, DurationKey, Estimate, Span, Verb
+from freehold.engine.outcomes import Waiting
+from freehold.engine.resources import NodeKey, Observed, State
+from freehold.engine.schedule import Task
+from freehold.engine.state import Started, earliest
+
+_LOG = logging.getLogger(__name__)
+
+
+def started(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
+    """The cloud took a create or delete that this pass sent; a delete perhaps once more."""
+    known = ctx.node(key).started
+    if known is None or known.verb is not verb:
+        ctx.node(key).started = Started(verb, ctx.now, ctx.now)
+
+
+def next_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
+    """Seconds until the next look at what is being created or deleted; at debug level the log tells why then."""
+    node = ctx.node(key)
+    node.pending_since = earliest(node.pending_since, ctx.now)
+    if node.started is not None:
+        node.started = replace(node.started, pending_at=ctx.now)
+    tasks = _tasks(ctx)
+    if key not in tasks or verb is not _verb(ctx):
+        tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key), looked=_looked(ctx, key))}
+    return _planned(ctx, key, verb, tasks, _pace(ctx, tasks))
+
+
+def plan_again(ctx: PassContext) -> None:
+    """Move the looks that are planned by what this pass has seen: ends that came early or late change what is best.
+
+    A pass that leaves no trace moves none: the next one would move them again, at once.
+    """
+    if ctx.state.planning:
+        return
+    verb = _verb(ctx)
+    waiting = [key for key in ctx.outcomes if _is_timed(ctx, key, verb)]
+    if not waiting:
+        return
+    tasks = _tasks(ctx)
+    pace = _pace(ctx, tasks)
+    for key in waiting:
+        outcome = ctx.outcomes[key]
+        if key in tasks and isinstance(outcome, Waiting):
+            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks, pace)))
+
+
+def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether its create takes longer than any is believed to."""
+    return _spent(ctx, key) > SLOWEST * ctx.kind(key).create_time
+
+
+def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
+    """Whether it waits for the end of what this process sent: a look that is put off for another reason stays."""
+    node, outcome = ctx.node(key), ctx.outcomes[key]
+    still = isinstance(outcome, Waiting) and replace(outcome, after=node.planned) == node.deferred
+    return still and node.started is not None and node.started.verb is verb
+
+
+def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task], pace: Span) -> float:
+    look = schedule.next_look(key, tasks, pace)
+    if _LOG.isEnabledFor(logging.DEBUG):
+        _LOG.debug("%s", _told(ctx, key, verb, tasks[key], look))
+    ctx.node(key).planned = look.wait
+    return look.wait
+
+
+def _pace(ctx: PassContext, tasks: Mapping[NodeKey, Task]) -> Span:
+    return schedule.pace_of(tasks.values(), _learned(ctx))
+
+
+def _learned(ctx: PassContext) -> list[Estimate]:
+    """What is known of the creates and the deletes of all kinds: a slow cloud is slow in both."""
+    durations, registry = ctx.deps.durations, ctx.deps.registry
+    return [
+        durations.estimate(name, verb, published)
+        for name, kind in registry.items()
+        for verb, published in ((Verb.CREATE, kind.create_time), (Verb.DELETE, kind.delete_time))
+    ]
+
+
+def finished(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
+    """A look showed that it is over. Only what this process sent itself has a known beginning to learn from."""
+    node, begun = ctx.node(key), ctx.node(key).started
+    node.started = None
+    if begun is None or begun.verb is not verb:
+        return
+    if begun.at < ctx.now:
+        span = Span(begun.pending_at - begun.at, ctx.now - begun.at)
+        ctx.deps.durations.add(DurationKey(key.kind, _region(node.last_seen), verb), span)
+    node.took = ctx.now - begun.at
+    for other in _then(ctx, key):
+        ctx.node(other).before = max(ctx.node(other).before, node.before + node.took)
+
+
+def _verb(ctx: PassContext) -> Verb:
+    return Verb.DELETE if ctx.state.releasing else Verb.CREATE
+
+
+def _region(seen: Observed | None) -> str:
+    return seen.region if seen else ""
+
+
+def _estimate(ctx: PassContext, key: NodeKey, verb: Verb) -> Estimate:
+    kind, seen = ctx.kind(key), ctx.node(key).last_seen
+    published = kind.delete_time if verb is Verb.DELETE else kind.create_time
+    return ctx.deps.durations.estimate(key.kind, verb, published, seen.region if seen else None)
+
+
+def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
+    """All that is to be created, or deleted, of this object."""
+    verb = _verb(ctx)
+    keys = ctx.journal.ours if ctx.state.releasing else ctx.graph.nodes
+    return {key: _task(ctx, key, verb) for key in keys if key.kind in ctx.deps.registry}
+
+
+def _task(ctx: PassContext, key: NodeKey, verb: Verb) -> Task:
+    node = ctx.node(key)
+    done = verb is Verb.CREATE and node.last_seen is not None and node.last_seen.state is State.READY
+    spent = node.took if done else _spent(ctx, key)
+    looked = node.took if done else _looked(ctx, key)
+    return Task(_estimate(ctx, key, verb), node.before, spent, looked, done, frozenset(_then(ctx, key)))
+
+
+def _spent(ctx: PassContext, key: NodeKey) -> float:
+    """Since the request, or since this process first saw it under way."""
+    node = ctx.node(key)
+    return ctx.now - (node.started.at if node.started else earliest(node.pending_since, ctx.now))
+
+
+def _looked(ctx: PassContext, key: NodeKey) -> float:
+    """How long it had taken at the last look that showed it under way."""
+    started = ctx.node(key).started
+    return started.pending_at - started.at if started else _spent(ctx, key)
+
+
+def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:
+    """What can only be created when this is there, or only deleted when this is gone."""
+    if ctx.state.releasing:
+        return deletion_order.requirements(key, ctx.journal.ours, ctx.journal.entries, ctx.deps.registry) - {key}
+    return {other for other, node in ctx.graph.nodes.items() if key in node.requires}
+
+
+def _told(ctx: PassContext, key: NodeKey, verb: Verb, task: Task, look: schedule.NextLook) -> str:
+    low, high = task.estimate.span
+    source = f"seen {task.estimate.samples} times" if task.estimate.samples else "published, with room for others"
+    return (
+        f"{ctx.owner.namespace}/{ctx.owner.name}: {key}: next look in {look.wait:.0f} s; its {verb.value} has taken "
+        f"{task.spent:.0f} s of {low:.0f} to {high:.0f} s ({source}); a look may be {look.late:.0f} s late"
+    )

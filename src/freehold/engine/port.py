@@ -1,0 +1,177 @@
+"""Every cloud call and every store write is a value that passes one port.
+
+The engine is async code that does no I/O of its own. In production the port runs the vendor's SDK in a
+bounded thread pool behind the rate limiter; in tests it runs inline, on one thread, on virtual time,
+and can crash, fault, delay or reorder at every call; a plan is the same engine behind a port that
+sends reads only (:mod:`dry_run`). Audit and metrics are wrappers of the port too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+from freehold.engine.clock import Clock
+from freehold.engine.errors import Frozen, Unavailable
+from freehold.engine.secret_values import SecretValue
+
+T = TypeVar("T")
+
+
+class Effect(Enum):
+    """What a call may change."""
+
+    READ = "read"
+    WRITE = "write"  # changes the cloud
+    STORE = "store"  # changes our own object behind the Kubernetes API
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, not yet sent.
+
+    ``api`` and ``operation`` name it for limits, metrics and audit (``vpc``, ``create_vpc``);
+    ``subject`` is the resource it concerns, fit for a person; ``detail`` is what the audit log keeps
+    of the request (never a secret). ``run`` sends it: blocking, or returning an awaitable. ``fenced``: it creates
+    or marks something, which nobody may do who has lost the object meanwhile (:class:`FencedPort`);
+    ``not_after`` is the monotonic domain time after which it must not be sent any more. ``sender`` is the object that
+    it is sent for, where calls take turns; ``look``: it is of a look at what is at rest, and others go first.
+    ``hidden`` are the secret values in the request: they are taken out of what is logged of it and of its answer.
+    """
+
+    api: str
+    operation: str
+    effect: Effect
+    run: Callable[[], Any]
+    subject: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    fenced: bool = False
+    not_after: float = math.inf
+    sender: str = ""
+    look: bool = False
+    hidden: tuple[SecretValue, ...] = ()
+
+
+@dataclass
+class PassInHand:
+    """What the ports of one object may know of its pass. ``look``: the object was at rest when it began."""
+
+    look: bool = False
+
+
+class LookPort:
+    """Sends everything as part of a look: under lists that many objects share."""
+
+    def __init__(self, inner: Port) -> None:
+        self._inner = inner
+
+    async def send(self, call: Call) -> Any:
+        return await self._inner.send(replace(call, look=True))
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
+
+
+def too_late(call: Call) -> Unavailable:
+    """What is raised in place of sending ``call`` after its time."""
+    what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+    return Unavailable(f"{what} waited too long for its turn and was not sent; it is decided anew")
+
+
+class Port(Protocol):
+    """The one way out of the engine."""
+
+    async def send(self, call: Call) -> Any:
+        """Send ``call`` and return its reply; raises only lifecycle errors and StaleObject.
+
+        A port in which calls wait raises :func:`too_late` for one whose ``not_after`` has passed.
+        """
+        ...
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        ...
+
+
+class InlinePort:
+    """Runs each call at once on the caller's thread: for tests, and for commands that ask one thing."""
+
+    async def send(self, call: Call) -> Any:
+        reply = call.run()
+        return await reply if inspect.isawaitable(reply) else reply
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        results: list[T | Exception] = []
+        try:
+            for piece in work:
+                try:
+                    results.append(await piece)
+                except Exception as error:  # handed to the caller as a value; nothing is swallowed
+                    results.append(error)
+        finally:
+            for piece in work:
+                piece.close()  # only one that never ran, because the process is being stopped, minds
+        return results
+
+
+class FencedPort:
+    """One object's port: creates and attaches follow a write of the object within ``fence`` seconds, or are not sent.
+
+    Compare-and-set orders the writes of the object, not those of the cloud. A process that was stopped between the
+    two would create what its successor has created, or mark what it has let go (ADR 15). What remains is
+    a process that is stopped between this check and the socket for longer than the settle time.
+    """
+
+    def __init__(self, inner: Port, clock: Clock, fence: float) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._fence = fence
+        self._allowed_until = -math.inf
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is Effect.STORE:
+            sent = self._clock.monotonic()
+            reply = await self._inner.send(call)
+            self._allowed_until = sent + self._fence
+            return reply
+        if call.fenced:
+            if self._clock.monotonic() > self._allowed_until:
+                raise too_late(call)
+            call = replace(call, not_after=self._allowed_until)
+        return await self._inner.send(call)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
+
+
+class ReadOnlyPort:
+    """Sends reads. A write of the object is left out, a write to the cloud refused: nothing changes."""
+
+    def __init__(self, inner: Port) -> None:
+        self._inner = inner
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is Effect.STORE:
+            return None
+        if call.effect is Effect.WRITE:
+            what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+            raise Frozen(f"{what} is not sent: nothing of this object is changed now; condition SpecValid says why")
+        return await self._inner.send(call)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
+
+
+def step(coroutine: Awaitable[T]) -> T:
+    """Run a coroutine that never really suspends (inline port) to its end, without an event loop."""
+    iterator = coroutine.__await__()
+    try:
+        next(iterator)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    raise RuntimeError("the coroutine suspended: only code behind an inline port can be stepped")

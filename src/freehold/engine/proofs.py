@@ -1,0 +1,140 @@
+"""Seals, and what the tags on a resource prove in this pass: where :mod:`ownership` is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from freehold.engine import birth_marks, ownership
+from freehold.engine.context import PassContext
+from freehold.engine.keys import fingerprint
+from freehold.engine.ownership import CarriedMark, Evidence, Strength
+from freehold.engine.resources import NodeKey, Observed, State
+
+
+def seals(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:
+    """The marks that bind this very resource to this node, one a readable key; copied ones fit nowhere else."""
+    return frozenset(mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable)
+
+
+def seal_mark(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
+    """The one of them that we want attached."""
+    return mark_under(ctx, key, observed, ctx.signing_key(key))
+
+
+def mark_under(ctx: PassContext, key: NodeKey, observed: Observed, digest: str) -> str:
+    """The mark of this node on this resource, sealed with the key ``digest``."""
+    codec = ctx.deps.codec
+    if observed.carried:
+        seal = ctx.keys.carried_seal(digest, key.kind, codec.carried_id(key.kind, observed.id), observed.target)
+        return codec.carried(ctx.owner, key.kind, observed.id, seal)
+    return codec.node(key, ctx.keys.seal(digest, key, observed.target))
+
+
+def carried_marks(ctx: PassContext, key: NodeKey, id_: str, target: str) -> frozenset[str]:
+    """Every form of our mark for a carried resource that may be on its carrier: plain, and sealed with each key."""
+    plain = ctx.deps.codec.carried(ctx.owner, key.kind, id_)
+    return frozenset({plain}) | seals(ctx, key, Observed(id_, "", State.READY, target, carried=True))
+
+
+def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
+    """What the tags on a target prove about this node."""
+    entry, codec = ctx.journal.get(key), ctx.deps.codec
+    recorded = bool(entry and entry.id == observed.id and _is_of_record(ctx, key, observed, tags))
+    if observed.carried:
+        mark = CarriedMark(key.kind, ctx.owner.uuid, codec.carried_id(key.kind, observed.id))
+        vouched = _vouched(ctx, key, observed, tags)
+        found = ownership.proves_carried(codec, tags, mark, recorded=recorded, vouched=vouched)
+    else:
+        found = ownership.proves(codec, ctx.owner, tags, acceptable=seals(ctx, key, observed), recorded=recorded)
+    if found.strength is Strength.COPIED and is_accepted(ctx, key, observed, tags):
+        return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
+    return found
+
+
+def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether our record is of what has its id now: an id that returns, and whose delete we have asked for, shows that
+    only together with the nonce that our create has set on it."""
+    if not ctx.is_signed(key):
+        return False
+    shown = replace(observed, tags=frozenset(tags))
+    return not ctx.may_be_another(key) or birth_marks.has_birth_mark(ctx, key, shown)
+
+
+def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
+    if has_seal(ctx, key, observed, tags):
+        return True
+    entry = ctx.journal.get(key)
+    own = birth_marks.has_birth_mark(ctx, key, observed) if entry and entry.id == observed.id else False
+    return own or birth_marks.has_nonce(ctx, key, observed)
+
+
+def has_seal(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether the carrier has our mark for this carried resource with a seal, which only we can write."""
+    keyed = {mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable}
+    plain = ctx.deps.codec.carried(ctx.owner, key.kind, observed.id)
+    return not ctx.deps.codec.fold(keyed - {plain}).isdisjoint(ctx.deps.codec.fold(tags))
+
+
+def own_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
+    """Return those of ``tags`` that claim the resource for this object: no marks of what it carries, and no others'."""
+    codec = ctx.deps.codec
+    if observed.carried:
+        own = codec.fold(carried_marks(ctx, key, observed.id, observed.target))
+        return frozenset(tag for tag in tags if not codec.fold([tag]).isdisjoint(own))
+    own = codec.fold(codec.owner(ctx.owner) | codec.within(ctx.owner) | codec.label(key) | seals(ctx, key, observed))
+    marks = {tag: codec.read([tag]) for tag in tags if codec.is_mark(tag) and not codec.read([tag]).carried}
+    others = {tag for tag, read in marks.items() if (read.owners or read.uuids) and codec.fold([tag]).isdisjoint(own)}
+    return frozenset(tag for tag in marks if not others or not codec.fold([tag]).isdisjoint(own))
+
+
+def how_to_detach(ctx: PassContext, target: str, tags: Collection[str]) -> str:
+    """For a person: the command, with those of ``tags`` that are marks of anybody's."""
+    marks = [tag for tag in tags if ctx.deps.codec.is_mark(tag)]
+    return f"detach its marks: {ctx.deps.codec.detach_command(target, marks)}" if marks else "detach its marks"
+
+
+def how_to_remove_birth_mark(ctx: PassContext, kind: str, observed: Observed) -> str:
+    """For a person: the command for one resource, which has it in its tags or in its name."""
+    if observed.tags and ctx.deps.codec.read(observed.tags).nodes:
+        return how_to_detach(ctx, observed.target, observed.tags)
+    return ctx.deps.registry[kind].rename_command.format_map({"id": observed.id, **observed.attributes}) or "rename it"
+
+
+def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
+    """For a person: the vendor's command that deletes what is on record for ``key``, where one is known."""
+    seen = ctx.node(key).last_seen
+    values = {"id": ctx.journal.entries[key].id, **(seen.attributes if seen else {})}
+    return ctx.kind(key).delete_command.format_map(values) or "delete it in the cloud"
+
+
+def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
+    entry = ctx.journal.get(key)
+    if entry is None or entry.id != observed.id or not entry.phase.ours:
+        return False
+    record = fingerprint(ctx.owner, str(key), entry.id, entry.incarnation)
+    if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):
+        return False
+    return observed.carried or marks_name(ctx, key, tags)
+
+
+def is_decided(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether its record is signed anew, and its marks agree, for an object of which a key is lost: by a decision."""
+    lost = any(uuid == ctx.owner.uuid for _, uuid in ctx.deps.ring.accepted)
+    return lost and not observed.carried and ctx.is_believed(key) and marks_name(ctx, key, tags)
+
+
+def marks_name(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> bool:
+    """Whether these are the owner's marks, and name this node, with whatever seal."""
+    codec = ctx.deps.codec
+    nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
+    return codec.fold(codec.owner(ctx.owner)) <= codec.fold(tags) and str(key).casefold() in nodes
+
+
+def is_carried_by(ctx: PassContext, key: NodeKey, id_: str, target: str) -> bool:
+    """Whether ``target`` can carry the mark of this resource: both come from the journal, which others may edit."""
+    if key.kind not in ctx.deps.registry:
+        return False
+    return ctx.kind(key).driver.identify(target, ctx.deps.codec.carried_id(key.kind, id_)) == id_

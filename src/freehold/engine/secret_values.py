@@ -1,0 +1,149 @@
+"""Secret values in a create: the record has a reference and a digest, and only the cloud gets the value.
+
+A request names a secret as ``{"$secret": "<name>/<key>"}`` (:func:`reference`), at any depth. Before the create the
+engine reads it, records a digest beside the reference, and gives the driver a :class:`SecretValue`, which shows itself
+nowhere. The digest is keyed and covers the place in the request: whoever may edit the object can write another
+reference into its journal, or move one, and must not have another Secret sent for it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from freehold.engine.errors import CloudError, NotFound
+from freehold.engine.resources import Request
+
+REFERENCE, DIGEST = "$secret", "digest"
+LEAST = 8
+"""Letters of a part of a value that is taken out of messages; shorter ones are in every other word."""
+
+
+class SecretReader(Protocol):
+    """Reads Secrets in the namespace of one object. Every request passes the port that it was built with."""
+
+    async def read(self, reference: str) -> bytes:
+        """The value of ``<name>/<key>``. Raises NotFound, also for text of another form, and other CloudErrors.
+
+        Whoever may edit the object can write any text here: it must not lead out of the namespace.
+        """
+        ...
+
+
+class NoSecrets:
+    """For objects whose requests have none."""
+
+    async def read(self, reference: str) -> bytes:
+        raise NotFound(f"secret {reference} cannot be read: this operator reads none for objects of this kind")
+
+
+def reference(name: str) -> Request:
+    """How a node's request names the secret ``<name>/<key>`` of the object's namespace."""
+    return {REFERENCE: name}
+
+
+class SecretValue:
+    """A value on its way to the cloud: it is neither printed nor written as JSON; a driver reveals it to an SDK.
+
+    No dataclass: ``asdict`` would reveal it.
+    """
+
+    __slots__ = ("_value", "reference")
+
+    def __init__(self, reference: str, value: bytes) -> None:
+        self.reference = reference
+        self._value = value
+
+    def __repr__(self) -> str:
+        return f"(secret {self.reference})"
+
+    def reveal(self) -> bytes:
+        return self._value
+
+
+@dataclass(frozen=True)
+class Named:
+    """A reference in a request: ``path`` is its place there, ``digest`` is empty where none is recorded."""
+
+    path: str
+    reference: str
+    digest: str = ""
+
+
+Put = Callable[[Named], Any]
+
+
+def named(request: Any) -> tuple[Named, ...]:
+    """All references in a request."""
+    found: list[Named] = []
+    with_each(request, found.append)
+    return tuple(found)
+
+
+def with_each(request: Any, put: Put, path: str = "") -> Any:
+    """A copy of the request in which ``put`` has replaced each reference."""
+    if isinstance(request, Mapping):
+        if isinstance(name := request.get(REFERENCE), str):
+            return put(Named(path, name, str(request.get(DIGEST, ""))))
+        return {each: with_each(value, put, f"{path}/{each}") for each, value in request.items()}
+    if isinstance(request, list | tuple):
+        return [with_each(value, put, f"{path}/{index}") for index, value in enumerate(request)]
+    return request
+
+
+def without_digests(request: Any) -> Any:
+    """As a node's request says it, for comparison with what was recorded."""
+    return with_each(request, lambda one: reference(one.reference)) if named(request) else request
+
+
+def values_in(request: Any) -> tuple[SecretValue, ...]:
+    """What a driver puts into :attr:`port.Call.hidden`."""
+    return tuple(_values(request))
+
+
+def _values(request: Any) -> Iterator[SecretValue]:
+    if isinstance(request, SecretValue):
+        yield request
+    elif isinstance(request, Mapping):
+        for value in request.values():
+            yield from _values(value)
+    elif isinstance(request, list | tuple):
+        for value in request:
+            if not isinstance(value, str):  # nearly all: a call names hundreds of ids
+                yield from _values(value)
+
+
+def without(said: Any, hidden: Sequence[SecretValue]) -> Any:
+    """``said``, a text or plain JSON, in which no part of a value is left."""
+    if isinstance(said, SecretValue):
+        return str(said)
+    if isinstance(said, str):
+        for secret in hidden:
+            for part in _parts(secret.reveal()):
+                said = said.replace(part, str(secret))
+        return said
+    if isinstance(said, Mapping):
+        return {key: without(value, hidden) for key, value in said.items()}
+    if isinstance(said, list | tuple):
+        return [without(value, hidden) for value in said]
+    return said
+
+
+def withhold(error: BaseException, hidden: Sequence[SecretValue]) -> None:
+    """Take the values out of what a cloud answered, and out of what that was caused by: it may repeat the request."""
+    seen: BaseException | None = error
+    while seen is not None and hidden:
+        seen.args = tuple(without(said, hidden) for said in seen.args)
+        if isinstance(seen, CloudError):
+            seen.message = without(seen.message, hidden)
+        seen = seen.__cause__ or seen.__context__
+
+
+def _parts(value: bytes) -> list[str]:
+    """The forms in which a message may repeat a value, the longest first: whole, as base64, a line of it."""
+    text = value.decode(errors="replace")
+    whole = [text, text.strip(), base64.b64encode(value).decode()]
+    parts = {*whole, *(line.strip() for line in text.splitlines())}
+    return sorted((part for part in parts if len(part) >= LEAST), key=len, reverse=True)
