@@ -17,13 +17,13 @@ from benchmarks import herd, widgets
 from benchmarks.processes import Child, Usage, child
 from benchmarks.rows import Row
 from freehold.api import names
-from freehold.apiserver.store import Store
 from freehold.engine.interface import Intervals
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.operator.app import Settings
 from freehold.operator.keyring import RingDocument, StoredKey, dumps
 from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold_apiserver.store import Store
 
 SMALL = 5000
 CLUSTERS = 1000

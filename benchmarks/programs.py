@@ -28,8 +28,8 @@ WORKERS = 16
 
 async def api(store: str) -> None:
     from freehold.api.crd import custom_resource_definitions
-    from freehold.apiserver.server import ApiServer
-    from freehold.apiserver.store import Store
+    from freehold_apiserver.server import ApiServer
+    from freehold_apiserver.store import Store
 
     server = ApiServer(Store.open(store), [CRD, *custom_resource_definitions()])
     say(await server.start())

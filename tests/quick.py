@@ -17,7 +17,7 @@ import grimp
 
 from harness.source_state import ROOT
 
-PACKAGES = ("freehold", "freehold_sim")
+PACKAGES = ("freehold", "freehold_apiserver", "freehold_sim")
 UNIT = ROOT / "tests" / "unit"
 ALWAYS = ("tests/meta", "tests/conformance")
 SHARED = ("harness", "crash/lab")

@@ -71,7 +71,7 @@ def test_no_life_runs_a_command_or_the_embedded_api_server() -> None:
     """Their sources are not among those of a state. In a process of its own: other tests here import them."""
     worlds = ("aws", "machines", "memory", "network", "powervs")
     imports = "".join(f"import lab.families_{world}\n" for world in worlds) + "import lab.tagged, sys\n"
-    told = "print([name for name in sys.modules if name.startswith(('freehold.cli', 'freehold.apiserver'))])"
+    told = "print([name for name in sys.modules if name.startswith(('freehold.cli', 'freehold_apiserver'))])"
     done = subprocess.run(
         [sys.executable, "-c", imports + told],
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -9,8 +9,8 @@ import asyncio
 import signal
 import sys
 
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 
 TOKEN = "e2e-token"
 

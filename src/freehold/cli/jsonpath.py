@@ -1,6 +1,6 @@
 """Templates of ``-o jsonpath=``, as in kubectl: text, paths, quoted text, and range to end.
 
-Source: https://kubernetes.io/docs/reference/kubectl/jsonpath/. Paths are those of :mod:`freehold.apiserver.jsonpath`.
+Source: https://kubernetes.io/docs/reference/kubectl/jsonpath/. Paths are those of :mod:`freehold_apiserver.jsonpath`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from freehold.apiserver.jsonpath import compile_path
 from freehold.cli.terminal import escaped
+from freehold_apiserver.jsonpath import compile_path
 
 Render = Callable[[Any], str]
 

@@ -15,10 +15,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from freehold.apiserver.crds import COLLECTION as DEFINITIONS
-from freehold.apiserver.errors import ApiError
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import NotAStore, Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
@@ -32,6 +28,10 @@ from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDir
 from freehold.cli.terminal import warn
 from freehold.engine.clock import SystemClock
 from freehold.kube.client import KubeClient
+from freehold_apiserver.crds import COLLECTION as DEFINITIONS
+from freehold_apiserver.errors import ApiError
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import NotAStore, Store, in_words
 
 if TYPE_CHECKING:
     from freehold.operator.app import Operator, Settings

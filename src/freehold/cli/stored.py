@@ -11,14 +11,14 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
-from freehold.apiserver.crds import COLLECTION as DEFINITIONS
-from freehold.apiserver.errors import ApiError
-from freehold.apiserver.reading import Reader
-from freehold.apiserver.store import Store
 from freehold.cli.state_directory import Lock, StateDirectory
 from freehold.kube.errors import of_status
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json
+from freehold_apiserver.crds import COLLECTION as DEFINITIONS
+from freehold_apiserver.errors import ApiError
+from freehold_apiserver.reading import Reader
+from freehold_apiserver.store import Store
 
 
 class StoredClient(ObjectClient):

@@ -4,7 +4,7 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_store = partial(Mutant, "apiserver/store.py")
+_store = partial(Mutant, "../freehold_apiserver/store.py")
 _live = partial(Mutant, "cli/live.py")
 _state = partial(Mutant, "cli/state_directory.py")
 _stored = partial(Mutant, "cli/stored.py")

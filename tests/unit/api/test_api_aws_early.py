@@ -10,7 +10,7 @@ import pytest
 import yaml
 from botocore.session import Session
 
-from freehold.apiserver.custom import CustomStrategy
+from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import crd_of
 
 Json = dict[str, Any]

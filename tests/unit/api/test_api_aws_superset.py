@@ -16,7 +16,7 @@ from freehold.api.crd import SERVED, custom_resource_definition
 from freehold.api.parse import parse
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
-from freehold.apiserver.custom import CustomStrategy
+from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import Schema, narrower, schema_of
 
 CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"

@@ -18,13 +18,13 @@ from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.schema_lint import lint
 from freehold.api.structural import structural
-from freehold.apiserver.custom import CustomStrategy
 from freehold.reconcilers.metadata.demand import Defaults, demand_of
 from freehold.reconcilers.metadata.references import Provider, Refused
 from freehold.tagging.operations import Opcode, operation, parse_opcode
 from freehold.tagging.resources import Cloud
 from freehold.tagging.sync_period import parse_sync_period
 from freehold.tagging.validation import problems
+from freehold_apiserver.custom import CustomStrategy
 from harness.metadata import EXAMPLES
 
 """The proposal's two, unmodified."""

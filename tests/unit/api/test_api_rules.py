@@ -27,7 +27,7 @@ from freehold.api.powervs_vpc import (
     VPCSecurityGroupRuleRemote,
 )
 from freehold.api.schema_lint import walk
-from freehold.apiserver.cel_functions import FUNCTIONS
+from freehold_apiserver.cel_functions import FUNCTIONS
 from harness.schemas import crd_of
 
 UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters.v1beta2.crd.yaml"

@@ -8,10 +8,10 @@ import pytest
 
 from freehold.api.crd import custom_resource_definitions
 from freehold.api.placeholders import PLACEHOLDERS
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.commands import freehold_in
 
 MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")

@@ -22,8 +22,6 @@ from click.testing import CliRunner
 
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.cli.errors import CliError
 from freehold.cli.main import cli
 from freehold.cli.serving_address import kubeconfig
@@ -38,6 +36,8 @@ from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.powervs import example
 from harness.tagged_fleet import wrote
 

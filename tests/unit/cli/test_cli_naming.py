@@ -13,8 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from freehold.api.crd import custom_resource_definitions
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.cli.errors import CliError
 from freehold.cli.live import kubeconfig
 from freehold.cli.main import cli
@@ -23,6 +21,8 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, Key
 from freehold.operator.kinds import METADATA_RESOURCES, SERVED_RESOURCES
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.commands import freehold
 
 POWERVS, AWS = SERVED_RESOURCES

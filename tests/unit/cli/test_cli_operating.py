@@ -15,9 +15,9 @@ import yaml
 
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.cli import main
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 
 UPSTREAM = Path(__file__).parents[2] / "data" / "upstream"
 CRDS = {

@@ -30,8 +30,8 @@ OTHERS_CODE = (
     "reconcilers",
     "tagging",
     "clouds",
-    "apiserver.store",
-    "apiserver.objects",
+    "freehold_apiserver.store",
+    "freehold_apiserver.objects",
     "cli.session",
     "cli.live",
     "cli.progress",
@@ -249,7 +249,7 @@ def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, t
         assert f"ConfigMap {verb}" in done.stdout, done.stderr[-2000:]
     assert not imported(done) & {"pydantic", "cel", "requests", "sqlite3", "jsonschema_rs", "rich"}
     assert not {
-        each for each in modules(done) if each.startswith(("freehold.apiserver", "freehold_sim", "freehold.cli.live"))
+        each for each in modules(done) if each.startswith(("freehold_apiserver", "freehold_sim", "freehold.cli.live"))
     }
 
 
@@ -280,8 +280,8 @@ def test_reading_what_is_not_served_starts_no_server(command: tuple[str, ...], l
     done = freehold_process(*command, "--state", str(left), **IMPORTS)
     never = {*NEVER, "yaml", "http", "ssl", "email"} - {"sqlite3"}
     assert not imported(done) & never, done.stderr[-2000:]
-    assert not {each for each in of_others(done) if not each.startswith("freehold.apiserver.")}
-    assert {"sqlite3", "freehold.apiserver.reading"} <= modules(done)
+    assert not {each for each in of_others(done) if not each.startswith("freehold_apiserver.")}
+    assert {"sqlite3", "freehold_apiserver.reading"} <= modules(done)
 
 
 def test_what_is_not_served_reads_as_what_is(left: Path, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 
 
 @dataclass

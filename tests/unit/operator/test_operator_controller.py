@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import Conflict, Unavailable
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.kube.watch import State
 from freehold.operator.controller import Controller, Done, RequeueAfter, Result, Watched
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime
 
 WIDGETS = Resource("test.freehold.dev", "v1", "widgets", "Widget")

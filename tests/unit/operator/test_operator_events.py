@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import EVENTS, Json, Key
 from freehold.operator.events import BURST, QUEUED, EventRecorder, Severity
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 
 OBJ: Json = {
     "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",

@@ -15,8 +15,6 @@ import pytest
 
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.engine import journal as journals
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.keys import fingerprint
@@ -45,6 +43,8 @@ from freehold.operator.keyring_use import Need, first_ring, need_of, needs, open
 from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.virtual_time import run_ready_tasks
 
 NOW = 1_800_000_000.0

@@ -9,8 +9,6 @@ import pytest
 
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.engine import journal as journals
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.ownership import Owner
@@ -19,6 +17,8 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import Key
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.powervs import example
 
 KEY = Key("default", "c1")

@@ -11,8 +11,6 @@ import pytest
 
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.cli.look_service import LookService
 from freehold.engine import journal as journals
 from freehold.engine.journal import Journal
@@ -26,6 +24,8 @@ from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.keyring import RingDocument
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.powervs import example
 
 NOW = 1_800_000_000.0

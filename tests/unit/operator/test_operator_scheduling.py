@@ -11,8 +11,6 @@ import pytest
 from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.api.served import served_of
-from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
 from freehold.engine.errors import Throttled
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -25,6 +23,8 @@ from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.workqueue import Backoff
 from freehold.reconcilers.gate import ClusterContext
+from freehold_apiserver.server import ApiServer
+from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime
 
 A = Key("default", "a")

@@ -11,10 +11,10 @@ from freehold.api.aws_identity import AWSClusterControllerIdentitySpec
 from freehold.api.aws_kinds import AWS_IDENTITIES
 from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
-from freehold.apiserver.cel_rules import Rules
-from freehold.apiserver.custom import CustomStrategy
 from freehold.reconcilers.aws_cluster.identities import Allowed, NotAllowed, may_use
 from freehold.reconcilers.aws_cluster.wish import Identity
+from freehold_apiserver.cel_rules import Rules
+from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import schema_of
 
 IDENTITY = Identity("AWSClusterRoleIdentity", "deployer")

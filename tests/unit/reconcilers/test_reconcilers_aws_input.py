@@ -10,8 +10,6 @@ import pytest
 
 from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
-from freehold.apiserver.cel_rules import Rules
-from freehold.apiserver.custom import CustomStrategy
 from freehold.engine.outcomes import Reason
 from freehold.engine.resources import NodeKey
 from freehold.reconcilers.adapter import Refused, Undecided
@@ -19,6 +17,8 @@ from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold_apiserver.cel_rules import Rules
+from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, facts, rule
 from harness.schemas import schema_of
 

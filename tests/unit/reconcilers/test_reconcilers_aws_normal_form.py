@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
-from freehold.apiserver.custom import CustomStrategy
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.wish import ClusterWish, NatGateway, Role, Rule, Source, SourceKind, Subnet
+from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import (
     NAMES,
     REGION,

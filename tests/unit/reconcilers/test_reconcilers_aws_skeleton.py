@@ -11,7 +11,6 @@ from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
-from freehold.apiserver.custom import CustomStrategy
 from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
@@ -20,6 +19,7 @@ from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.keys import VPC
 from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key
 from freehold.reconcilers.aws_cluster.skeleton import skeleton
+from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, Spec, cluster, facts
 from harness.schemas import schema_of
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
 from freehold.api.structural import structural
-from freehold.apiserver.custom import CustomStrategy
 from freehold.engine.errors import CloudError
 from freehold.engine.port import step
 from freehold.tagging.operations import Opcode, operation
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud, ibm_tag_name
 from freehold.tagging.validation import problems
+from freehold_apiserver.custom import CustomStrategy
 from freehold_sim.aws.settings import Settings
 from freehold_sim.ibm.settings import Lags
 from freehold_sim.ibm.settings import Settings as IbmSettings

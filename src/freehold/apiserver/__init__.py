@@ -1,6 +1,0 @@
-"""The embedded Kubernetes API server: the part of the API that kubectl and an operator need, stored in SQLite.
-
-For laptops, the demo and tests; not a replacement for a cluster's API server (no authentication, no
-webhooks). Start at :mod:`freehold.apiserver.server`; a write passes through
-:mod:`freehold.apiserver.handlers`, :mod:`~freehold.apiserver.objects`, :mod:`~freehold.apiserver.store`.
-"""
