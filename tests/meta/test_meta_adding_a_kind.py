@@ -18,7 +18,7 @@ KNOWING = (
     "clouds/aws/",
     "reconcilers/powervs/keys.py",
     "reconcilers/aws_cluster/keys.py",
-    "cli/demo/",
+    "demo/",
     "collection/things.py",
 )
 """Places that may name a kind: its own file, the nodes that want it, and the demo; another cloud and the tasks of the

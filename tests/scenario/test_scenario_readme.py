@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from freehold.cli.demo.world import IBMWorld
 from freehold.cli.simulator import ask, simulated_cloud
 from freehold.cli.state_directory import StateDirectory
+from freehold.demo.world import IBMWorld
 from harness.terminals import freehold_on_terminal
 
 README = (Path(__file__).parents[2] / "README.md").read_text()

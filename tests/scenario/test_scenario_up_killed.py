@@ -9,9 +9,9 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from freehold.cli.demo.world import IBMWorld
 from freehold.cli.simulator import simulated_cloud
 from freehold.cli.state_directory import StateDirectory
+from freehold.demo.world import IBMWorld
 from harness.commands import PROGRAM
 
 MINIMAL = Path(__file__).parents[2] / "examples" / "powervs-minimal.yaml"

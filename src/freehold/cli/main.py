@@ -369,7 +369,7 @@ def operator_(**given: Any) -> None:
 )
 def demo(**given: Any) -> None:
     """Tell the main job as a story on the simulated clouds, checking every step."""
-    from freehold.cli.demo import story
+    from freehold.demo import story
 
     story.run(**given)
 

@@ -19,7 +19,7 @@ KEPT = ROOT / ".cache" / "crash"
 
 
 PRODUCT = ROOT / "src" / "freehold"
-NOT_IN_A_LIFE = (PRODUCT / "cli", ROOT / "src" / "freehold_apiserver")
+NOT_IN_A_LIFE = (PRODUCT / "cli", PRODUCT / "demo", ROOT / "src" / "freehold_apiserver")
 """What no life of the laboratory runs: a change of a command's text says nothing about a family."""
 
 

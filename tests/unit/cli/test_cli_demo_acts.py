@@ -12,14 +12,14 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from freehold.cli import manifests
-from freehold.cli.demo import checks, steps, story, world
-from freehold.cli.demo.acts import Act, Damage, LostReply
-from freehold.cli.demo.aws_act import AWSAct
-from freehold.cli.demo.powervs_act import PowerVSAct
-from freehold.cli.demo.stage import Stage
 from freehold.cli.errors import CliError
 from freehold.cli.progress import PlainDisplay
 from freehold.cli.state_directory import StateDirectory
+from freehold.demo import checks, steps, story, world
+from freehold.demo.acts import Act, Damage, LostReply
+from freehold.demo.aws_act import AWSAct
+from freehold.demo.powervs_act import PowerVSAct
+from freehold.demo.stage import Stage
 from freehold.kube.resources import Key, Resource
 from freehold_sim.admin import Admin
 from freehold_sim.aws.cloud import SimulatedAWS

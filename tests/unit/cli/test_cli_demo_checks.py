@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.cli.demo import checks
-from freehold.cli.demo.ending import closing_table
-from freehold.cli.demo.world import Call, Resource
 from freehold.cli.view import Line
+from freehold.demo import checks
+from freehold.demo.ending import closing_table
+from freehold.demo.world import Call, Resource
 
 OWNER = "powervs.cluster.x-k8s.io.owner:default.a"
 UUID = "powervs.cluster.x-k8s.io.cluster-uuid:u"

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from freehold.cli.access import Access, ServeOptions
-from freehold.cli.demo.servers import Server, server
 from freehold.cli.errors import CliError
 from freehold.cli.following import ViewSnapshot
 from freehold.cli.progress import Display
 from freehold.cli.session import Session, opened
 from freehold.cli.state_directory import StateDirectory
 from freehold.cli.terminal import duration, tell
+from freehold.demo.servers import Server, server
 
 DEEP_EVERY = 120
 """Domain seconds between deep passes, instead of 600: the story shall not take half a minute to notice."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from freehold.api.names import AWS_TAG_PREFIX, CAPA_TAG_PREFIX, CLUSTER_UUID_TAG, OWNER_TAG
-from freehold.cli.demo.world import Call, Resource, others, ours
+from freehold.demo.world import Call, Resource, others, ours
 
 
 @dataclass(frozen=True)

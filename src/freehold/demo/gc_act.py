@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api.names import EXTERNAL_RESOURCE_GC_ANNOTATION
-from freehold.cli.demo import checks
-from freehold.cli.demo.acts import Act
-from freehold.cli.demo.stage import Serving, Stage
-from freehold.cli.demo.world import AWSWorld, Resource, others, ours
 from freehold.cli.following import UntilReady, follow
 from freehold.cli.gc_service import collections_of_server
+from freehold.demo import checks
+from freehold.demo.acts import Act
+from freehold.demo.stage import Serving, Stage
+from freehold.demo.world import AWSWorld, Resource, others, ours
 from freehold.kube.resources import Key
 from freehold.operator.collection_plan import CollectionPlan, Fate
 

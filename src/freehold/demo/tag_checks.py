@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from freehold.cli.demo.checks import NotSo
-from freehold.cli.demo.world import Call, Resource
 from freehold.cli.tags_audit import Change
+from freehold.demo.checks import NotSo
+from freehold.demo.world import Call, Resource
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.cli.demo.checks import CheckedCloud, owner_tags
-from freehold.cli.demo.world import Resource
 from freehold.cli.terminal import shortened
 from freehold.cli.view import Line
+from freehold.demo.checks import CheckedCloud, owner_tags
+from freehold.demo.world import Resource
 
 Row = tuple[str, str, str, str, str]
 

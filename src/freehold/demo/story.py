@@ -8,12 +8,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from freehold.cli import manifests
-from freehold.cli.demo import checks, gc_act, steps, tags_act
-from freehold.cli.demo.acts import Act
-from freehold.cli.demo.aws_act import AWSAct
-from freehold.cli.demo.powervs_act import PowerVSAct
-from freehold.cli.demo.stage import DEEP_EVERY, Stage
-from freehold.cli.demo.tags_act import TagsAct
 from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.following import ViewSnapshot
 from freehold.cli.logs import log_to
@@ -22,6 +16,12 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import simulated_cloud
 from freehold.cli.state_directory import StateDirectory
 from freehold.cli.terminal import say, tell
+from freehold.demo import checks, gc_act, steps, tags_act
+from freehold.demo.acts import Act
+from freehold.demo.aws_act import AWSAct
+from freehold.demo.powervs_act import PowerVSAct
+from freehold.demo.stage import DEEP_EVERY, Stage
+from freehold.demo.tags_act import TagsAct
 
 _EXAMPLES = Path(__file__).parents[4] / "examples"
 _POWERVS = "powervs-create-infra.yaml"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.cli.demo.world import AWSWorld, Resource, others
+from freehold.demo.world import AWSWorld, Resource, others
 
 GROUPS, SECRETS, BESIDE = 150, 50, 20
 """Security groups and secrets of the fleet, and security groups beside it, which lack the classifier."""

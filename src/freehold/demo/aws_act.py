@@ -7,9 +7,9 @@ from typing import Any
 
 from freehold.api.names import CAPA_TAG_PREFIX
 from freehold.cli import manifests
-from freehold.cli.demo import checks
-from freehold.cli.demo.acts import Act, Damage, LostReply
-from freehold.cli.demo.world import AWSWorld, Resource, others, ours
+from freehold.demo import checks
+from freehold.demo.acts import Act, Damage, LostReply
+from freehold.demo.world import AWSWorld, Resource, others, ours
 
 _ANYWHERE = "0.0.0.0/0"
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from freehold.cli import manifests
-from freehold.cli.demo import checks
-from freehold.cli.demo.world import Resource, World
 from freehold.cli.following import Followed
+from freehold.demo import checks
+from freehold.demo.world import Resource, World
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from freehold.cli import tables
 from freehold.cli.applying import Target, apply, targets
-from freehold.cli.demo import checks
-from freehold.cli.demo.acts import Act
-from freehold.cli.demo.ending import closing_table, reported_as
-from freehold.cli.demo.stage import Glimpse, Serving, Stage
-from freehold.cli.demo.world import others, ours
 from freehold.cli.following import UntilGone, UntilReady, ViewSnapshot, follow, last_views
 from freehold.cli.terminal import say, width
 from freehold.cli.view import ViewPhase, view
+from freehold.demo import checks
+from freehold.demo.acts import Act
+from freehold.demo.ending import closing_table, reported_as
+from freehold.demo.stage import Glimpse, Serving, Stage
+from freehold.demo.world import others, ours
 
 _PATIENCE = 120.0
 _GLANCE = 0.03

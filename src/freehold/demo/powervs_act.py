@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from freehold.cli import manifests
-from freehold.cli.demo import checks
-from freehold.cli.demo.acts import Act, Damage, LostReply
-from freehold.cli.demo.world import IBMWorld, Resource, others, ours
+from freehold.demo import checks
+from freehold.demo.acts import Act, Damage, LostReply
+from freehold.demo.world import IBMWorld, Resource, others, ours
 
 
 class PowerVSAct(Act):

@@ -11,12 +11,12 @@ from freehold.api.names import TAGS_APPLIED_ANNOTATION
 from freehold.cli import manifests, tags_audit, tags_server
 from freehold.cli.applying import apply, targets
 from freehold.cli.audit_log import documents, logs_of
-from freehold.cli.demo import checks, tag_checks
-from freehold.cli.demo.fleet import BESIDE, GROUPS, SECRETS, Fleet
-from freehold.cli.demo.stage import Serving, Stage
-from freehold.cli.demo.tag_checks import Spoiled
-from freehold.cli.demo.world import AWSWorld, Call
 from freehold.cli.terminal import tell
+from freehold.demo import checks, tag_checks
+from freehold.demo.fleet import BESIDE, GROUPS, SECRETS, Fleet
+from freehold.demo.stage import Serving, Stage
+from freehold.demo.tag_checks import Spoiled
+from freehold.demo.world import AWSWorld, Call
 from freehold.kube.resources import Key
 from freehold.operator.metadata.means import CLOUD_METADATAS
 
