@@ -36,7 +36,7 @@ check: $(STAMP) ## before a commit: format, lint, types, import contracts, gener
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m freehold.api.generate --check
-	@$(BIN)/python -m freehold.clouds.aws.policy_files --check
+	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files --check
 
 # A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
 test: $(STAMP) ## before a push: the suite; of crashes, edits and examples a sample (whole: crash-pairs, edits, mutants)
@@ -63,7 +63,7 @@ mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests m
 
 crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields
 	@$(BIN)/python -m freehold.api.generate
-	@$(BIN)/python -m freehold.clouds.aws.policy_files
+	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files
 
 requirements: $(STAMP) ## pin every dependency by hash again (names no index)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml --output-file requirements/dev.txt

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from freehold.api.feature_gates import FeatureGate
-from freehold.clouds.aws.facts import AwsFacts
 from freehold.engine.clock import ManualClock
 from freehold.engine.engine import ensure, release
 from freehold.engine.interface import PassResult
@@ -23,12 +22,13 @@ from freehold.engine.outcomes import Ready
 from freehold.engine.ownership import Owner
 from freehold.engine.port import Call, Effect, InlinePort, step
 from freehold.engine.state import ObjectState
-from freehold.operator.aws import AwsAccount, AwsCloud
-from freehold.operator.aws_facts import AwsFactsReader
-from freehold.operator.aws_identities import DEFAULT
-from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
-from freehold.reconcilers.aws_cluster.desired import AWSWanted
-from freehold.reconcilers.gate import Proceed
+from freehold.providers.aws.accounts import AwsAccount, AwsCloud
+from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+from freehold.providers.aws.cluster.desired import AWSWanted
+from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
+from freehold.providers.aws.facts import AwsFacts
+from freehold.providers.aws.identity_objects import DEFAULT
+from freehold.providers.objects.gate import Proceed
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Delays, Quotas, Settings
 from freehold_sim.clock import VirtualClock

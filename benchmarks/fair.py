@@ -12,16 +12,16 @@ from benchmarks import herd
 from benchmarks.powervs import critical_create, critical_delete, named
 from benchmarks.rows import Explained, Row
 from freehold.api.served import POWERVS_CLUSTER
-from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.app import Settings as OperatorSettings
 from freehold.operator.controller import RequeueAfter
-from freehold.operator.ibm import IbmAccount
-from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.workqueue import Priority, WorkQueue
-from freehold.reconcilers.gate import ClusterContext, Mode
-from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.access.accounts import Binding, OneAccount
+from freehold.providers.access.limits import Limits
+from freehold.providers.access.ports import PacedPort
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Delays, Quotas, Settings
 from harness.account import BASE, SimMount

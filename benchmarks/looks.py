@@ -15,7 +15,7 @@ from benchmarks import herd
 from benchmarks.rows import Row
 from freehold.engine.port import step
 from freehold.operator.controller import RequeueAfter
-from freehold.operator.limits import Limits
+from freehold.providers.access.limits import Limits
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness, MemoryDocument, example
 

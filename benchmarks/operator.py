@@ -22,7 +22,7 @@ from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.operator.app import Settings
 from freehold.operator.keyring import RingDocument, StoredKey, dumps
-from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.store import Store
 
 SMALL = 5000

@@ -68,7 +68,7 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.kube.config import Connection
     from freehold.operator.app import Operator, Settings
     from freehold.operator.cloud_access import CloudAccess
-    from freehold.operator.limits import Limits
+    from freehold.providers.access.limits import Limits
     from freehold_sim.ibm.settings import Settings as CloudSettings
 
     begun = time.time()

@@ -23,7 +23,7 @@ from benchmarks.processes import child
 from benchmarks.rows import Row
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import key_of
-from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_sim.ibm.settings import Delays, Lags, Settings
 from harness.powervs import Harness, StoredObject, example
 

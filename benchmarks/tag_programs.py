@@ -69,9 +69,9 @@ def _rows(tags: dict[str, str]) -> list[dict[str, str]]:
 async def controller(url: str) -> None:
     from freehold.cli.collector import collected_seldom
     from freehold.engine.clock import SystemClock
-    from freehold.operator.audit import FileAudit
-    from freehold.operator.aws import AwsCloud
-    from freehold.operator.limits import Limits
+    from freehold.providers.access.audit import FileAudit
+    from freehold.providers.access.limits import Limits
+    from freehold.providers.aws.accounts import AwsCloud
     from harness.bare_controller import BareController
 
     clock = SystemClock(SPEED, (time.time(), time.time()))

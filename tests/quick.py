@@ -63,7 +63,7 @@ def chosen_tests(edited: Iterable[str]) -> list[str]:
 
 def room_of(source: Path) -> str:
     """The folder of unit tests for a file below ``src``; empty where it has none."""
-    package, *inside = source.parent.parts
+    package, *inside = (part for part in source.parent.parts if part != "providers")
     names = ["_".join(inside[:depth]) for depth in (2, 1)] if package == "freehold" else ["_".join((package, *inside))]
     return next((name for name in names if name and (UNIT / name).is_dir()), "")
 

@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
-from freehold.clouds.aws import documents
-from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.kind_facts import FACTS
-from freehold.clouds.aws.kinds import (
+from freehold.engine.keyed_codec import BIRTH
+from freehold.engine.kinds import Kind, Registry
+from freehold.engine.port import InlinePort
+from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, State, Want
+from freehold.engine.tag_text import text
+from freehold.providers.aws import policy_json as documents
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.kinds import (
     classic_load_balancer,
     egress_only_gateway,
     elastic_ip,
@@ -26,12 +31,7 @@ from freehold.clouds.aws.kinds import (
     vpc,
     vpc_endpoint,
 )
-from freehold.clouds.aws.session import AwsSession
-from freehold.engine.keyed_codec import BIRTH
-from freehold.engine.kinds import Kind, Registry
-from freehold.engine.port import InlinePort
-from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, State, Want
-from freehold.engine.tag_text import text
+from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.settings import Lags, Settings
 from harness.account import NONCE, Recognised
 from harness.aws_account import KEYS, REGION, TARGET_ATTRIBUTES, AwsAccount

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
-from freehold.clouds.ibm.registry import ibm_kinds
-from freehold.clouds.ibm.session import Credentials, IbmSession
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import Observed, Place, State
+from freehold.providers.ibm.registry import ibm_kinds
+from freehold.providers.ibm.session import Credentials, IbmSession
 from freehold_sim.ibm.settings import Lags, Settings
 from harness.account import GROUP, Account
 

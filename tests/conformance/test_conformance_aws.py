@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from conformance.clouds import CLOUDS, each
-from freehold.clouds.aws.kind_facts import FACTS, operations_of
 from freehold.engine import errors
 from freehold.engine.keyed_codec import BIRTH
 from freehold.engine.kinds import Dedupe, Kind, Tagging
 from freehold.engine.port import Effect
 from freehold.engine.resources import Ref
 from freehold.engine.tag_text import text
+from freehold.providers.aws.kind_facts import FACTS, operations_of
 
 NONCE = "fabcdefg"
 EVERY_KIND = each(lambda cloud, kind: cloud is CLOUDS["aws"])
@@ -25,7 +25,7 @@ def _entry(kind: str) -> Kind:
 
 @EVERY_KIND
 def test_the_table_says_how_a_kind_is_made(cloud: str, kind: str) -> None:
-    """Which comes from the service models: tests/unit/clouds_aws/test_clouds_aws_kind_facts.py."""
+    """Which comes from the service models: tests/unit/aws/test_aws_kind_facts.py."""
     entry, facts = _entry(kind), FACTS[kind]
     assert (entry.tagging is Tagging.ON_CREATE) is bool(facts.tags_in)
     assert (entry.dedupe is Dedupe.TOKEN) is bool(facts.token_in)

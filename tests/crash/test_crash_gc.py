@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.aws.collectors.survey import AwsSurvey
 from freehold.collection import sweep
 from freehold.collection.found import Look, Step
+from freehold.providers.aws.collectors.survey import AwsSurvey
 from lab import families, oracles
 from lab.baseline_gc import CapaWorld
 from lab.branches import branching

@@ -13,7 +13,7 @@ from freehold.engine.journal import Entry, Phase
 from freehold.engine.outcomes import Blocked, Reason
 from freehold.engine.phases import delete
 from freehold.engine.port import Call, Effect, step
-from freehold.operator.ports import ObjectPort
+from freehold.providers.access.ports import ObjectPort
 from lab import catalogue, families, faults, oracles
 from lab.audit import CloudRequest, Recorder
 from lab.catalogue import Ground

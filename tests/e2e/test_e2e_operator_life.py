@@ -131,7 +131,7 @@ def test_two_operators_on_one_object(server: Server, our_crds: None, home: Path,
     """Every write is compare-and-set: the later writer reads again. Both may be slow; neither may do harm.
 
     In a cloud of its own, and a slower one: that a create has its effect within the settle time, or is not sent,
-    holds in seconds of a real cloud, and a busy machine must not stretch them beyond it (operator/ports.py).
+    holds in seconds of a real cloud, and a busy machine must not stretch them beyond it (providers/access/ports.py).
     """
     with (
         simulated_cloud(tmp_path, SPEED / 10) as cloud,

@@ -7,13 +7,13 @@ from typing import Any
 
 import requests
 
-from freehold.clouds.ibm.calls import ApiClient
-from freehold.clouds.ibm.registry import ibm_kinds
-from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.clouds.ibm.tags import IbmTagger
 from freehold.engine.clock import ManualClock
 from freehold.engine.port import Call, InlinePort
 from freehold.engine.resources import Birth, NodeKey, Observed, Place, Ref, Want
+from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.registry import ibm_kinds
+from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.providers.ibm.tags import IbmTagger
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.mount import WorldAdapter, mount_client
@@ -34,7 +34,7 @@ class Recognised:
 
 
 class SimMount:
-    """Puts the simulated cloud under the vendors' SDKs (clouds.ibm.session.Mount)."""
+    """Puts the simulated cloud under the vendors' SDKs (providers.ibm.session.Mount)."""
 
     def __init__(self, cloud: SimulatedIBM) -> None:
         self._cloud = cloud

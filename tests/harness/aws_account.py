@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.identities import Identity
-from freehold.clouds.aws.session import AwsSession
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.identities import Identity
+from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.settings import Settings
 from freehold_sim.mount import mount_client
 from harness.account import RecordingPort

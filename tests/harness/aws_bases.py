@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from freehold.reconcilers.answers import Answer
-from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, GivenSubnet
+from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet
+from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import REGION, VPC, ZONES, Spec, facts, rule
 
 PUBLIC, PRIVATE, OTHER = (f"subnet-0123456789abcdef{number}" for number in range(3))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from freehold.clouds.aws.identities import StaticKeys
-from freehold.clouds.aws.session import AwsSession
+from freehold.providers.aws.identities import StaticKeys
+from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.simulated_aws import KEY, Exchange

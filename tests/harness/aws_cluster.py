@@ -7,15 +7,15 @@ from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.session import AwsSession
 from freehold.collection.selector import Selector
 from freehold.engine.interface import Intervals
 from freehold.engine.port import InlinePort, Port
-from freehold.operator.accounts import Accounts, Binding, OneAccount
-from freehold.operator.audit import Audit
-from freehold.operator.aws import AwsAccount
-from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
-from freehold.reconcilers.gate import ClusterContext
+from freehold.providers.access.accounts import Accounts, Binding, OneAccount
+from freehold.providers.access.audit import Audit
+from freehold.providers.aws.accounts import AwsAccount
+from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+from freehold.providers.aws.session import AwsSession
+from freehold.providers.objects.gate import ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION

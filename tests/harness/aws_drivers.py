@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from freehold.clouds.aws.calls import ApiClient
 from freehold.engine.keyed_codec import BIRTH, UUID
 from freehold.engine.kinds import Kind
 from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, Want
 from freehold.engine.tag_text import text
+from freehold.providers.aws.calls import ApiClient
 from freehold_sim.faults import Effect, Fault
 from harness.account import NONCE, Recognised
 from harness.aws_account import AwsAccount

@@ -11,10 +11,10 @@ from freehold.api.served import AWS_CLUSTER
 from freehold.engine.keyed_codec import UUID
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.operator.kinds import resource_of
 from freehold.operator.listed_once import ListedOnce
 from freehold.operator.plan import Plan, PlanRow
 from freehold.operator.planning import plan_with
+from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 

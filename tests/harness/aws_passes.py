@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from freehold.clouds.aws.registry import aws_kinds
-from freehold.clouds.aws.tagger import AwsTagger
 from freehold.engine.clock import ManualClock
 from freehold.engine.durations import Durations
 from freehold.engine.engine import ensure, release
@@ -21,6 +19,8 @@ from freehold.engine.outcomes import Ready
 from freehold.engine.ownership import Owner
 from freehold.engine.port import Effect
 from freehold.engine.state import ObjectState
+from freehold.providers.aws.registry import aws_kinds
+from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold_sim.aws.world import scope_of
 from harness.aws_account import REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT

@@ -8,21 +8,21 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.identities import Identity, StaticKeys
 from freehold.engine.clock import ManualClock
 from freehold.engine.interface import Intervals
 from freehold.engine.port import InlinePort
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.accounts import KnownAccounts
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
-from freehold.operator.audit import NoAudit
-from freehold.operator.aws import AwsCloud
-from freehold.operator.aws_identities import StoredIdentities
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.planning import Plan, plan_with
 from freehold.operator.reconciler import Reconciler
-from freehold.reconcilers.gate import ClusterContext, Mode
+from freehold.providers.access.accounts import KnownAccounts
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.aws.accounts import AwsCloud
+from freehold.providers.aws.identities import Identity, StaticKeys
+from freehold.providers.aws.identity_objects import StoredIdentities
+from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION, AwsAccount
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject

@@ -7,9 +7,9 @@ import json
 import random
 from typing import Any
 
-from freehold.reconcilers.answers import Answer
-from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
-from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.objects.cloud_answers import Answer
 
 Spec = dict[str, Any]
 

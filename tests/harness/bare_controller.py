@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.clouds.aws.identities import Identity, StaticKeys
 from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Key
-from freehold.operator.audit import FileAudit
-from freehold.operator.aws import AwsCloud
-from freehold.operator.aws_identities import Reference, RoleRequest
 from freehold.operator.events import Severity
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 from freehold.operator.metadata.changes import AuditedChanges, watched
 from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS, Means
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
+from freehold.providers.access.audit import FileAudit
+from freehold.providers.aws.accounts import AwsCloud
+from freehold.providers.aws.identities import Identity, StaticKeys
+from freehold.providers.aws.identity_objects import Reference, RoleRequest
 from freehold.reconcilers.metadata.references import Provider
 from harness.stored_objects import MemoryObjects
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from freehold.engine.port import Call, Effect
-from freehold.operator.ports import PacedPort, together
+from freehold.providers.access.ports import PacedPort, together
 
 T = TypeVar("T")
 LATENCY = 0.1

@@ -12,18 +12,12 @@ import yaml
 from freehold.api import conditions
 from freehold.api.metadata_status import MetadataStatus
 from freehold.api.parse import parse
-from freehold.clouds.aws.identities import AssumedRole, Identity
 from freehold.engine.clock import ManualClock
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import Call, Port
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.operator.audit import NoAudit
-from freehold.operator.aws import AwsCloud
-from freehold.operator.aws_identities import Reference, RoleRequest
 from freehold.operator.controller import RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.ibm import IbmAccount
-from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts, Identities
 from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 from freehold.operator.metadata.controller import GRANTS
@@ -39,6 +33,12 @@ from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import NAME, TagRecord
 from freehold.operator.metadata.removal import TagRemoval
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.aws.accounts import AwsCloud
+from freehold.providers.aws.identities import AssumedRole, Identity
+from freehold.providers.aws.identity_objects import Reference, RoleRequest
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.objects.served_resources import SERVED_RESOURCES
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.references import Provider, Refused
 from freehold.tagging.configuration import Configuration

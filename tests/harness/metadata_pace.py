@@ -7,12 +7,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from freehold.clouds.aws.session import READ
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
 from freehold.operator.controller import RequeueAfter
-from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort, together
+from freehold.providers.access.limits import Limits
+from freehold.providers.access.ports import PacedPort, together
+from freehold.providers.aws.session import READ
 from freehold_sim.faults import Effect as Trouble
 from freehold_sim.faults import Fault
 from harness.loop_port import LATENCY

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.engine.port import InlinePort, step
-from freehold.operator.accounts import Binding, OneAccount
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.plan_rows import Action
 from freehold.operator.planning import Plan, plan_with
-from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.access.accounts import Binding, OneAccount
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
 from harness.account import BASE, SimMount
 from harness.powervs import Harness, HarnessObjects
 from harness.resources import MARK, Row, existing

@@ -27,18 +27,18 @@ from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, Port, step
-from freehold.operator.accounts import Accounts, Binding, OneAccount
 from freehold.operator.adapters import collects
-from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.collecting import Collections
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.name_claims import NameClaims
 from freehold.operator.other_objects import claimed, naming, owning
 from freehold.operator.reconciler import Reconciler
-from freehold.reconcilers.gate import ClusterContext, Mode
-from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.access.accounts import Accounts, Binding, OneAccount
+from freehold.providers.access.audit import Audit, NoAudit
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.simulated import SimulatedCloud

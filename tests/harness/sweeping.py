@@ -5,10 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.collectors.survey import IN_FLIGHT, AwsSurvey
-from freehold.clouds.aws.session import AwsSession
-from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.policy import Collect, Policy, Volumes
 from freehold.collection.sweep import Sweep
 from freehold.collection.things import Task
@@ -17,6 +13,10 @@ from freehold.engine.collection import Collected, Site
 from freehold.engine.outcomes import Blocked, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, step
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey
+from freehold.providers.aws.session import AwsSession
+from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION

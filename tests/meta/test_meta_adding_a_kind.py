@@ -7,17 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from freehold.clouds.ibm.registry import ibm_kinds
-from freehold.clouds.ibm.session import Credentials, IbmSession
 from freehold.engine.port import InlinePort
+from freehold.providers.ibm.registry import ibm_kinds
+from freehold.providers.ibm.session import Credentials, IbmSession
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "freehold"
 KNOWING = (
-    "clouds/ibm/kinds/",
-    "clouds/aws/",
-    "reconcilers/powervs/keys.py",
-    "reconcilers/aws_cluster/keys.py",
+    "providers/ibm/kinds/",
+    "providers/ibm/powervs/keys.py",
+    "providers/aws/",
     "demo/",
     "collection/things.py",
 )
@@ -53,7 +52,7 @@ def test_a_toy_kind_is_added_as_contributing_describes(tmp_path: Path) -> None:
     for file in ("pyproject.toml", "tests/conftest.py"):
         shutil.copy(ROOT / file, tmp_path / file)
 
-    ibm = tmp_path / "src/freehold/clouds/ibm"
+    ibm = tmp_path / "src/freehold/providers/ibm"
     shutil.copy(ibm / "kinds/security_group.py", ibm / "kinds/toy_group.py")
     _edit(ibm / "kinds/toy_group.py", ('name="security-group"', 'name="toy-group"'))
     registered = "security_group.kind(client),"

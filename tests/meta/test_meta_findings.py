@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TEST = "tests/unit/clouds_aws/test_clouds_aws_kind_facts.py::test_which_kinds_each_workflow_has"
+TEST = "tests/unit/aws/test_aws_kind_facts.py::test_which_kinds_each_workflow_has"
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])

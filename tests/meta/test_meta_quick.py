@@ -9,7 +9,7 @@ from quick import chosen_tests, imported_by, room_of
 def test_the_room_of_an_edited_file_and_what_imports_it_are_chosen() -> None:
     chosen = chosen_tests(["src/freehold/engine/engine.py"])
     assert "tests/unit/engine/test_engine_journal.py" in chosen, "the whole room"
-    assert "tests/unit/clouds_aws/test_clouds_aws_engine.py" in chosen, "it imports the file"
+    assert "tests/unit/aws/test_aws_engine.py" in chosen, "it imports the file"
     assert "tests/unit/tagging/test_tagging_properties.py" not in chosen
 
 
@@ -37,7 +37,7 @@ def test_an_edited_test_is_run_wherever_it_is() -> None:
 
 def test_each_room_has_its_folder_of_unit_tests() -> None:
     rooms = {
-        "freehold/clouds/aws/kinds/vpc.py": "clouds_aws",
+        "freehold/providers/aws/kinds/vpc.py": "aws",
         "freehold/operator/metadata/plan.py": "operator",
         "freehold_sim/aws/cloud.py": "freehold_sim_aws",
         "freehold_sim/server.py": "freehold_sim",

@@ -126,15 +126,15 @@ def test_a_row_that_no_longer_fits_is_named(package: Path, mutant: Mutant, said:
 
 def test_the_files_own_unit_tests_are_tried_first_and_of_each_the_quickest() -> None:
     """A scenario reaches nearly every line, and takes seconds where a unit test is immediate."""
-    own, slow, other = "tests/unit/clouds_ibm/a::x", "tests/unit/clouds_ibm/a::y", "tests/unit/operator/a::z"
-    story, failing = "tests/scenario/a::s", "tests/unit/clouds_ibm/a::broken"
+    own, slow, other = "tests/unit/ibm/a::x", "tests/unit/ibm/a::y", "tests/unit/operator/a::z"
+    story, failing = "tests/scenario/a::s", "tests/unit/ibm/a::broken"
     seconds = {story: 0.1, slow: 2.0, own: 1.0, other: 0.01}
     reach = Reach(
-        seconds, {"clouds/ibm/kinds/vpc.py": {7: frozenset({own, slow, story, failing}), 8: frozenset({other})}}
+        seconds, {"providers/ibm/kinds/vpc.py": {7: frozenset({own, slow, story, failing}), 8: frozenset({other})}}
     )
-    assert reach.tests("clouds/ibm/kinds/vpc.py", [7, 8, 9]) == [own, slow, other, story]
-    assert reach.tests("clouds/ibm/kinds/vpc.py", [8]) == [other]
-    assert reach.tests("clouds/ibm/tags.py", [7]) == []
+    assert reach.tests("providers/ibm/kinds/vpc.py", [7, 8, 9]) == [own, slow, other, story]
+    assert reach.tests("providers/ibm/kinds/vpc.py", [8]) == [other]
+    assert reach.tests("providers/ibm/tags.py", [7]) == []
 
 
 def test_a_line_is_recorded_for_every_test_that_reaches_it(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_sample_covers_every_folder() -> None:
         "operator",
         "kube",
         "reconcilers",
-        "clouds",
+        "providers",
         "engine",
     }
 

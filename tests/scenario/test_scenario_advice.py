@@ -21,8 +21,8 @@ from freehold.cli.main import cli
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Key
 from freehold.operator import reconciler
-from freehold.reconcilers.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
-from freehold.reconcilers.identity import IdentityProblem
+from freehold.providers.objects.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
+from freehold.providers.objects.identity import IdentityProblem
 from harness.aws_account import REGION
 from harness.aws_served import SECRETS_IN, ServedAws
 from harness.powervs import Harness, example
@@ -47,12 +47,12 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "scenario/test_scenario_keys.py::test_a_key_that_a_person_accepts_as_lost_is_replaced_if_record_and_marks_agree",
     ),
     reconciler.ACCOUNT_CHANGED: (
-        "unit/operator/test_operator_aws_bad_input.py::test_a_region_that_is_changed_moves_nothing",
+        "unit/aws/test_aws_accounts_bad_input.py::test_a_region_that_is_changed_moves_nothing",
         "unit/operator/test_operator_reconcile.py::test_with_a_key_of_another_account_nothing_is_done",
     ),
     names.REASON_NO_CREDENTIALS: (f"{HERE}::test_what_is_missing_for_an_object_of_aws_is_supplied",),
     names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED: (
-        "unit/operator/test_operator_aws_bad_input.py::"
+        "unit/aws/test_aws_accounts_bad_input.py::"
         "test_an_identity_that_is_not_for_this_namespace_is_told_in_upstreams_condition",
     ),
     names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: (

@@ -10,10 +10,10 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.engine.keyed_codec import NODE
 from freehold.engine.port import step
 from freehold.operator.planning import plan_with
+from freehold.providers.aws.tags.capa_tags import cluster_key
 from freehold_sim.aws.settings import Settings
 from harness.aws_cluster import aws_cluster
 from harness.powervs import StoredObject

@@ -120,7 +120,7 @@ async def test_a_session_that_ends_during_the_deletion_leaves_nothing_behind() -
 
 async def test_a_role_is_assumed_again_when_its_session_ends() -> None:
     """Nobody is told: what the operator can fetch anew needs no person."""
-    from freehold.clouds.aws.identities import AssumedRole
+    from freehold.providers.aws.identities import AssumedRole
     from harness.aws_served import OWN
 
     served = Rented()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, Presence
+from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, Presence
 from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster

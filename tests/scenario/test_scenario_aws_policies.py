@@ -11,14 +11,14 @@ import pytest
 from botocore.session import get_session
 
 from freehold.api import names
-from freehold.clouds.aws.identities import AssumedRole
-from freehold.clouds.aws.kind_facts import NOT_SENT, operations_of
-from freehold.clouds.aws.permissions import iam_action
-from freehold.clouds.aws.session import AwsSession
 from freehold.collection.policy import Volumes
 from freehold.collection.things import Task
 from freehold.engine.errors import Denied
 from freehold.engine.port import Call, InlinePort
+from freehold.providers.aws.identities import AssumedRole
+from freehold.providers.aws.kind_facts import NOT_SENT, operations_of
+from freehold.providers.aws.permissions.policies import iam_action
+from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION

@@ -13,14 +13,14 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.kind_facts import FACTS
 from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
-from freehold.operator.accounts import Binding, OneAccount, Place
 from freehold.operator.orphans import MarkedOwner, orphans, unmarked
 from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton
+from freehold.providers.access.accounts import Binding, OneAccount, Place
+from freehold.providers.aws.kind_facts import FACTS
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION

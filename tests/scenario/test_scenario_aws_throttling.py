@@ -8,19 +8,19 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.facts import AwsFacts
 from freehold.engine.keyed_codec import NODE, OWNER
-from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.app import Settings as OperatorSettings
-from freehold.operator.aws import AwsAccount
-from freehold.operator.aws_facts import AwsFactsReader
 from freehold.operator.controller import RequeueAfter
-from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.workqueue import Priority, WorkQueue
-from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
-from freehold.reconcilers.gate import ClusterContext, Mode
+from freehold.providers.access.accounts import Binding, OneAccount
+from freehold.providers.access.limits import Limits
+from freehold.providers.access.ports import PacedPort
+from freehold.providers.aws.accounts import AwsAccount
+from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
+from freehold.providers.aws.facts import AwsFacts
+from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_account import REGION

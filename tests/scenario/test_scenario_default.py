@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names as api_names
-from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
+from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
 from harness.powervs import Harness, example
 from harness.resources import (
     existing,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, UnreadableCluster
+from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, NoCluster, UnreadableCluster
 from harness.powervs import Done, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot
 

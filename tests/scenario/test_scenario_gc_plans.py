@@ -5,9 +5,9 @@ from __future__ import annotations
 from freehold.api import names
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import step
-from freehold.operator.audit import NoAudit
 from freehold.operator.collection_plan import CollectionPlan, Fate, dumped, loaded
 from freehold.operator.collection_planning import plan_collection
+from freehold.providers.access.audit import NoAudit
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness
 from harness.aws_network import planned as planned_deletion

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freehold.operator.audit import NoAudit
+from freehold.providers.access.audit import NoAudit
 from harness.powervs import Harness, example
 from harness.resources import (
     ZONE,

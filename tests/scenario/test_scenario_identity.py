@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.reconcilers.gate import ClusterContext, Mode
+from freehold.providers.objects.gate import ClusterContext, Mode
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, messages, snapshot
 

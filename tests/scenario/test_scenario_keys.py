@@ -13,12 +13,12 @@ from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.keys import KeyRing, derive
-from freehold.operator.accounts import Binding, OneAccount
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring_use import need_of
 from freehold.operator.planning import plan_with
-from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
-from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.access.accounts import Binding, OneAccount
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import IGNITION, Harness, example

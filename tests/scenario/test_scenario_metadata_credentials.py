@@ -12,7 +12,7 @@ import pytest
 
 from freehold.api.crd import SERVED, custom_resource_definition
 from freehold.kube.resources import SECRETS, Json, Key
-from freehold.operator.aws_identities import KINDS, StoredIdentities
+from freehold.providers.aws.identity_objects import KINDS, StoredIdentities
 from harness.aws_account import KEYS
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 from harness.simulated_aws import KEY, OTHER_ACCOUNT, tagged

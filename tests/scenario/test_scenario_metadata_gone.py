@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from freehold.clouds.aws import native_tags
 from freehold.kube.resources import Key
+from freehold.providers.aws.tags import native_tags
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 
 

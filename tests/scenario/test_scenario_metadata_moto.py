@@ -24,8 +24,8 @@ from pathlib import Path
 import boto3
 from moto import mock_aws
 from freehold.engine.clock import ManualClock
-from freehold.operator.audit import FileAudit
-from freehold.operator.aws import AwsCloud
+from freehold.providers.access.audit import FileAudit
+from freehold.providers.aws.accounts import AwsCloud
 from harness.bare_controller import BareController
 from harness.moto_fleet import CHOSEN, CLASSIFIER, REGION, WANTED, make, tags_of
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.clouds.aws.identities import AssumedRole, StaticKeys
 from freehold.engine import journal as journals
+from freehold.providers.aws.identities import AssumedRole, StaticKeys
 from freehold_sim.faults import Effect, Fault
 from harness.aws_served import OWN, ServedAws
 from harness.powervs import Harness, example

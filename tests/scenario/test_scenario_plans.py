@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.operator.plan_rows import Action, PlanRow
 from freehold.operator.planning import Plan
-from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
+from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned
 from harness.powervs import Harness, example

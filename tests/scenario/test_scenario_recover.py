@@ -15,9 +15,9 @@ from freehold.cli.recover import _refuse_unclear
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
-from freehold.operator.accounts import Around, Place
 from freehold.operator.orphans import MarkedOwner, orphans
 from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton
+from freehold.providers.access.accounts import Around, Place
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.flow import Identified
 from freehold_sim.http import Request

@@ -14,12 +14,12 @@ from freehold.engine.errors import CloudError, Throttled
 from freehold.engine.port import Effect
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.audit import Changes
 from freehold.operator.metadata.changes import AuditedChanges, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS
 from freehold.operator.metadata.plan import TagPlan
 from freehold.operator.metadata.planning import PlanMeans, StoredObjects
 from freehold.operator.metadata.reconcile import MetadataReconciler
+from freehold.providers.access.audit import Changes
 from harness.aws_account import REGION
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, WANTED, Lab
 

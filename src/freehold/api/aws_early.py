@@ -1,7 +1,7 @@
 """Rules for what can be known to be wrong in an ``AWSCluster`` or an identity when it is applied.
 
 As :mod:`freehold.api.early`: only the API server checks them, and only what a write changes; the reconciler says the
-same in a condition (:mod:`freehold.reconcilers.aws_cluster.input`). Each refuses what upstream's webhook refuses
+same in a condition (:mod:`freehold.providers.aws.cluster.input`). Each refuses what upstream's webhook refuses
 (https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks), or AWS wherever upstream sends it.
 Those with ``oldSelf`` are the fields that upstream's webhook does not let change, the type of the load balancer that is
 the endpoint, and IPv6, which upstream does not add to a cluster that is there either.

@@ -14,7 +14,7 @@ from freehold.cli.tables import Rows, printed
 from freehold.cli.terminal import say, shortened, tell, warn, width
 
 if TYPE_CHECKING:
-    from freehold.operator.audit_chain import Verified
+    from freehold.providers.access.audit_chain import Verified
 
 CHANGES = "changes"
 """The outcome of lines that say what tags were before a call: ``freehold tags audit`` shows them."""
@@ -46,7 +46,7 @@ def _with_rotated(path: Path) -> list[Path]:
 
 def check(logs: Sequence[Sequence[Path]]) -> None:
     """Check the chain of each log. Raises CliError where one is not whole."""
-    from freehold.operator.audit_chain import verified
+    from freehold.providers.access.audit_chain import verified
 
     if not any(logs):
         raise CliError("there is no audit log to check: nothing was changed in the cloud from here")

@@ -20,7 +20,7 @@ from freehold.cli.terminal import tell
 from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.field_managers import LAST_APPLIED
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
-from freehold.reconcilers import identity
+from freehold.providers.objects import identity
 
 if TYPE_CHECKING:
     from freehold.engine.journal import Journal

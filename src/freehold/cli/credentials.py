@@ -60,8 +60,8 @@ def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAcces
 
     Each is addressed by its name, since any of them may be at the root.
     """
-    from freehold.clouds.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
     from freehold.operator.cloud_access import CloudAccess
+    from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
 
     if not simulator:
         region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or ""

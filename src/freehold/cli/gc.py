@@ -20,8 +20,8 @@ from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, warn
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
-from freehold.operator.kinds import resource_of
 from freehold.operator.owner_cluster import CLUSTERS
+from freehold.providers.objects.served_resources import resource_of
 
 COLLECTABLE = tuple(resource_of(served) for served in SERVED if served.collectable)
 

@@ -23,13 +23,13 @@ from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
     from freehold.engine.keys import KeyRing
-    from freehold.operator.accounts import CloudAccount
     from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings
     from freehold.operator.collection_plan import CollectionPlan
     from freehold.operator.keyring import RingStore
     from freehold.operator.listed_once import ListedOnce
     from freehold.operator.plan import Plan
+    from freehold.providers.access.accounts import CloudAccount
 
 
 async def asked(
@@ -65,11 +65,11 @@ async def plans_with(
 ) -> list[Plan]:
     """The same, with the settings of an operator."""
     from freehold.api.served import served_of
-    from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.owner_cluster import OwnerClusterReader
     from freehold.operator.planning import AsIfStored, plan
-    from freehold.reconcilers.gate import Mode
+    from freehold.providers.objects.gate import Mode
+    from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
     reader, stored = AsIfStored(client, beside), _once_in_account(client, objects, settings)
@@ -87,8 +87,8 @@ async def collections_with(
 ) -> list[CollectionPlan]:
     """Say what deletes of ``objects`` would collect."""
     from freehold.operator.collection_planning import plan_collections
-    from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
+    from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
     return await plan_collections(objects, settings, client, ring, others.stored)
@@ -97,8 +97,8 @@ async def collections_with(
 def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListedOnce]:
     """By kind: all objects of those kinds of which an account can have one of a name, with ``objects`` among them."""
     from freehold.api.served import SERVED
-    from freehold.operator.kinds import resource_of
     from freehold.operator.listed_once import ListedOnce
+    from freehold.providers.objects.served_resources import resource_of
 
     found = {}
     for served in (each for each in SERVED if each.once_in_account):
@@ -157,7 +157,7 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
 def clouds_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Clouds:
     """The clouds as an operator has them, for a command that only reads."""
     from freehold.operator.app import clouds_of
-    from freehold.operator.audit import NoAudit
+    from freehold.providers.access.audit import NoAudit
 
     return clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
 
@@ -180,8 +180,8 @@ async def accounts_of(
 async def _accounts(
     session: Session, target: Access, stack: AsyncExitStack, simulator: str
 ) -> Callable[[Json], Awaitable[CloudAccount]]:
-    from freehold.operator.accounts import NoCredentials
     from freehold.operator.adapters import ADAPTERS
+    from freehold.providers.access.accounts import NoCredentials
 
     settings = await settings_of(session, target, simulator)
     clouds = clouds_with(settings, session, stack)

@@ -36,10 +36,10 @@ from freehold.operator.lost_key_evidence import (
     evidence,
     unread,
 )
-from freehold.reconcilers.identity import recorded
+from freehold.providers.objects.identity import recorded
 
 if TYPE_CHECKING:
-    from freehold.operator.accounts import CloudAccount
+    from freehold.providers.access.accounts import CloudAccount
 
 MOST_NAMED, LONGEST_TAG = 8, 60
 """So many tags, contents and users of a resource are shown, and so many letters of each tag."""
@@ -127,8 +127,8 @@ def _require_credentials(session: Session, target: Access) -> None:
 async def _rows(
     session: Session, accounts: _Accounts, raw: Json, document: RingDocument, lost: str, need: Need
 ) -> tuple[RecordEvidence, ...]:
-    from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
+    from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     records = unaccepted_records(document, lost, need)
     journal = recorded(raw)

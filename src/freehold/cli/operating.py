@@ -55,7 +55,7 @@ async def _operate(
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import load, pod_namespace
     from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
-    from freehold.operator.audit import AuditInUse
+    from freehold.providers.access.audit import AuditInUse
 
     connection = load(kubeconfig=kubeconfig)
     clock = await clock_of(simulator) if simulator else SystemClock()

@@ -92,7 +92,7 @@ async def _found(target: Access, regions: Sequence[str]) -> tuple[Places, Sequen
 
 async def _recorded_ids(session: Session) -> set[str]:
     from freehold.engine.journal import CorruptJournal
-    from freehold.reconcilers.identity import recorded
+    from freehold.providers.objects.identity import recorded
 
     found: set[str] = set()
     for resource in OURS:
@@ -109,7 +109,7 @@ async def present_uuids(session: Session) -> set[str]:
     A journal that names another object was copied, or written by somebody who may edit objects: it hides nothing.
     """
     from freehold.engine.journal import CorruptJournal
-    from freehold.reconcilers.identity import recorded
+    from freehold.providers.objects.identity import recorded
 
     found: set[str] = set()
     for resource in OURS:

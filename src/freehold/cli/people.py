@@ -19,7 +19,7 @@ def decided(
     state: StateDirectory, clock: SystemClock, subject: str, why: str, more: Mapping[str, Any] | None = None
 ) -> None:
     """One line: who did what to which object. Raises CliError where it cannot be written."""
-    from freehold.operator.audit import AuditInUse, FileAudit
+    from freehold.providers.access.audit import AuditInUse, FileAudit
 
     deadline = time.monotonic() + _PATIENCE_SECONDS
     if more:

@@ -17,12 +17,12 @@ from freehold.cli.local_plans import clouds_with, settings_of, simulator_of
 from freehold.cli.lookup import all_of
 from freehold.cli.session import Session
 from freehold.kube.resources import Resource
-from freehold.operator.kinds import READ_RESOURCES
+from freehold.providers.objects.served_resources import READ_RESOURCES
 
 if TYPE_CHECKING:
     from freehold.engine.interface import EngineDeps
     from freehold.engine.keys import KeyRing
-    from freehold.operator.accounts import KnownAccounts, Place
+    from freehold.providers.access.accounts import KnownAccounts, Place
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ async def places_of(
     ``regions`` are those of AWS that the person named.
     """
     from freehold.engine.errors import CloudError
-    from freehold.operator.accounts import Around, NoCredentials
     from freehold.operator.adapters import ADAPTERS
+    from freehold.providers.access.accounts import Around, NoCredentials
 
     settings = await settings_of(session, target, await simulator_of(session, target, stack))
     clouds = clouds_with(settings, session, stack)

@@ -26,7 +26,7 @@ from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.terminal import tell_at_once, warn
 from freehold.kube.resources import NAMESPACES, SECRETS, Json
-from freehold.operator.kinds import METADATA_RESOURCES, READ_RESOURCES
+from freehold.providers.objects.served_resources import METADATA_RESOURCES, READ_RESOURCES
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates

@@ -185,7 +185,7 @@ async def _object(
 
 async def _refuse_elsewhere(at: Searched, obj: dict[str, Any]) -> None:
     """Where the object would be served in another account, all that it has would count as gone."""
-    from freehold.operator.accounts import NoCredentials
+    from freehold.providers.access.accounts import NoCredentials
 
     served = await at.accounts.binding(obj)
     if isinstance(served, NoCredentials):

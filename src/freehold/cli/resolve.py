@@ -51,9 +51,9 @@ def run(
 
 async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace: str, *, yes: bool) -> None:
     from freehold.engine.decisions import Decision, Verdict
-    from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.questions import matching, owned, questions
+    from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     async with opened(target) as session, AsyncExitStack() as stack:
         name, rest = await split_words(session, Naming("resolve"), words, namespace)

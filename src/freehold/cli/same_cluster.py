@@ -17,7 +17,7 @@ from freehold.cli.lookup import all_of
 from freehold.cli.session import Session
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.reconcilers.gate import owner_of, refers_to
+from freehold.providers.objects.gate import owner_of, refers_to
 
 _KINDS = (*(Resource(each.group, each.version, each.plural, each.kind) for each in PLACEHOLDERS), *OURS)
 """Those of Cluster API's templates; of what is not installed, or may not be read, nothing is said."""

@@ -25,10 +25,10 @@ from freehold.engine.clock import SystemClock
 from freehold.kube.object_client import why_unreachable
 
 if TYPE_CHECKING:
-    from freehold.operator.limits import Limits
+    from freehold.providers.access.limits import Limits
 
 CALLS_A_SECOND = 10.0
-"""What the operator allows itself for each API of a real cloud (``freehold.operator.limits``)."""
+"""What the operator allows itself for each API of a real cloud (``freehold.providers.access.limits``)."""
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
@@ -134,6 +134,6 @@ def limits_of(clock: SystemClock, simulator: str) -> Limits:
     At the rate for a real cloud a call would wait for its turn for minutes of simulated time, and a create is not sent
     so long after the write that allows it (ADR 15): several clusters at a high speed would never be Ready.
     """
-    from freehold.operator.limits import Limits
+    from freehold.providers.access.limits import Limits
 
     return Limits(CALLS_A_SECOND * max(clock.speed, 1.0)) if simulator else Limits()

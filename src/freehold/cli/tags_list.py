@@ -63,9 +63,9 @@ async def _found(
         # Here, because the session has told by now that something goes on.
         from freehold.engine.errors import CloudError
         from freehold.operator.app import clouds_of
-        from freehold.operator.audit import NoAudit
         from freehold.operator.metadata.controller import tag_accounts
         from freehold.operator.metadata.places import Region
+        from freehold.providers.access.audit import NoAudit
         from freehold.reconcilers.metadata.demand import Place
         from freehold.reconcilers.metadata.references import Refused
         from freehold.tagging.classifiers import Query

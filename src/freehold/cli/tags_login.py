@@ -19,8 +19,8 @@ from freehold.cli.state_directory import CloudChoice, StateDirectory, default_pa
 from freehold.cli.terminal import API_KEY_VARIABLE, say, tell
 
 if TYPE_CHECKING:
-    from freehold.clouds.aws.identities import Identity
     from freehold.engine.errors import CloudError
+    from freehold.providers.aws.identities import Identity
 
 
 def run(
@@ -119,8 +119,8 @@ def _region_of(profile: str) -> str:
 async def _caller(identity: Identity, region: str, profile: str) -> str:
     from freehold.engine.clock import SystemClock
     from freehold.engine.errors import CloudError
-    from freehold.operator.aws import AwsCloud
-    from freehold.operator.aws_identities import DEFAULT
+    from freehold.providers.aws.accounts import AwsCloud
+    from freehold.providers.aws.identity_objects import DEFAULT
 
     try:
         with AwsCloud(None, SystemClock()) as cloud:
@@ -160,7 +160,7 @@ async def _account(key: str, profile: str) -> str:
     """Whose key it is, and which profile it assumes. Raises CliError."""
     from freehold.engine.clock import SystemClock
     from freehold.engine.errors import CloudError
-    from freehold.operator.ibm import IbmAccount
+    from freehold.providers.ibm.accounts import IbmAccount
 
     try:
         with IbmAccount(key, None, SystemClock(), profile=profile) as account:

@@ -21,7 +21,7 @@
         ├── Held                what the spec dropped, and nobody has pruned yet, is in it
         └── Invalid             the cloud refuses the request as such
 
-One table per cloud maps vendor codes to this tree (``clouds/<cloud>/errors.py``); nothing above the
+One table per cloud maps vendor codes to this tree (``providers/<cloud>/errors.py``); nothing above the
 drivers sees a vendor's exception.
 """
 

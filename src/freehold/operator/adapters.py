@@ -10,14 +10,14 @@ from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER, ServedName
 from freehold.collection.selector import Selector
 from freehold.kube.resources import Json
-from freehold.operator.accounts import Around, Binding, KnownAccounts, NoCredentials, OneAccount, Place
-from freehold.operator.ibm import IbmAccount
-from freehold.reconcilers.adapter import Adapter
-from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.access.accounts import Around, Binding, KnownAccounts, NoCredentials, OneAccount, Place
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.objects.adapter import Adapter
 
 if TYPE_CHECKING:
-    from freehold.operator.aws import AwsAccount, AwsCloud
-    from freehold.operator.aws_identities import StoredIdentities
+    from freehold.providers.aws.accounts import AwsAccount, AwsCloud
+    from freehold.providers.aws.identity_objects import StoredIdentities
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _OnAws:
         if self._clouds.aws is None:
             return NoCredentials("the operator has no credentials for AWS: start it with AWS_PROFILE")
         if self._accounts is None:
-            from freehold.operator.aws import AwsAccounts
+            from freehold.providers.aws.accounts import AwsAccounts
 
             aws = self._clouds.aws()
             self._accounts = AwsAccounts(
@@ -81,7 +81,7 @@ class _OnAws:
 
 
 def _aws_cluster(account: AwsAccount, clouds: Clouds) -> Adapter:
-    from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
+    from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 
     return AWSClusterAdapter(account.facts, clouds.gates, clouds.gc_selector)
 

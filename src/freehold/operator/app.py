@@ -25,21 +25,16 @@ from freehold.kube.field_managers import OPERATOR
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.operator import keyring_secret
-from freehold.operator.accounts import Accounts
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds, collects
-from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.collecting import Collections
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import Need, needs
-from freehold.operator.kinds import SERVED_RESOURCES, resource_of
-from freehold.operator.limits import Limits
 from freehold.operator.looks import Look, Looks
 from freehold.operator.metadata import record
 from freehold.operator.metadata.controller import Place, metadata_controllers
@@ -51,8 +46,13 @@ from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
-from freehold.reconcilers import gate
-from freehold.reconcilers.gate import Mode
+from freehold.providers.access.accounts import Accounts
+from freehold.providers.access.audit import Audit, FileAudit, NoAudit
+from freehold.providers.access.limits import Limits
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.objects import gate
+from freehold.providers.objects.gate import Mode
+from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of
 from freehold.tagging.configuration import Configuration
 
 FILE_POLL_SECONDS = 1.0
@@ -276,8 +276,8 @@ def clouds_of(settings: Settings, client: ListReader, stack: ExitStack, audit: A
 
     @cache
     def aws() -> Aws:
-        from freehold.operator.aws import AwsCloud  # only where an object is on AWS
-        from freehold.operator.aws_identities import StoredIdentities
+        from freehold.providers.aws.accounts import AwsCloud  # only where an object is on AWS
+        from freehold.providers.aws.identity_objects import StoredIdentities
 
         cloud = AwsCloud(
             access.aws_url, clock, audit, intervals, limits=settings.new_limits, wrap=settings.onlookers.port

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from freehold.clouds.aws.identities import Identity, OwnCredentials
+from freehold.providers.aws.identities import Identity, OwnCredentials
 
 
 @dataclass(frozen=True, kw_only=True)

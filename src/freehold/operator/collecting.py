@@ -15,8 +15,8 @@ from freehold.engine.outcomes import Outcome
 from freehold.engine.ownership import Owner
 from freehold.engine.texts import texts_in
 from freehold.kube.resources import Json, key_of
-from freehold.operator.accounts import CloudAccount
-from freehold.reconcilers import identity
+from freehold.providers.access.accounts import CloudAccount
+from freehold.providers.objects import identity
 
 
 @dataclass(frozen=True)

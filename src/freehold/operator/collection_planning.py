@@ -23,15 +23,15 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.phases import collect
 from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json, key_of
-from freehold.operator.accounts import Binding, CloudAccount, NoCredentials
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import ListReader, Settings, clouds_of
-from freehold.operator.audit import NoAudit
 from freehold.operator.collecting import rivals
 from freehold.operator.collection_plan import CollectionPlan, Fate, Leftover
-from freehold.reconcilers import identity
-from freehold.reconcilers.adapter import Collecting
-from freehold.reconcilers.collection import external_resource_gc
+from freehold.providers.access.accounts import Binding, CloudAccount, NoCredentials
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.objects import identity
+from freehold.providers.objects.adapter import Collecting
+from freehold.providers.objects.collection_condition import external_resource_gc
 
 Stored = Callable[[], Awaitable[Iterable[Json]]]
 """Reads all objects that there are."""

@@ -22,7 +22,7 @@ from freehold.operator.keyring import (
     UnreachableRing,
     listed,
 )
-from freehold.reconcilers import identity
+from freehold.providers.objects import identity
 
 _SHOWN = 5
 _DIGEST = re.compile(r"[a-z2-7]{10}")

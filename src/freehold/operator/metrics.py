@@ -16,10 +16,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect, Port
 from freehold.kube.resources import Key
-from freehold.operator.audit import Changes
 from freehold.operator.controller import Reconcile, Result
 from freehold.operator.metadata.observer import Outcomes
 from freehold.operator.onlookers import Onlookers
+from freehold.providers.access.audit import Changes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.status import NOT_APPLIED, left_of
 from freehold.tagging.batches import Batch

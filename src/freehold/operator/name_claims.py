@@ -17,11 +17,11 @@ from freehold.engine.errors import CloudError
 from freehold.engine.journal import CorruptJournal, Journal
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json, Key, key_of
-from freehold.operator.accounts import Accounts, NoCredentials
-from freehold.reconcilers import identity
-from freehold.reconcilers.adapter import Refused, Wanted
-from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.gate import cluster_name
+from freehold.providers.access.accounts import Accounts, NoCredentials
+from freehold.providers.objects import identity
+from freehold.providers.objects.adapter import Refused, Wanted
+from freehold.providers.objects.gate import cluster_name
+from freehold.providers.objects.spec_problems import Problem
 
 _YOUNGEST = "~"
 """Sorts behind every time: the age of an object that is not stored yet."""
@@ -107,7 +107,7 @@ class NameClaims:
 
     def _name(self, raw: Json) -> str:
         """As its resources are named, which a label can no longer change."""
-        from freehold.reconcilers.aws_cluster.recorded import name_of  # not before there is an AWSCluster
+        from freehold.providers.aws.cluster.recorded import name_of  # not before there is an AWSCluster
 
         journal = _journal(raw)
         return name_of(raw, journal.entries if journal else {})

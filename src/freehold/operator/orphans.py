@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from freehold.clouds.ibm.names import NONCE
 from freehold.engine.errors import CloudError
 from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.kinds import Registry, Tagging
 from freehold.engine.ownership import UUID, Codec
 from freehold.engine.resources import NodeKey, NonceSet, Observed, Place, Ref, State
+from freehold.providers.ibm.names import NONCE
 
 UNKNOWN_KIND = "this version does not know its kind"
 

@@ -14,7 +14,7 @@ from freehold.engine.texts import texts_in
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.reconcilers import identity
+from freehold.providers.objects import identity
 
 TAG_FIELDS = frozenset({"tags", "additionalTags"})
 """The fields with tags in the specs of all kinds that are served. What a tag says is put on resources; none is used."""

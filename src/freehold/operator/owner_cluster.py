@@ -15,7 +15,7 @@ from freehold.api.served import ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
-from freehold.reconcilers import gate
+from freehold.providers.objects import gate
 
 CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
 MACHINES = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "machines", "Machine")

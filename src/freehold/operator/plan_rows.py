@@ -16,7 +16,7 @@ from freehold.engine.resources import NodeKey
 from freehold.engine.texts import texts_in
 from freehold.operator.plan import Action as Action
 from freehold.operator.plan import PlanRow as PlanRow
-from freehold.reconcilers.adapter import PassReport, Wanted
+from freehold.providers.objects.adapter import PassReport, Wanted
 
 _TAGGED = (overlay.Action.ATTACH, overlay.Action.DETACH)
 _PLANNED_ID = re.compile(rf"{PLANNED}\d+")

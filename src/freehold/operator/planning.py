@@ -28,10 +28,8 @@ from freehold.engine.resources import NodeKey, Observed
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import ListReader, Settings, clouds_of
-from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
 from freehold.operator.last_refusals import with_last_refusals
@@ -42,8 +40,10 @@ from freehold.operator.plan import Plan as Plan
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.operator.plan_rows import rows_of
 from freehold.operator.reconciler import Reconciler
-from freehold.reconcilers import cluster_status, gate, identity
-from freehold.reconcilers.adapter import (
+from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.objects import cluster_status, gate, identity
+from freehold.providers.objects.adapter import (
     Adapter,
     Collecting,
     Desired,

@@ -32,7 +32,6 @@ from freehold.engine.state import ObjectState
 from freehold.kube.errors import KubeError
 from freehold.kube.field_managers import Writer, other_writers
 from freehold.kube.resources import Json, key_of
-from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.collecting import Collections, ObjectCollection
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import COLLECTED, Severity
@@ -40,8 +39,10 @@ from freehold.operator.keyring import RingError
 from freehold.operator.looks import Looks, Seen
 from freehold.operator.name_claims import NameClaims
 from freehold.operator.report import event_specs
-from freehold.reconcilers import gate, identity, mending, status
-from freehold.reconcilers.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
+from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials
+from freehold.providers.objects import gate, identity, status
+from freehold.providers.objects.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
+from freehold.reconcilers import mending
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0

@@ -24,8 +24,8 @@ from freehold.engine.ownership import Codec, Owner, Strength
 from freehold.engine.resources import NodeKey
 from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json
-from freehold.operator.accounts import Place
 from freehold.operator.orphans import UNKNOWN_KIND, Marked, MarkedOwner
+from freehold.providers.access.accounts import Place
 
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")

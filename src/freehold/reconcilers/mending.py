@@ -15,8 +15,8 @@ from freehold.engine import journal as journals
 from freehold.engine.journal import CorruptJournal
 from freehold.engine.keys import KeyRing
 from freehold.kube.field_managers import Writer
-from freehold.reconcilers import identity
-from freehold.reconcilers.identity import Identified, Patch, ReadOnly, Restored
+from freehold.providers.objects import identity
+from freehold.providers.objects.identity import Identified, Patch, ReadOnly, Restored
 
 
 @dataclass(frozen=True)

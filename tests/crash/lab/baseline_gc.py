@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from freehold.clouds.aws.arn import Arn
-from freehold.clouds.aws.calls import ApiClient
 from freehold.engine.collection import Collected, Prove
 from freehold.engine.engine import release
 from freehold.engine.errors import CloudError
@@ -21,6 +19,8 @@ from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps, PassResult
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Reason, Waiting
+from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.calls import ApiClient
 from lab.aws import AwsLife
 from lab.leftovers import LitteredWorld
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from freehold.engine.interface import PassResult
-from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
+from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case

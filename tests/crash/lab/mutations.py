@@ -231,7 +231,7 @@ MUTATIONS = (
 
 AWS_MUTATIONS = (
     Mutation(
-        _row("clouds/aws/calls", "a route that somebody took out is never put back"),
+        _row("providers/aws/calls", "a route that somebody took out is never put back"),
         (),
         aws="parts taken out",
     ),

@@ -16,10 +16,10 @@ from unittest import mock
 from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
 from requests.adapters import HTTPAdapter
 
-from freehold.clouds.ibm.marks import IbmCodec
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, InlinePort, Port
+from freehold.providers.ibm.marks import IbmCodec
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings

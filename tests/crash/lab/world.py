@@ -19,7 +19,7 @@ from freehold.engine.ownership import Codec, Marks, Owner
 from freehold.engine.port import Call, Effect, FencedPort, Port
 from freehold.engine.resources import NodeKey, Part, Request
 from freehold.engine.shared_lists import SharedLists
-from freehold.operator.ports import ObjectPort
+from freehold.providers.access.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder
 from lab.cloud import OPERATORS, US, Cloud, ReadLags, Resource, Traits
 from lab.drivers import MemoryDriver, MemoryTagger

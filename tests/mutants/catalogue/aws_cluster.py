@@ -4,30 +4,30 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_namesakes = partial(Mutant, "reconcilers/aws_cluster/namesakes.py")
-_discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
-_desired = partial(Mutant, "reconcilers/aws_cluster/desired.py")
-_decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
-_given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
-_balancers = partial(Mutant, "reconcilers/aws_cluster/balancer_input.py")
-_fronts = partial(Mutant, "reconcilers/aws_cluster/load_balancers.py")
-_network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
-_adapter = partial(Mutant, "reconcilers/aws_cluster/adapter.py")
-_groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
-_routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
-_machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
-_tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
-_bucket = partial(Mutant, "clouds/aws/kinds/s3_bucket.py")
-_facts = partial(Mutant, "clouds/aws/facts.py")
-_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
-_rules = partial(Mutant, "reconcilers/aws_cluster/rules.py")
-_network_input = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
-_status = partial(Mutant, "reconcilers/aws_cluster/status.py")
+_namesakes = partial(Mutant, "providers/aws/cluster/namesakes.py")
+_discover = partial(Mutant, "providers/aws/cluster/discover.py")
+_desired = partial(Mutant, "providers/aws/cluster/desired.py")
+_decide = partial(Mutant, "providers/aws/cluster/decide.py")
+_given = partial(Mutant, "providers/aws/cluster/given_input.py")
+_balancers = partial(Mutant, "providers/aws/cluster/balancer_input.py")
+_fronts = partial(Mutant, "providers/aws/cluster/load_balancers.py")
+_network = partial(Mutant, "providers/aws/cluster/network_input.py")
+_adapter = partial(Mutant, "providers/aws/cluster/adapter.py")
+_groups = partial(Mutant, "providers/aws/cluster/nodes/groups.py")
+_routing = partial(Mutant, "providers/aws/cluster/nodes/routing.py")
+_machines = partial(Mutant, "providers/aws/cluster/nodes/machines.py")
+_tags = partial(Mutant, "providers/aws/cluster/nodes/tags.py")
+_bucket = partial(Mutant, "providers/aws/kinds/s3_bucket.py")
+_facts = partial(Mutant, "providers/aws/facts.py")
+_cluster_status = partial(Mutant, "providers/objects/cluster_status.py")
+_rules = partial(Mutant, "providers/aws/cluster/rules.py")
+_network_input = partial(Mutant, "providers/aws/cluster/network_input.py")
+_status = partial(Mutant, "providers/aws/cluster/status.py")
 
 _reconciler = partial(Mutant, "operator/reconciler.py")
-_given_nodes = partial(Mutant, "reconcilers/aws_cluster/nodes/given.py")
+_given_nodes = partial(Mutant, "providers/aws/cluster/nodes/given.py")
 
-_identities = partial(Mutant, "reconcilers/aws_cluster/identities.py")
+_identities = partial(Mutant, "providers/aws/cluster/identities.py")
 
 IDENTITIES = (
     _identities(
@@ -203,7 +203,7 @@ MUTANTS = (
         "a restored object refuses its own cluster because of its machines, and recovers nothing",
     ),
     Mutant(
-        "reconcilers/aws_cluster/recorded.py",
+        "providers/aws/cluster/recorded.py",
         "name_of",
         "recorded_in(record).cluster or ",
         "",
@@ -342,21 +342,21 @@ MUTANTS = (
         "with the journal lost, the volume of our own bastion stops the cluster",
     ),
     Mutant(
-        "reconcilers/aws_cluster/desired.py",
+        "providers/aws/cluster/desired.py",
         "wanted",
         "if plan.holds_name:",
         "if False:",
         "a living cluster of which everything is given is told to delete its own load balancers",
     ),
     Mutant(
-        "reconcilers/aws_cluster/desired.py",
+        "providers/aws/cluster/desired.py",
         "wanted",
         "facts.recorded.anything and ",
         "",
         "a new cluster of which everything is given does not hear of another one of its name",
     ),
     Mutant(
-        "reconcilers/aws_cluster/desired.py",
+        "providers/aws/cluster/desired.py",
         "_lives_on_what_is_given",
         "ready or ",
         "",
@@ -384,7 +384,7 @@ MUTANTS = (
         "a living cluster of which everything is given is stopped by an older object of its name",
     ),
     Mutant(
-        "clouds/aws/facts.py",
+        "providers/aws/facts.py",
         "AwsFacts._zone_types",
         "except CloudError:",
         "except ZeroDivisionError:",

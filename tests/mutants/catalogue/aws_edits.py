@@ -4,13 +4,13 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_family = partial(Mutant, "reconcilers/aws_cluster/family_input.py")
-_discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
-_recorded = partial(Mutant, "reconcilers/aws_cluster/recorded.py")
-_machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
+_family = partial(Mutant, "providers/aws/cluster/family_input.py")
+_discover = partial(Mutant, "providers/aws/cluster/discover.py")
+_recorded = partial(Mutant, "providers/aws/cluster/recorded.py")
+_machines = partial(Mutant, "providers/aws/cluster/nodes/machines.py")
 _claims = partial(Mutant, "operator/name_claims.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
-_decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
+_decide = partial(Mutant, "providers/aws/cluster/decide.py")
 
 MUTANTS = (
     _machines(
@@ -80,7 +80,7 @@ MUTANTS = (
         "if facts.recorded.ipv6 and vpc.ipv6 is None:",
         "if False:",
         "blocks and routes of IPv6 go, and the load balancer and its target groups keep the family",
-        killed_by="tests/unit/reconcilers/test_reconcilers_aws_family.py"
+        killed_by="tests/unit/aws_cluster/test_aws_cluster_family.py"
         "::test_what_the_record_and_the_cloud_tell_of_its_own_vpc_is_kept",
     ),
     _family(

@@ -4,20 +4,20 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_group = partial(Mutant, "clouds/aws/kinds/security_group.py")
-_endpoint = partial(Mutant, "clouds/aws/kinds/vpc_endpoint.py")
-_balancing = partial(Mutant, "clouds/aws/balancing_driver.py")
-_classic = partial(Mutant, "clouds/aws/kinds/classic_load_balancer.py")
-_listener = partial(Mutant, "clouds/aws/kinds/listener.py")
-_target_group = partial(Mutant, "clouds/aws/kinds/target_group.py")
-_bucket = partial(Mutant, "clouds/aws/kinds/s3_bucket.py")
-_instance = partial(Mutant, "clouds/aws/kinds/instance.py")
-_seldom = partial(Mutant, "clouds/aws/seldom.py")
-_calls = partial(Mutant, "clouds/aws/calls.py")
-_network = partial(Mutant, "clouds/aws/kinds/network_load_balancer.py")
-_egress = partial(Mutant, "clouds/aws/kinds/egress_only_gateway.py")
-_traits = partial(Mutant, "clouds/aws/traits.py")
-_arn = partial(Mutant, "clouds/aws/arn.py")
+_group = partial(Mutant, "providers/aws/kinds/security_group.py")
+_endpoint = partial(Mutant, "providers/aws/kinds/vpc_endpoint.py")
+_balancing = partial(Mutant, "providers/aws/balancing_driver.py")
+_classic = partial(Mutant, "providers/aws/kinds/classic_load_balancer.py")
+_listener = partial(Mutant, "providers/aws/kinds/listener.py")
+_target_group = partial(Mutant, "providers/aws/kinds/target_group.py")
+_bucket = partial(Mutant, "providers/aws/kinds/s3_bucket.py")
+_instance = partial(Mutant, "providers/aws/kinds/instance.py")
+_seldom = partial(Mutant, "providers/aws/attribute_cache.py")
+_calls = partial(Mutant, "providers/aws/calls.py")
+_network = partial(Mutant, "providers/aws/kinds/network_load_balancer.py")
+_egress = partial(Mutant, "providers/aws/kinds/egress_only_gateway.py")
+_traits = partial(Mutant, "providers/aws/kind_defaults.py")
+_arn = partial(Mutant, "providers/aws/arn.py")
 
 ANSWERING = ("network_load_balancer", "target_group", "listener", "s3_bucket")
 AT_ONCE = (
@@ -28,7 +28,7 @@ AT_ONCE = (
 FLAGS = (
     *(
         Mutant(
-            f"clouds/aws/kinds/{file}.py",
+            f"providers/aws/kinds/{file}.py",
             "kind",
             "answers_existing=True",
             "answers_existing=False",
@@ -38,7 +38,7 @@ FLAGS = (
     ),
     *(
         Mutant(
-            f"clouds/aws/kinds/{file}.py",
+            f"providers/aws/kinds/{file}.py",
             "kind",
             "id_returns=True",
             "id_returns=False",
@@ -48,7 +48,7 @@ FLAGS = (
     ),
     *(
         Mutant(
-            f"clouds/aws/kinds/{file}.py",
+            f"providers/aws/kinds/{file}.py",
             "kind",
             "gone_at_once=True",
             "gone_at_once=False",
@@ -58,7 +58,7 @@ FLAGS = (
     ),
     *(
         Mutant(
-            f"clouds/aws/kinds/{file}.py",
+            f"providers/aws/kinds/{file}.py",
             "kind",
             "listing=driver",
             "listing=driver, gone_at_once=True",
@@ -119,7 +119,7 @@ REST = (
     ),
     *(
         Mutant(
-            f"clouds/aws/kinds/{file}.py",
+            f"providers/aws/kinds/{file}.py",
             f"{driver}.create",
             "await place_of(self._client)",
             "pass",

@@ -4,15 +4,15 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_ec2 = partial(Mutant, "clouds/aws/ec2.py")
-_birth_tags = partial(Mutant, "clouds/aws/birth_tags.py")
-_holders = partial(Mutant, "clouds/aws/holders.py")
-_vpc = partial(Mutant, "clouds/aws/kinds/vpc.py")
-_subnet = partial(Mutant, "clouds/aws/kinds/subnet.py")
-_gateway = partial(Mutant, "clouds/aws/kinds/internet_gateway.py")
-_table = partial(Mutant, "clouds/aws/kinds/route_table.py")
-_nat = partial(Mutant, "clouds/aws/kinds/nat_gateway.py")
-_address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
+_ec2 = partial(Mutant, "providers/aws/ec2.py")
+_birth_tags = partial(Mutant, "providers/aws/tags/birth_tags.py")
+_holders = partial(Mutant, "providers/aws/delete_blockers.py")
+_vpc = partial(Mutant, "providers/aws/kinds/vpc.py")
+_subnet = partial(Mutant, "providers/aws/kinds/subnet.py")
+_gateway = partial(Mutant, "providers/aws/kinds/internet_gateway.py")
+_table = partial(Mutant, "providers/aws/kinds/route_table.py")
+_nat = partial(Mutant, "providers/aws/kinds/nat_gateway.py")
+_address = partial(Mutant, "providers/aws/kinds/elastic_ip.py")
 
 MUTANTS = (
     _nat(

@@ -4,25 +4,25 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_errors = partial(Mutant, "clouds/ibm/errors.py")
-_tags = partial(Mutant, "clouds/ibm/tags.py")
-_marks = partial(Mutant, "clouds/ibm/marks.py")
-_calls = partial(Mutant, "clouds/ibm/calls.py")
-_session = partial(Mutant, "clouds/ibm/session.py")
-_tokens = partial(Mutant, "clouds/ibm/tokens.py")
-_instances = partial(Mutant, "clouds/ibm/resource_controller.py")
-_vpc = partial(Mutant, "clouds/ibm/vpc.py")
-_buckets = partial(Mutant, "clouds/ibm/buckets.py")
-_names = partial(Mutant, "clouds/ibm/names.py")
-_rules = partial(Mutant, "clouds/ibm/rules.py")
-_facts = partial(Mutant, "clouds/ibm/facts.py")
-_power = partial(Mutant, "clouds/ibm/power_networks.py")
-_networks = partial(Mutant, "clouds/ibm/dhcp_networks.py")
-_contents = partial(Mutant, "clouds/ibm/workspace_contents.py")
-_connections = partial(Mutant, "clouds/ibm/transit_connections.py")
-_balancer_parts = partial(Mutant, "clouds/ibm/balancer_parts.py")
-_times = partial(Mutant, "clouds/ibm/times.py")
-_crn = partial(Mutant, "clouds/ibm/crn.py")
+_errors = partial(Mutant, "providers/ibm/errors.py")
+_tags = partial(Mutant, "providers/ibm/tags.py")
+_marks = partial(Mutant, "providers/ibm/marks.py")
+_calls = partial(Mutant, "providers/ibm/calls.py")
+_session = partial(Mutant, "providers/ibm/session.py")
+_tokens = partial(Mutant, "providers/ibm/tokens.py")
+_instances = partial(Mutant, "providers/ibm/resource_controller.py")
+_vpc = partial(Mutant, "providers/ibm/vpc.py")
+_buckets = partial(Mutant, "providers/ibm/buckets.py")
+_names = partial(Mutant, "providers/ibm/names.py")
+_rules = partial(Mutant, "providers/ibm/rules.py")
+_facts = partial(Mutant, "providers/ibm/facts.py")
+_power = partial(Mutant, "providers/ibm/power_networks.py")
+_networks = partial(Mutant, "providers/ibm/dhcp_networks.py")
+_contents = partial(Mutant, "providers/ibm/workspace_contents.py")
+_connections = partial(Mutant, "providers/ibm/transit_connections.py")
+_balancer_parts = partial(Mutant, "providers/ibm/balancer_parts.py")
+_times = partial(Mutant, "providers/ibm/times.py")
+_crn = partial(Mutant, "providers/ibm/crn.py")
 
 ANSWERS = (
     _errors(
@@ -136,7 +136,7 @@ TAGS = (
         'answers.get(target, {"is_error": True}).get("is_error")',
         'answers.get(target, {}).get("is_error")',
         "a target that the reply to a batch omits counts as done",
-        killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_target_that_the_reply_to_a_batch_omits_has_failed",
+        killed_by="tests/unit/ibm/test_ibm_odd_replies.py::test_a_target_that_the_reply_to_a_batch_omits_has_failed",
     ),
     _tags(
         "IbmTagger._answered",
@@ -220,120 +220,120 @@ TAGS = (
 
 DELETES = (
     Mutant(
-        "clouds/ibm/kinds/workspace.py",
+        "providers/ibm/kinds/workspace.py",
         "WorkspaceDriver.delete",
         "recursive=False",
         "recursive=True",
         "what others put into a workspace is deleted with it",
-        killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_workspace_is_not_deleted_with_credentials_of_others",
+        killed_by="tests/unit/ibm/test_ibm_odd_replies.py::test_a_workspace_is_not_deleted_with_credentials_of_others",
     ),
     Mutant(
-        "clouds/ibm/kinds/dhcp_server.py",
+        "providers/ibm/kinds/dhcp_server.py",
         "DhcpServerDriver.create",
         "except CloudError:",
         "except ZeroDivisionError:",
         "a failed read after a successful create is reported as a failed create",
     ),
     Mutant(
-        "clouds/ibm/kinds/dhcp_server.py",
+        "providers/ibm/kinds/dhcp_server.py",
         "DhcpServerDriver._look",
         "left = await self._marks.left_behind(workspace, ref.target)",
         "left = None",
         "a network that outlives its server counts as gone, and its workspace is deleted",
     ),
     Mutant(
-        "clouds/ibm/kinds/dhcp_server.py",
+        "providers/ibm/kinds/dhcp_server.py",
         "_matching",
         "nonce_fields = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]",
         "nonce_fields: list[Observed] = []",
         "a DHCP server of ours that still has the name with its nonce is not found",
     ),
     Mutant(
-        "clouds/ibm/kinds/dhcp_server.py",
+        "providers/ibm/kinds/dhcp_server.py",
         "DhcpServerDriver.delete",
         'if (server.get("network") or {}).get("id") == ident:',
         "if False:",
         "a network with a server is deleted without it, which IBM Cloud refuses for ever",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "providers/ibm/kinds/transit_gateway_connection.py",
         "_fits",
         'same_network or has_nonce(body.get("name", ""), want.nonces)',
         "same_network",
         "a connection of ours that only its nonce identifies is created again",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "providers/ibm/kinds/transit_gateway_connection.py",
         "_fits",
         'same_network or has_nonce(body.get("name", ""), want.nonces)',
         'same_network or body.get("name") == want.name or has_nonce(body.get("name", ""), want.nonces)',
         "on a shared gateway another cluster's connection of our name counts as ours",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway.py",
+        "providers/ibm/kinds/transit_gateway.py",
         "TransitGatewayDriver.observe",
         ' and body["status"] != "deleted"',
         "",
         "the delete waits for a deleted gateway that is still listed",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway.py",
+        "providers/ibm/kinds/transit_gateway.py",
         "_fits",
         'body["location"] == want.request["location"] and ',
         "",
         "a namesake in another region counts as the wanted gateway",
     ),
     Mutant(
-        "clouds/ibm/kinds/security_group.py",
+        "providers/ibm/kinds/security_group.py",
         "SecurityGroupDriver.delete",
         'if (part.request.get("remote") or {}).get("crn"):',
         "if False:",
         "two groups that name each other can never be deleted",
     ),
     Mutant(
-        "clouds/ibm/kinds/security_group.py",
+        "providers/ibm/kinds/security_group.py",
         "SecurityGroupDriver.delete",
         'if (part.request.get("remote") or {}).get("crn"):',
         "if True:",
         "a refused delete closes the API server's port",
     ),
     Mutant(
-        "clouds/ibm/kinds/vpc.py",
+        "providers/ibm/kinds/vpc.py",
         "VpcDriver.children",
         'if body["id"] != default',
         "if True",
         "the default group counts as a stranger's, and no VPC is ever deleted",
     ),
     Mutant(
-        "clouds/ibm/kinds/vpc.py",
+        "providers/ibm/kinds/vpc.py",
         "VpcDriver.children",
         "return [*subnets, *groups]",
         "return subnets",
         "a stranger's group is deleted with the VPC",
     ),
     Mutant(
-        "clouds/ibm/kinds/load_balancer.py",
+        "providers/ibm/kinds/load_balancer.py",
         "LoadBalancerDriver._fits",
         "if _born(body, want.nonces):",
         "if False:",
         "a load balancer of ours whose record was lost is created again",
     ),
     Mutant(
-        "clouds/ibm/kinds/load_balancer.py",
+        "providers/ibm/kinds/load_balancer.py",
         "LoadBalancerDriver._same_vpc",
         'theirs is not None and ours is not None and bool(theirs["vpc"]["id"] == ours["vpc"]["id"])',
         "True",
         "a namesake in another VPC counts as the wanted load balancer",
     ),
     Mutant(
-        "clouds/ibm/kinds/cos_bucket.py",
+        "providers/ibm/kinds/cos_bucket.py",
         "CosBucketDriver.observe",
         'if ref.id in (ident, f"{instance}/{named_in_mark(KIND, ident)}"):',
         "if split(ref.id)[2] == name:",
         "a bucket that was deleted and created again elsewhere counts as ours",
     ),
     Mutant(
-        "clouds/ibm/kinds/cos_instance.py",
+        "providers/ibm/kinds/cos_instance.py",
         "CosInstanceDriver.children",
         "return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]",
         "return []",
@@ -481,56 +481,56 @@ LAST_LOOK = (
         "the final check finds no subnet by its nonce",
     ),
     Mutant(
-        "clouds/ibm/kinds/load_balancer.py",
+        "providers/ibm/kinds/load_balancer.py",
         "LoadBalancerDriver.by_nonce",
         "_born(body, nonces) or ",
         "",
         "the final check finds no load balancer by its nonce",
     ),
     Mutant(
-        "clouds/ibm/kinds/load_balancer.py",
+        "providers/ibm/kinds/load_balancer.py",
         "LoadBalancerDriver.by_nonce",
         "await vpc.confirm_vpc(self._client, region, home)",
         "pass",
         "a VPC that is not found counts as one without load balancers",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway.py",
+        "providers/ibm/kinds/transit_gateway.py",
         "TransitGatewayDriver.by_nonce",
         'has_nonce(body["name"], nonces) or ',
         "",
         "the final check finds no gateway by its nonce",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "providers/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.by_nonce",
         'gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}',
         "pass",
         "a connection of ours in a gateway that the spec no longer names is orphaned",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "providers/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.by_nonce",
         'has_nonce(body.get("name", ""), nonces) or ',
         "",
         "the final check finds no connection by its nonce",
     ),
     Mutant(
-        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "providers/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.observe",
         "if body is None and not (len(group) > 1 and ref.delete_requested):",
         "if body is None and not len(group) > 1:",
         "a connection that a list does not show yet counts as gone",
     ),
     Mutant(
-        "clouds/ibm/kinds/dhcp_server.py",
+        "providers/ibm/kinds/dhcp_server.py",
         "DhcpServerDriver.by_nonce",
         'scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}',
         "pass",
         "a DHCP server of ours in a workspace that the spec no longer names is orphaned",
     ),
     Mutant(
-        "clouds/ibm/kinds/dhcp_server.py",
+        "providers/ibm/kinds/dhcp_server.py",
         "_shows_no_network",
         "if not one.name and one.state is State.PENDING:",
         "if False:",

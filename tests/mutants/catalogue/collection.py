@@ -7,15 +7,15 @@ from mutants.rows import Mutant
 _rules = partial(Mutant, "collection/rules.py")
 _sweep = partial(Mutant, "collection/sweep.py")
 _policy = partial(Mutant, "collection/policy.py")
-_balancers = partial(Mutant, "clouds/aws/collectors/load_balancers.py")
-_groups = partial(Mutant, "clouds/aws/collectors/security_groups.py")
-_interfaces = partial(Mutant, "clouds/aws/collectors/network_interfaces.py")
-_volumes = partial(Mutant, "clouds/aws/collectors/volumes.py")
-_survey = partial(Mutant, "clouds/aws/collectors/survey.py")
+_balancers = partial(Mutant, "providers/aws/collectors/load_balancers.py")
+_groups = partial(Mutant, "providers/aws/collectors/security_groups.py")
+_interfaces = partial(Mutant, "providers/aws/collectors/network_interfaces.py")
+_volumes = partial(Mutant, "providers/aws/collectors/volumes.py")
+_survey = partial(Mutant, "providers/aws/collectors/survey.py")
 _phase = partial(Mutant, "engine/phases/collect.py")
 _delete = partial(Mutant, "engine/phases/delete.py")
 _rivals = partial(Mutant, "operator/collecting.py")
-_binding = partial(Mutant, "clouds/aws/delete_binding.py")
+_binding = partial(Mutant, "providers/aws/permissions/delete_binding.py")
 
 _STRANGERS = "a stranger's is deleted"
 
@@ -297,7 +297,7 @@ PHASE = (
     ),
     *(
         Mutant(
-            f"clouds/aws/kinds/{kind}.py",
+            f"providers/aws/kinds/{kind}.py",
             function,
             "network=True",
             "network=False",
@@ -315,7 +315,7 @@ PHASE = (
             ("egress_only_gateway", "kind"),
         )
     ),
-    Mutant("clouds/aws/kinds/vpc.py", "kind", "holds_external=True", "holds_external=False", "nothing is collected"),
+    Mutant("providers/aws/kinds/vpc.py", "kind", "holds_external=True", "holds_external=False", "nothing is collected"),
     _binding(
         "bind_to_marks",
         "_bound(marks, COLLECTED_ACTIONS",

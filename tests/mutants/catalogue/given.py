@@ -6,11 +6,11 @@ from mutants.rows import Mutant
 
 _fitness = partial(Mutant, "engine/phases/fitness.py")
 _confirm = partial(Mutant, "engine/phases/confirm.py")
-_reach = partial(Mutant, "reconcilers/powervs/reach.py")
-_places = partial(Mutant, "reconcilers/powervs/places.py")
-_wanted = partial(Mutant, "reconcilers/powervs/desired.py")
-_rows = partial(Mutant, "reconcilers/resource_rows.py")
-_subnet = partial(Mutant, "clouds/ibm/kinds/vpc_subnet.py")
+_reach = partial(Mutant, "providers/ibm/powervs/reach.py")
+_places = partial(Mutant, "providers/ibm/powervs/places.py")
+_wanted = partial(Mutant, "providers/ibm/powervs/desired.py")
+_rows = partial(Mutant, "providers/objects/resource_rows.py")
+_subnet = partial(Mutant, "providers/ibm/kinds/vpc_subnet.py")
 
 MUTANTS = (
     _fitness(

@@ -13,7 +13,7 @@ _journal = partial(Mutant, "engine/journal.py")
 _observe = partial(Mutant, "engine/phases/observe.py")
 _proofs = partial(Mutant, "engine/proofs.py")
 _questions = partial(Mutant, "operator/questions.py")
-_rows = partial(Mutant, "reconcilers/resource_rows.py")
+_rows = partial(Mutant, "providers/objects/resource_rows.py")
 _recovery = partial(Mutant, "operator/recovery.py")
 _recover = partial(Mutant, "cli/recover.py")
 

@@ -6,7 +6,7 @@ from mutants.rows import Mutant
 
 _stored = partial(Mutant, "tagging/stored_record.py")
 _record = partial(Mutant, "operator/metadata/record.py")
-_tagger = partial(Mutant, "clouds/aws/tagger.py")
+_tagger = partial(Mutant, "providers/aws/tags/tagger.py")
 _fleet = partial(Mutant, "reconcilers/metadata/fleet.py")
 _granting = partial(Mutant, "reconcilers/metadata/granting.py")
 _writer = partial(Mutant, "reconcilers/metadata/writer.py")

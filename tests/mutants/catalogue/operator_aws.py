@@ -4,19 +4,19 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_identities = partial(Mutant, "operator/aws_identities.py")
-_aws = partial(Mutant, "operator/aws.py")
+_identities = partial(Mutant, "providers/aws/identity_objects.py")
+_aws = partial(Mutant, "providers/aws/accounts.py")
 _codec = partial(Mutant, "engine/keyed_codec.py")
-_session = partial(Mutant, "clouds/aws/session.py")
+_session = partial(Mutant, "providers/aws/session.py")
 _text = partial(Mutant, "engine/tag_text.py")
 
 _app = partial(Mutant, "operator/app.py")
 
-_calls = partial(Mutant, "clouds/aws/calls.py")
-_binding = partial(Mutant, "clouds/aws/delete_binding.py")
-_permissions = partial(Mutant, "clouds/aws/permissions.py")
-_warnings = partial(Mutant, "reconcilers/aws_cluster/warnings.py")
-_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
+_calls = partial(Mutant, "providers/aws/calls.py")
+_binding = partial(Mutant, "providers/aws/permissions/delete_binding.py")
+_permissions = partial(Mutant, "providers/aws/permissions/policies.py")
+_warnings = partial(Mutant, "providers/aws/cluster/warnings.py")
+_cluster_status = partial(Mutant, "providers/objects/cluster_status.py")
 
 MUTANTS = (
     _calls(

@@ -10,7 +10,7 @@ from freehold.cli import audit_log
 from freehold.cli.errors import CliError
 from freehold.cli.main import cli
 from freehold.engine.clock import ManualClock
-from freehold.operator.audit import FileAudit
+from freehold.providers.access.audit import FileAudit
 
 
 @pytest.fixture(name="state")

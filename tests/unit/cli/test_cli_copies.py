@@ -17,7 +17,7 @@ from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
-from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from harness.powervs import example
 
 RING = KeyRing.single(b"k" * 32)

@@ -21,7 +21,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Key
-from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from harness.commands import freehold_in
 from harness.stored_objects import MemoryObjects
 

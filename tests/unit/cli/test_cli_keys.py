@@ -34,8 +34,8 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
-from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.powervs import example

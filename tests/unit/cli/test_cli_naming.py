@@ -20,7 +20,7 @@ from freehold.cli.naming import Naming, find_object, find_objects, split_words
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, Key
-from freehold.operator.kinds import METADATA_RESOURCES, SERVED_RESOURCES
+from freehold.providers.objects.served_resources import METADATA_RESOURCES, SERVED_RESOURCES
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.commands import freehold

@@ -78,7 +78,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with serving(state):
         from freehold.kube.blocking import BlockingClient
         from freehold.kube.stepping import run_blocking
-        from freehold.operator.kinds import POWERVS_CLUSTERS
+        from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 
         server = Lock(state / "server.lock").read()
         assert server is not None

@@ -13,8 +13,8 @@ from freehold.cli.resolve import _chosen, _command, _Decided, _ways
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
-from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.questions import Candidate, Question, matching
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 
 DEMO = _Decided(POWERVS_CLUSTERS, Key("prod", "demo"), "default")
 COMMAND = "freehold resolve IBMPowerVSCluster/demo"

@@ -18,8 +18,8 @@ from freehold.cli.errors import CliError
 from freehold.cli.options import BaseUrl
 from freehold.cli.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import Lock, StateDirectory
-from freehold.clouds.ibm.session import Endpoints
 from freehold.engine.clock import SystemClock
+from freehold.providers.ibm.session import Endpoints
 from freehold_sim.http import Request, Response
 from freehold_sim.mount import WorldAdapter, mount_client
 from freehold_sim.server import Options, Server

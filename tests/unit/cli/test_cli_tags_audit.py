@@ -16,7 +16,7 @@ from freehold.cli.state_directory import StateDirectory
 from freehold.engine.clock import ManualClock, SystemClock
 from freehold.engine.errors import Denied
 from freehold.engine.port import Call, Effect
-from freehold.operator.audit import FileAudit
+from freehold.providers.access.audit import FileAudit
 
 SUBJECT = "CloudMetadata team/tags"
 

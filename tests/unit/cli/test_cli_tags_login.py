@@ -15,7 +15,7 @@ from freehold.cli.credentials import ROLE_VARIABLE, access_of
 from freehold.cli.deciding import who
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import StateDirectory
-from freehold.clouds.aws.identities import AssumedRole
+from freehold.providers.aws.identities import AssumedRole
 
 KEY = "a-secret-api-key-of-somebody"
 PROFILE = "Profile-94497d0d-2ac3-41bf-a993-a49d1b14627c"

@@ -11,12 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.collectors.load_balancers import OF_WORKLOADS
-from freehold.clouds.aws.collectors.survey import AwsSurvey
-from freehold.clouds.aws.identities import StaticKeys
-from freehold.clouds.aws.session import AwsSession
-from freehold.clouds.aws.tagger import AwsTagger
 from freehold.collection.found import Look, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import Delete, Keep, Rule, judge, verdicts
@@ -24,6 +18,12 @@ from freehold.collection.things import DEFAULT_TASKS, Task
 from freehold.engine.clock import ManualClock
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import InlinePort
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.collectors.load_balancers import OF_WORKLOADS
+from freehold.providers.aws.collectors.survey import AwsSurvey
+from freehold.providers.aws.identities import StaticKeys
+from freehold.providers.aws.session import AwsSession
+from freehold.providers.aws.tags.tagger import AwsTagger
 
 CLUSTER = Workloads("prod", "vpc-1", "0a1b2c3d-1111-4222-8333-444455556666")
 OWNED = {"kubernetes.io/cluster/prod": "owned"}

@@ -6,10 +6,10 @@ import shlex
 
 import pytest
 
-from freehold.clouds.aws.tags import AwsCodec
-from freehold.clouds.ibm.marks import IbmCodec
 from freehold.engine.outcomes import Blocked
 from freehold.engine.tag_text import text
+from freehold.providers.aws.tags.tag_map import AwsCodec
+from freehold.providers.ibm.marks import IbmCodec
 from lab.life import Life
 from lab.world import MemoryWorld, node
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freehold.engine.clock import ManualClock
 from freehold.engine.keys import KeyRing
-from freehold.operator.ibm import IbmAccount
+from freehold.providers.ibm.accounts import IbmAccount
 
 
 def test_the_dependencies_of_an_object_have_the_ring_of_this_pass_and_keep_their_drivers() -> None:

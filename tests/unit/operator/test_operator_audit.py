@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from freehold.engine.clock import ManualClock
-from freehold.operator.audit import AuditInUse, FileAudit
-from freehold.operator.audit_chain import Verified, verified
+from freehold.providers.access.audit import AuditInUse, FileAudit
+from freehold.providers.access.audit_chain import Verified, verified
 
 
 def test_a_kept_resource_has_a_line_with_its_name_and_the_reason(tmp_path: Path) -> None:

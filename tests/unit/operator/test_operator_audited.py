@@ -15,8 +15,8 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.errors import Denied, Unknown
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.engine.secret_values import SecretValue
-from freehold.operator.audit import FileAudit
-from freehold.operator.ports import ObjectPort, ThreadPort
+from freehold.providers.access.audit import FileAudit
+from freehold.providers.access.ports import ObjectPort, ThreadPort
 
 
 def call(effect: Effect = Effect.WRITE, error: BaseException | None = None) -> Call:

@@ -40,9 +40,9 @@ from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import Need, first_ring, need_of, needs, opened_ring
-from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
+from freehold.providers.objects.served_resources import SERVED_RESOURCES
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import run_ready_tasks

@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 from freehold.api import crd, served
-from freehold.operator.accounts import NoCredentials
 from freehold.operator.adapters import ADAPTERS, Clouds
 from freehold.operator.app import together
 from freehold.operator.controller import Health
-from freehold.operator.kinds import SERVED_RESOURCES, resource_of
+from freehold.providers.access.accounts import NoCredentials
+from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of
 
 
 def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:

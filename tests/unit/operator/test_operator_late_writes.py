@@ -9,8 +9,8 @@ import pytest
 from freehold.engine.clock import ManualClock
 from freehold.engine.errors import Unavailable
 from freehold.engine.port import Call, Effect, InlinePort
-from freehold.operator.limits import Limits
-from freehold.operator.ports import STALE_WRITE, PacedPort, ThreadPort
+from freehold.providers.access.limits import Limits
+from freehold.providers.access.ports import STALE_WRITE, PacedPort, ThreadPort
 
 
 @pytest.mark.parametrize(

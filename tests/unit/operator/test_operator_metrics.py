@@ -13,12 +13,12 @@ import pytest
 from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
-from freehold.operator.aws import AwsCloud
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 from freehold.operator.metadata.changes import watched
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metrics import Metrics
 from freehold.operator.metrics_server import Address, served
+from freehold.providers.aws.accounts import AwsCloud
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 
 

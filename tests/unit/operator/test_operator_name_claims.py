@@ -11,7 +11,6 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
-from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
 from freehold.engine.graph import Graph
@@ -21,9 +20,10 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
 from freehold.kube.resources import Json, Key, key_of
-from freehold.operator.accounts import NoCredentials
 from freehold.operator.name_claims import First, Holder, NameClaims
-from freehold.reconcilers.adapter import Mode, Wanted
+from freehold.providers.access.accounts import NoCredentials
+from freehold.providers.aws.tags.capa_tags import cluster_key
+from freehold.providers.objects.adapter import Mode, Wanted
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned
 

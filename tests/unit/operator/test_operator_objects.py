@@ -15,8 +15,8 @@ from freehold.engine.ownership import Owner
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import Key
-from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.powervs import example

@@ -20,8 +20,8 @@ from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.operator.kinds import POWERVS_CLUSTERS, SERVED_RESOURCES
 from freehold.operator.other_objects import TAG_FIELDS, StoredObjects, claimed, naming
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS, SERVED_RESOURCES
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")

@@ -13,7 +13,7 @@ from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
 from freehold.operator.owner_cluster import OwnerClusterReader, cluster_mapper
-from freehold.reconcilers import gate
+from freehold.providers.objects import gate
 
 REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
 GONE = NotFound("not there")

@@ -12,9 +12,9 @@ from freehold.engine.errors import Frozen, Unavailable
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.engine.resources import Birth, NodeKey
-from freehold.operator.ibm import IbmAccount
-from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
-from freehold.reconcilers.powervs.existing import ById
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.powervs.existing import ById
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 from freehold_sim.faults import Effect as Hits
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.cloud import SimulatedIBM

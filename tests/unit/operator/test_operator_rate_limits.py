@@ -11,8 +11,8 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.errors import Throttled, Unavailable
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.operator.controller import RequeueAfter
-from freehold.operator.limits import SLOWEST, Limits
-from freehold.operator.ports import PATIENCE, STALE_WRITE, PacedPort
+from freehold.providers.access.limits import SLOWEST, Limits
+from freehold.providers.access.ports import PATIENCE, STALE_WRITE, PacedPort
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness
 from harness.resources import existing

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
-from freehold.clouds.ibm.times import SETTLE
 from freehold.engine import journal as journals
 from freehold.engine.journal import StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.reconciler import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
-from freehold.reconcilers.adapter import StatusUpdate
-from freehold.reconcilers.gate import ClusterContext, Mode, UnreadableCluster
+from freehold.providers.ibm.times import SETTLE
+from freehold.providers.objects.adapter import StatusUpdate
+from freehold.providers.objects.gate import ClusterContext, Mode, UnreadableCluster
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from harness.powervs import Harness, MemoryDocument, example

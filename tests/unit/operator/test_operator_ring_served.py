@@ -23,7 +23,7 @@ from freehold.operator.app import Operator, RingSecret, Settings
 from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.keyring import RingDocument
 from freehold.operator.keyring_file import FileRing
-from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.powervs import example

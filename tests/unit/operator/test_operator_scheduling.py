@@ -19,10 +19,10 @@ from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import Change, Origin, State
 from freehold.operator.app import ConflictingProvider, Operator, Settings
 from freehold.operator.controller import Controller, Done, RequeueAfter, Watched, _matters
-from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.workqueue import Backoff
-from freehold.reconcilers.gate import ClusterContext
+from freehold.providers.objects.gate import ClusterContext
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from freehold.clouds.aws.tagger import AwsTagger
-from freehold.clouds.aws.tags import Tags
 from freehold.engine.clock import ManualClock
 from freehold.engine.errors import CloudError, NotFound, Unavailable
 from freehold.engine.keys import KeyRing
@@ -21,6 +19,8 @@ from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.trouble import PATIENCE, Trouble
 from freehold.operator.metadata.work import _confirmed
 from freehold.operator.metadata.writes import Written
+from freehold.providers.aws.tags.tag_map import Tags
+from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.fleet import Common, plan_fleet

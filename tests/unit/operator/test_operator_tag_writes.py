@@ -10,7 +10,7 @@ import pytest
 
 from freehold.engine.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
 from freehold.operator.metadata.writes import AT_ONCE, carry_out
-from freehold.operator.ports import together
+from freehold.providers.access.ports import together
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.resources import Cloud, Resource, aws_tags
 

@@ -23,14 +23,14 @@ from freehold.engine.outcomes import Ready
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, step
 from freehold.engine.resources import NodeKey, Observed
-from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.reconciler import Reconciler
-from freehold.reconcilers import status
-from freehold.reconcilers.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Wanted
-from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.gate import ClusterContext, Proceed
-from freehold.reconcilers.gate import Mode as ClusterApi
+from freehold.providers.access.accounts import Binding, NoCredentials
+from freehold.providers.objects import status
+from freehold.providers.objects.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Wanted
+from freehold.providers.objects.gate import ClusterContext, Proceed
+from freehold.providers.objects.gate import Mode as ClusterApi
+from freehold.providers.objects.spec_problems import Problem
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject
 from lab.world import MemoryWorld, node
 

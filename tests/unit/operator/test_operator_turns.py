@@ -9,10 +9,10 @@ from math import inf
 import pytest
 
 from freehold.engine.port import Call, Effect, InlinePort, LookPort, PassInHand
-from freehold.operator.audit import NoAudit
-from freehold.operator.limits import LOOK_SHARE, READ_SHARE, Bucket, Expired
-from freehold.operator.ports import ObjectPort
 from freehold.operator.workqueue import Priority, WorkQueue
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.access.limits import LOOK_SHARE, READ_SHARE, Bucket, Expired
+from freehold.providers.access.ports import ObjectPort
 from harness.virtual_time import VirtualTime, run_ready_tasks
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
-from freehold.reconcilers.gate import (
+from freehold.providers.objects.gate import (
     ClusterContext,
     Decision,
     FoundCluster,

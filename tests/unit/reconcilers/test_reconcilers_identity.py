@@ -12,7 +12,7 @@ from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.keys import KeyRing, derive, digest_of
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
-from freehold.reconcilers.identity import (
+from freehold.providers.objects.identity import (
     Identified,
     IdentityProblem,
     KeyMissing,

@@ -8,8 +8,8 @@ import pytest
 
 from freehold.api import names as api_names
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.reconcilers.aws_cluster.decide import Decided, decide
-from freehold.reconcilers.powervs.input import protected_tags
+from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.ibm.powervs.input import protected_tags
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud
 from harness.aws_bases import BASES, facts_of

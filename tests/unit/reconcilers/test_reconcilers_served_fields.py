@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.api.served_fields import ServedField, Serving
-from freehold.reconcilers.served_fields import fields_served, ignored_fields, refused_fields
+from freehold.providers.objects.served_fields import fields_served, ignored_fields, refused_fields
 
 FIELDS = (
     ServedField("spec.a"),

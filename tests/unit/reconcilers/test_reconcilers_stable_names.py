@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from freehold.reconcilers import stable_names
-from freehold.reconcilers.stable_names import ListEntry, StableName
+from freehold.providers.objects import logical_names as stable_names
+from freehold.providers.objects.logical_names import ListEntry, StableName
 
 ZONES = ("z1", "z2", "z3")
 

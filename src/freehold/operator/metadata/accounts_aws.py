@@ -6,18 +6,18 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from freehold.clouds.aws.arn import Arn
-from freehold.clouds.aws.identities import Identity
-from freehold.clouds.aws.native_tags import Reading, reading_of
-from freehold.clouds.aws.tagged import named_in, resource_of
-from freehold.clouds.aws.tagger import AwsTagger
-from freehold.clouds.aws.tags import Tags
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, Unavailable
-from freehold.operator.aws import AwsAccount, AwsCloud
-from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference, RoleRequest
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.shared_finds import SharedFinds
+from freehold.providers.aws.accounts import AwsAccount, AwsCloud
+from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.identities import Identity
+from freehold.providers.aws.identity_objects import DEFAULT, NotUsable, Reference, RoleRequest
+from freehold.providers.aws.tags.native_tags import Reading, reading_of
+from freehold.providers.aws.tags.tag_map import Tags
+from freehold.providers.aws.tags.tagged_resources import named_in, resource_of
+from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused

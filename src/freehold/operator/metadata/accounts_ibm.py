@@ -6,14 +6,14 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from freehold.clouds.ibm.tagged import kind_of, region_of
-from freehold.clouds.ibm.tags import IbmTagger
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.shared_finds import SharedFinds
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.tagged import kind_of, region_of
+from freehold.providers.ibm.tags import IbmTagger
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused

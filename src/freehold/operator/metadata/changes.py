@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from freehold.engine.errors import CloudError
-from freehold.operator.audit import Changes
 from freehold.operator.metadata.places import TagAccounts, TagPlace
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
+from freehold.providers.access.audit import Changes
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Resource, Tags

@@ -15,12 +15,9 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import State
 from freehold.operator.adapters import Aws, Clouds
-from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Controller, Done, Reconcile, Result, Watched
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
-from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.metadata.changes import AuditedChanges, ChangeAudit, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
 from freehold.operator.metadata.reconcile import MetadataReconciler
@@ -30,6 +27,9 @@ from freehold.operator.objects import separate_managers
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
 from freehold.operator.timing import RunningTime
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to
 from freehold.tagging.configuration import Configuration

@@ -15,12 +15,12 @@ from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.operator.events import Severity
-from freehold.operator.kinds import resource_of
 from freehold.operator.metadata.observer import Observer, ReadyObserver, nobody, not_told
 from freehold.operator.metadata.places import TagAccounts
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.work import TagWork
+from freehold.providers.objects.served_resources import resource_of
 from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of

@@ -15,8 +15,6 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
-from freehold.clouds.aws import tagged as aws
-from freehold.clouds.ibm import tagged as ibm
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.engine.keys import KeyRing
@@ -25,8 +23,6 @@ from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.operator.app import Settings, clouds_of
-from freehold.operator.audit import NoAudit
-from freehold.operator.kinds import SERVED_RESOURCES
 from freehold.operator.metadata.controller import GRANTS, tag_accounts
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, ParsedObjects
 from freehold.operator.metadata.observer import Outcomes
@@ -37,6 +33,10 @@ from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.aws.tags import tagged_resources as aws
+from freehold.providers.ibm import tagged as ibm
+from freehold.providers.objects.served_resources import SERVED_RESOURCES
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
 from freehold.reconcilers.metadata.status import NONE_FOUND, NOT_APPLIED, kinds_unmatched, left_of

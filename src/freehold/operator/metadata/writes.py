@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from freehold.engine.errors import CloudError, NeedsPerson
-from freehold.operator.ports import THREADS
+from freehold.providers.access.ports import THREADS
 from freehold.tagging.batches import Batch
 from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure, took_effect
 from freehold.tagging.failures import after_refused_call as after_refused

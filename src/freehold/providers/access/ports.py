@@ -1,0 +1,137 @@
+"""The production port, in layers: a thread pool under the SDKs, the rate limits, an audit line for each change."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from math import inf
+from typing import Any, TypeVar
+
+from freehold.engine.clock import Clock
+from freehold.engine.errors import Throttled
+from freehold.engine.port import Call, Effect, PassInHand, Port, too_late
+from freehold.engine.secret_values import withhold, without
+from freehold.providers.access.audit import Audit
+from freehold.providers.access.limits import Buckets, Expired
+
+T = TypeVar("T")
+
+
+STALE_WRITE = 30.0
+"""Wall seconds after which a write that is still queued is not sent any more. What it was decided on is old: the
+marks that allow a delete, or, for a create, the time in which another process takes it to have had its effect."""
+
+THREADS = 32
+"""SDK calls in flight, of all accounts of a cloud; more objects than this wait their turn. A thread begins only when
+all others have a call."""
+
+PATIENCE = 60.0
+"""Wall seconds for which a read that is refused for rate is sent again, before its pass is told."""
+
+
+class ThreadPort:
+    """Sends blocking calls in ``pool`` and awaits store writes on the loop."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is Effect.STORE:
+            reply = call.run()
+            return await reply if inspect.isawaitable(reply) else reply
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call.run)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await together(work)
+
+
+async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+    """Run coroutines at once on the loop; a failure is a result, the end of the process is not."""
+    results: list[T | Exception] = []
+    for result in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(result, BaseException) and not isinstance(result, Exception):
+            raise result
+        results.append(result)
+    return results
+
+
+class PacedPort:
+    """Each API's calls in turn, within its limit; what is refused for rate is sent again when the cloud allows it.
+
+    Not the next pass but this one: a pass that begins anew spends what few calls there are on the same
+    reads, and where they are fewer than a pass has reads it would never come to its deletes.
+    """
+
+    def __init__(self, inner: Port, limits: Buckets, clock: Clock, now: Callable[[], float] = time.monotonic) -> None:
+        self._inner = inner
+        self._limits = limits
+        self._clock = clock
+        self._now = now
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is Effect.STORE:
+            return await self._inner.send(call)
+        decided = self._now()
+        timely = replace(call, run=lambda: self._run(call, decided))
+        write = call.effect is Effect.WRITE
+        last = decided + (STALE_WRITE if write else PATIENCE)
+        until = last if write else inf
+        bucket = self._limits.bucket(call.api)
+        while True:
+            try:
+                sent = await bucket.take(call.sender, write=write, look=call.look, until=until)
+                reply = await self._inner.send(timely)
+            except Expired as expired:
+                raise too_late(call) from expired
+            except Throttled as refused:
+                bucket.throttled(refused.retry_after, sent=sent)
+                if self._now() + bucket.wait() > last:
+                    raise
+            else:
+                bucket.served()
+                return reply
+
+    def _run(self, call: Call, decided: float) -> Any:
+        stale = call.effect is Effect.WRITE and self._now() - decided > STALE_WRITE
+        if stale or self._clock.monotonic() > call.not_after:
+            raise too_late(call)
+        return call.run()
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
+
+
+class ObjectPort:
+    """One object's port: what it changes is audited under its name, and it says which pass a read is of.
+
+    Secret values leave it towards the cloud only: they are in no line of the audit log and in no error.
+    """
+
+    def __init__(self, inner: Port, subject: str, audit: Audit, in_hand: PassInHand | None = None) -> None:
+        self._inner = inner
+        self._subject = subject
+        self._audit = audit
+        self._in_hand = in_hand or PassInHand()
+
+    async def send(self, call: Call) -> Any:
+        call = replace(call, sender=self._subject, look=self._in_hand.look)
+        if call.effect is not Effect.WRITE:
+            return await self._inner.send(call)
+        if call.hidden:
+            call = replace(call, detail=without(call.detail, call.hidden))
+        self._audit.sent(self._subject, call)
+        try:
+            reply = await self._inner.send(call)
+        except BaseException as error:
+            withhold(error, call.hidden)
+            self._audit.done(self._subject, call, error)
+            raise
+        self._audit.done(self._subject, call, None)
+        return reply
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)

@@ -1,0 +1,343 @@
+"""AWS as the operator uses it: an account for each identity and region that objects name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from freehold.api import names
+from freehold.api.conditions import Observation
+from freehold.engine.clock import Clock
+from freehold.engine.durations import Durations
+from freehold.engine.errors import CloudError, Denied, Invalid
+from freehold.engine.interface import EngineDeps, Intervals
+from freehold.engine.inventory import Inventory
+from freehold.engine.keys import KeyRing
+from freehold.engine.port import LookPort, Port, ReadOnlyPort
+from freehold.engine.shared_lists import SharedLists
+from freehold.providers.access.accounts import Around, Binding, NoCredentials, Place
+from freehold.providers.access.audit import Audit
+from freehold.providers.access.limits import Bucket, Limits
+from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort
+from freehold.providers.access.served_account import ServedAccount
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
+from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey, marks_of
+from freehold.providers.aws.facts import AwsFacts
+from freehold.providers.aws.identities import Identity
+from freehold.providers.aws.identity_objects import (
+    DEFAULT,
+    KINDS,
+    NotAllowed,
+    NotUsable,
+    Reference,
+    StoredIdentities,
+    reference_of,
+)
+from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
+from freehold.providers.aws.registry import aws_kinds
+from freehold.providers.aws.session import AwsSession, Mount
+from freehold.providers.aws.tags.tag_map import AwsCodec
+from freehold.providers.aws.tags.tagger import AwsTagger
+from freehold.providers.objects.adapter import Adapter
+
+_NO_PLACE = "no region of AWS is known here: give it with --region, or set AWS_REGION"
+_IDENTITY = "spec.identityRef"
+_NO_REGION = "it is missing; give the AWS region, for example eu-central-1"
+
+NewLimits = Callable[[], Limits]
+
+
+class AwsAccount(ServedAccount):
+    """One identity in one region, shared by all objects that name them."""
+
+    def __init__(
+        self, session: AwsSession, port: Port, clock: Clock, audit: Audit | None, intervals: Intervals | None
+    ) -> None:
+        super().__init__(port, clock, audit, intervals)
+        self._session = session
+        self._codec = AwsCodec()
+        self._refused_at: dict[str, float] = {}
+        self._narrowed: dict[str, AwsSession] = {}
+        """For the deletes of one owner, by its uuid."""
+        self._collecting: dict[str, AwsSession] = {}
+        """For what is collected for one object, by its subject."""
+        self._turns = asyncio.Semaphore(IN_FLIGHT)
+        self._durations = Durations(clock)
+        looking = ApiClient(session, LookPort(port))
+        registry = aws_kinds(looking)
+        self._inventory = Inventory(self._tagger(looking, registry.carried), clock)
+        self._lists = SharedLists(registry, clock)
+        self.client = ApiClient(session, port)
+        """For questions that are of no object's pass."""
+        self.tags = self._tagger(self.client, registry.carried)
+        self.facts = AwsFactsReader(self._new_facts())
+        """What manifests depend on; answers are shared and cached."""
+
+    @property
+    def name(self) -> str:
+        return "AWS"
+
+    @property
+    def identity(self) -> Identity:
+        return self._session.identity
+
+    async def account(self) -> str:
+        """``111122223333/eu-central-1``: seen from another region, everything of an object seems gone as well."""
+        region = self._session.region
+        try:
+            return f"{await self.client.account()}/{region}"
+        except CloudError as error:
+            if self._session.is_known_region:
+                raise
+            raise Invalid(f"spec.region: {region!r} is no region that this version knows; {error.message}") from error
+
+    @property
+    def region(self) -> str:
+        return self._session.region
+
+    def look_anew(self) -> None:
+        self.facts.renew(self._new_facts())
+
+    def _new_facts(self) -> AwsFacts:
+        return AwsFacts(self.client, self.tags, self._clock)
+
+    def tagger_for(self, subject: str) -> AwsTagger:
+        """What changes tags for one object; what it sends is audited under ``subject``."""
+        return self._tagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
+
+    def close(self) -> None:
+        """Close the sockets; requests under way go on."""
+        for session in (self._session, *self._narrowed.values(), *self._collecting.values()):
+            session.close()
+
+    def survey(self, subject: str, cluster: str) -> AwsSurvey:
+        """With a role, the cloud itself refuses deletes of what has none of the marks of the cluster."""
+        deletes = self._session.for_collected(marks_of(cluster))
+        if deletes is not None:
+            self._stop_collecting(subject)
+            self._collecting[subject] = deletes
+        port = ObjectPort(self.port, subject, self._audit)
+        client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
+        return AwsSurvey(client, self._tagger(client, ()), self._turns)
+
+    def read_only_survey(self, cluster: str) -> AwsSurvey:
+        client = ApiClient(self._session, ReadOnlyPort(self.port))
+        return AwsSurvey(client, self._tagger(client, ()), self._turns)
+
+    def forget(self, subject: str) -> None:
+        super().forget(subject)
+        self._stop_collecting(subject)
+
+    def _stop_collecting(self, subject: str) -> None:
+        if session := self._collecting.pop(subject, None):
+            session.close()
+
+    def _forget_owner(self, uuid: str) -> None:
+        if narrowed := self._narrowed.pop(uuid, None):
+            narrowed.close()
+
+    def _tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
+        return AwsTagger(client, self._clock, carried, self._refused_at)
+
+    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
+        """With a role, the cloud itself refuses deletes of what does not have the ``uuid`` of the object."""
+        deletes = self._session.for_deletes(uuid) if uuid else None
+        if deletes is not None:
+            self._narrowed[uuid] = deletes
+        client = ApiClient(self._session, port, deletes)
+        registry = aws_kinds(client)
+        return EngineDeps(
+            registry=registry,
+            codec=self._codec,
+            tagger=self._tagger(client, registry.carried),
+            inventory=self._inventory,
+            port=port,
+            clock=self._clock,
+            intervals=self._intervals,
+            durations=self._durations,
+            lists=self._lists,
+            ring=ring,
+        )
+
+
+class AccountLimits:
+    """The limits (limits.Buckets) of the account that an identity is of: AWS counts by account and region.
+
+    Until the account is known, the question for it has limits of its own.
+    """
+
+    def __init__(self, session: AwsSession, shared: dict[tuple[str, str], Limits], new: NewLimits) -> None:
+        self._session = session
+        self._shared = shared
+        self._new = new
+        self._unknown = new()
+
+    def bucket(self, api: str) -> Bucket:
+        account = self._session.caller.get("Account", "")
+        if not account:
+            return self._unknown.bucket(api)
+        place = (account, self._session.region)
+        if place not in self._shared:
+            self._shared[place] = self._new()
+        return self._shared[place].bucket(api)
+
+
+class AwsCloud:
+    """What the accounts of this process share: threads, and limits by account and region. Ends its threads at exit.
+
+    ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own transport and
+    port under it; ``wrap`` goes around what sends each request.
+    """
+
+    def __init__(
+        self,
+        url: str | None,
+        clock: Clock,
+        audit: Audit | None = None,
+        intervals: Intervals | None = None,
+        *,
+        mount: Mount | None = None,
+        port: Port | None = None,
+        limits: NewLimits = Limits,
+        wrap: Callable[[Port], Port] = lambda port: port,
+    ) -> None:
+        self._url = url or ""
+        self._clock = clock
+        self._audit = audit
+        self._intervals = intervals
+        self._mount = mount
+        self._port = port
+        self._new_limits = limits
+        self._wrap = wrap
+        self._limits: dict[tuple[str, str], Limits] = {}
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aws")
+        self._accounts: dict[tuple[Reference, str], AwsAccount] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def account(self, reference: Reference, identity: Identity, region: str) -> AwsAccount:
+        """The one of this identity and region; another value once the credentials behind ``reference`` have changed.
+
+        Raises ValueError for a region that AWS cannot have.
+        """
+        place = (reference, region)
+        known = self._accounts.get(place)
+        if known is not None and known.identity == identity:
+            return known
+        session = AwsSession(identity, region, endpoint=self._url, mount=self._mount, wall=self._clock.now)
+        made = AwsAccount(session, self._port_of(session), self._clock, self._audit, self._intervals)
+        self._accounts[place] = made
+        if known is not None:
+            known.close()
+        return made
+
+    def _port_of(self, session: AwsSession) -> Port:
+        limits = AccountLimits(session, self._limits, self._new_limits)
+        return self._port or PacedPort(self._wrap(ThreadPort(self._pool)), limits, self._clock)
+
+
+class AwsAccounts:
+    """The accounts of one kind of object (accounts.Accounts): by its ``identityRef`` and ``region``.
+
+    The partition follows from the region. That the spec says another one is for its check to say: a delete must not be
+    held by it.
+    """
+
+    def __init__(self, cloud: AwsCloud, identities: StoredIdentities, adapter: Callable[[AwsAccount], Adapter]) -> None:
+        self._cloud = cloud
+        self._identities = identities
+        self._adapter = adapter
+        self._adapters: WeakKeyDictionary[AwsAccount, Adapter] = WeakKeyDictionary()
+
+    async def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
+        namespace = str(raw["metadata"].get("namespace", ""))
+        try:
+            reference = reference_of(raw)
+        except NotUsable as problem:
+            return _not_retrieved(str(problem))
+        try:
+            identity = await self._identities.credentials(reference, namespace)
+        except NotAllowed as problem:
+            return _not_allowed(f"{_IDENTITY}: {problem}")
+        except NotUsable as problem:
+            return _not_retrieved(f"{_IDENTITY}: {problem}")
+        region = str((raw.get("spec") or {}).get("region") or "")
+        if not region:
+            return NoCredentials(f"spec.region: {_NO_REGION}", names.REASON_INVALID_SPEC)
+        try:
+            account = self._cloud.account(reference, identity, region)
+        except ValueError as problem:
+            return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
+        try:
+            await account.account()
+        except Denied as refused:  # everybody may ask who they are: the credentials themselves are refused
+            return _not_retrieved(f"{_IDENTITY}: {refused.message}")
+        except CloudError:
+            pass  # the pass finds out
+        return self._bound(account)
+
+    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+        """Every identity that is known in every region that is known: what was lost may have been of any."""
+        regions = dict.fromkeys((*around.regions, *_regions_of(around.objects)))
+        found: list[Place | NoCredentials] = []
+        for reference in dict.fromkeys(_references(around)):
+            try:
+                identity = await self._identities.of_anybody(reference)
+            except NotUsable as problem:
+                found.append(NoCredentials(str(problem)))
+                continue
+            found += [self._place(reference, identity, region) for region in regions]
+        return found or [NoCredentials(_NO_PLACE)]
+
+    def _place(self, reference: Reference, identity: Identity, region: str) -> Place | NoCredentials:
+        try:
+            account = self._cloud.account(reference, identity, region)
+        except ValueError as problem:
+            return NoCredentials(str(problem), names.REASON_INVALID_SPEC)
+        named = {} if reference == DEFAULT else {"identityRef": reference._asdict()}
+        return Place(self._bound(account), {"region": region, **named})
+
+    def _bound(self, account: AwsAccount) -> Binding:
+        if account not in self._adapters:  # it keeps answers of this account
+            self._adapters[account] = self._adapter(account)
+        return Binding(account, self._adapters[account])
+
+
+def _not_allowed(message: str) -> NoCredentials:
+    allowed = Observation(names.PRINCIPAL_USAGE_ALLOWED, "False", names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED, message)
+    return NoCredentials(message, parts=(allowed,))
+
+
+def _not_retrieved(message: str) -> NoCredentials:
+    retrieved = Observation(
+        names.PRINCIPAL_CREDENTIAL_RETRIEVED, "False", names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED, message
+    )
+    return NoCredentials(message, parts=(retrieved,))
+
+
+def _regions_of(objects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for raw in objects:
+        if region := str((raw.get("spec") or {}).get("region") or ""):
+            yield region
+
+
+def _references(around: Around) -> Iterator[Reference]:
+    """What objects name, before what nobody names now."""
+    if around.own:
+        yield DEFAULT
+    for raw in around.objects:
+        with suppress(NotUsable):  # it names none
+            yield reference_of(raw)
+    for raw in around.referred:
+        if raw["kind"] in KINDS:
+            yield Reference(raw["kind"], raw["metadata"]["name"])

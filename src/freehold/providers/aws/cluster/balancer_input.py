@@ -1,0 +1,162 @@
+"""What is wrong with the load balancers of an AWSCluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
+from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
+from freehold.api.endpoint import APIEndpoint
+from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.keys import key_of
+from freehold.providers.aws.cluster.load_balancers import PRIMARY, TRAFFIC_PORT, health_check, name_of, type_of_address
+from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.network_input import group_id
+from freehold.providers.aws.cluster.subnets import is_aws_id
+from freehold.providers.aws.cluster.wish import BalancerType
+from freehold.providers.objects.spec_problems import Problem
+
+Checks = Iterator[Problem]
+_FIRST = "spec.controlPlaneLoadBalancer"
+_SECOND = "spec.secondaryControlPlaneLoadBalancer"
+
+
+def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
+    """The two load balancers, and the second beside the first."""
+    first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
+    second = spec.secondary_control_plane_load_balancer
+    ipv6 = bool(spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None)
+    listed = {each.id for each in spec.network.subnets} if spec.network else set[str]()
+    yield from _places(_FIRST, first, listed)
+    yield from _one(_FIRST, first, ipv6=ipv6)
+    yield from _ports(_FIRST, first, facts.api_port)
+    yield from _behind_endpoint(first, spec.control_plane_endpoint, facts.recorded)
+    if second is None:
+        return
+    yield from _places(_SECOND, second, listed)
+    yield from _one(_SECOND, second, ipv6=ipv6)
+    yield from _ports(_SECOND, second, facts.api_port)
+    if not second.name:
+        yield Problem(f"{_SECOND}.name", "it is missing; give the second load balancer a name")
+    elif second.name == name_of(first, names):
+        yield Problem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
+    if second.scheme == first.scheme:
+        yield Problem(f"{_SECOND}.scheme", f"both load balancers are {second.scheme}; make one of them the other")
+    if second.load_balancer_type not in ("nlb", "alb", "elb"):
+        kind = second.load_balancer_type
+        yield Problem(f"{_SECOND}.loadBalancerType", f"the second load balancer cannot be {kind}; write nlb")
+
+
+def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> Checks:
+    """``listed``: the ids that the spec gives to subnets."""
+    if spec.load_balancer_type == "disabled":
+        return
+    for index, ident in enumerate(spec.subnets):
+        if not is_aws_id(ident) and ident not in listed:
+            yield Problem(
+                f"{field}.subnets[{index}]",
+                f"there is no subnet {ident!r} in spec.network.subnets; list it there, or give an id like "
+                "subnet-0123456789abcdef0",
+            )
+    for index, ident in enumerate(spec.additional_security_groups):
+        yield from group_id(f"{field}.additionalSecurityGroups[{index}]", ident)
+
+
+def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
+    kind = spec.load_balancer_type
+    if kind in ("alb", "elb"):
+        yield Problem(f"{field}.loadBalancerType", f"{kind} does not pass TCP to an API server; write nlb or classic")
+    elif kind == "disabled":
+        yield from _disabled(field, spec)
+    else:
+        yield from _health(field, spec)
+        yield from _families(field, spec, ipv6=ipv6)
+    if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
+        yield Problem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
+
+
+def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, recorded: Recorded) -> Checks:
+    """The endpoint of a cluster stays, and with it the load balancer that has the address."""
+    there = type_of_address(endpoint.host or "") if endpoint else None
+    if endpoint is None or there is None or first.load_balancer_type == there.value:
+        return
+    if key_of(there, PRIMARY) in recorded.balancers:
+        yield Problem(
+            f"{_FIRST}.loadBalancerType",
+            f"the endpoint {endpoint.host} is the address of the load balancer of type {there}, which is there, and "
+            f"cannot change; write {there}",
+        )
+
+
+def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:
+    """A load balancer has one listener on a port. A classic one has that of the API server alone."""
+    if spec.load_balancer_type != BalancerType.NETWORK.value:
+        return
+    taken = {api_port: "the API server's"}
+    for index, each in enumerate(spec.additional_listeners):
+        where = f"additionalListeners[{index}].port"
+        if each.port in taken:
+            yield Problem(f"{field}.{where}", f"{each.port} is {taken[each.port]} already; remove it, or change it")
+        taken.setdefault(each.port, f"that of {field}.{where}")
+
+
+def _disabled(field: str, spec: AWSLoadBalancerSpec) -> Checks:
+    unused = {
+        "name": spec.name,
+        "crossZoneLoadBalancing": spec.cross_zone_load_balancing,
+        "subnets": spec.subnets,
+        "healthCheckProtocol": spec.health_check_protocol,
+        "additionalSecurityGroups": spec.additional_security_groups,
+        "additionalListeners": spec.additional_listeners,
+        "ingressRules": spec.ingress_rules,
+        "preserveClientIP": spec.preserve_client_ip,
+        "disableHostsRewrite": spec.disable_hosts_rewrite,
+        "targetGroupIPType": spec.target_group_ip_type,
+    }
+    for name, value in unused.items():
+        if value:
+            yield Problem(f"{field}.{name}", "there is no load balancer; remove it")
+
+
+def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
+    protocol, classic = spec.health_check_protocol, spec.load_balancer_type == "classic"
+    allowed = ("TCP", "HTTP", "HTTPS", *(("SSL",) if classic else ()))
+    if protocol and protocol not in allowed:
+        yield Problem(
+            f"{field}.healthCheckProtocol",
+            f"{spec.load_balancer_type} load balancers check with {', '.join(allowed)}; write one of them",
+        )
+    yield from _times(f"{field}.healthCheck", spec.health_check, classic=classic)
+    for index, listener in enumerate(spec.additional_listeners):
+        yield from _times(f"{field}.additionalListeners[{index}].healthCheck", listener.health_check, classic=classic)
+        port = (listener.health_check and listener.health_check.port) or TRAFFIC_PORT
+        where = f"{field}.additionalListeners[{index}].healthCheck.port"
+        if port != TRAFFIC_PORT and not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535):
+            yield Problem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
+
+
+def _times(field: str, spec: HealthCheckSpec | None, *, classic: bool) -> Checks:
+    """Check the timeout against the interval: a network load balancer takes equal ones (aws-cdk#16445, aws-cdk#26031).
+
+    A classic one refuses them:
+    https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_HealthCheck.html.
+    """
+    check = health_check("TCP", 0, spec)
+    if classic and check.timeout >= check.interval:
+        yield Problem(f"{field}.timeoutSeconds", "the timeout must be shorter than the interval; change one of them")
+    elif check.timeout > check.interval:
+        yield Problem(f"{field}.timeoutSeconds", "the timeout must not exceed the interval; change one of them")
+
+
+def _families(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
+    listeners = enumerate(spec.additional_listeners)
+    wanted = [
+        (f"{field}.targetGroupIPType", spec.target_group_ip_type),
+        *((f"{field}.additionalListeners[{i}].targetGroupIPType", each.target_group_ip_type) for i, each in listeners),
+    ]
+    for where, family in wanted:
+        if family and spec.load_balancer_type == "classic":
+            yield Problem(where, "a classic load balancer has no target groups; remove it, or write nlb")
+        elif family == "ipv6" and not ipv6:
+            yield Problem(where, "the VPC has no IPv6; set spec.network.vpc.ipv6, or write ipv4")

@@ -1,0 +1,42 @@
+"""The conditions of an AWSCluster, with upstream's names and in the order of its steps."""
+
+from __future__ import annotations
+
+from freehold.api import names
+from freehold.api.conditions import Observation
+from freehold.providers.aws.cluster import keys
+from freehold.providers.aws.cluster.wish import ClusterWish
+from freehold.providers.objects.part_conditions import Parts
+
+_PARTS: Parts = {
+    names.AWS_VPC_READY: (keys.VPC.kind,),
+    names.SECONDARY_CIDRS_READY: (),
+    names.SUBNETS_READY: (keys.SUBNET_KIND,),
+    names.INTERNET_GATEWAY_READY: (keys.INTERNET_GATEWAY.kind,),
+    names.EGRESS_ONLY_INTERNET_GATEWAY_READY: (keys.EGRESS_GATEWAY.kind,),
+    names.NAT_GATEWAYS_READY: (keys.ELASTIC_IP_KIND, keys.NAT_GATEWAY_KIND),
+    names.ROUTE_TABLES_READY: (keys.ROUTE_TABLE_KIND,),
+    names.VPC_ENDPOINTS_READY: (keys.S3_ENDPOINT.kind,),
+    names.CLUSTER_SECURITY_GROUPS_READY: (keys.GROUP_KIND,),
+    names.BASTION_HOST_READY: (keys.BASTION.kind,),
+    names.LOAD_BALANCER_READY: (
+        keys.CLASSIC_KIND,
+        keys.NETWORK_KIND,
+        keys.TARGET_GROUP_KIND,
+        keys.LISTENER_KIND,
+    ),
+    names.S3_BUCKET_CREATED: (keys.BUCKET.kind,),
+}
+"""The kinds that each condition speaks for."""
+
+IDENTITY = (
+    Observation(names.PRINCIPAL_USAGE_ALLOWED, "True", names.REASON_READY),
+    Observation(names.PRINCIPAL_CREDENTIAL_RETRIEVED, "True", names.REASON_READY),
+)
+"""Whoever reaches the cloud was allowed to, with credentials that work."""
+
+
+def parts_of(wish: ClusterWish | None) -> Parts:
+    """Secondary ranges are parts of the VPC, which speaks for them where there are any."""
+    secondary = (keys.VPC.kind,) if wish and wish.vpc.secondary else ()
+    return {**_PARTS, names.SECONDARY_CIDRS_READY: secondary}

@@ -1,0 +1,146 @@
+"""What an AWSCluster depends on, asked of the cloud: only what the spec leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.engine.errors import CloudError
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import of_error
+from freehold.engine.overlay import is_planned
+from freehold.providers.aws.cluster import node_sources
+from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake, Recorded
+from freehold.providers.aws.cluster.group_input import named_groups
+from freehold.providers.aws.cluster.keys import BASTION
+from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.recorded import recorded_in
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+
+T = TypeVar("T")
+
+
+class FactsReader(Protocol):
+    """Where the answers come from. A CloudError means that the cloud could not be asked."""
+
+    @property
+    def not_bound(self) -> str:
+        """Why AWS does not check whose a resource is before the object's role deletes it; empty where it does."""
+        ...
+
+    async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
+        """The availability zones of the region."""
+        ...
+
+    async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
+        """A VPC that is there already."""
+        ...
+
+    async def nat_addresses(self, vpc: str) -> Answer[Mapping[str, tuple[str, ...]]]:
+        """The public addresses of the NAT gateways of a VPC, by id."""
+        ...
+
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+        """Whether a VPC has, or is being given, a range of IPv6."""
+        ...
+
+    async def image(self) -> Answer[str] | NoSuch:
+        """The newest image for a bastion."""
+        ...
+
+    async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
+        """The VPCs of those of these security groups that are there, by id."""
+        ...
+
+    async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
+        """What has the cluster's name in CAPA's tag or in the cloud controller's, of this owner too."""
+        ...
+
+
+async def discover(
+    reader: FactsReader,
+    names: DefaultNames,
+    spec: AWSClusterSpec,
+    port: int,
+    journal: Journal,
+    *,
+    deleting: bool = False,
+) -> Facts:
+    """What :func:`desired.wanted` must know. A delete asks only what says where to look for strays.
+
+    What it does not need must not hold it: a permission may be gone by then.
+    """
+    recorded = recorded_in(journal.entries)
+    vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
+    given = vpc if vpc != recorded.vpc else None
+    zones = await _answer(reader.zones())
+    known = Facts(
+        zones=None if deleting and isinstance(zones, NoAnswer) else zones,
+        api_port=port,
+        recorded=recorded,
+        not_bound=reader.not_bound,
+        network=await _answer(reader.network(given)) if given else None,
+        nat_addresses=None if deleting else await _nat_addresses(reader, spec, given),
+        own_vpc_has_ipv6=None if deleting else await _family(reader, spec, recorded),
+        image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
+    )
+    named = None if deleting or journal.ours else await _namesakes(reader, names.cluster, journal.owner.uuid)
+    if not isinstance(named, Answer):
+        return replace(known, namesakes=named)
+    others = tuple(each for each in named.value if each.uuid != journal.owner.uuid)
+    before, idents = others != named.value, {each.id for each in named_groups(spec)}
+    groups = await _groups(reader, idents) if idents and not before else None
+    return replace(known, namesakes=Answer(others), known_before=before, groups=groups)
+
+
+async def _family(
+    reader: FactsReader, spec: AWSClusterSpec, recorded: Recorded
+) -> Answer[bool] | NoSuch | NoAnswer | None:
+    """Asked while a cluster with IPv6 is young, and where a person adds it to one without."""
+    wanted = spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None
+    if not wanted or recorded.ipv6 or not recorded.vpc or is_planned(recorded.vpc):
+        return None
+    return await _answer(reader.has_ipv6(recorded.vpc))
+
+
+def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:
+    """A bastion that is there keeps its image."""
+    there = journal.get(BASTION)
+    return bool(spec.bastion and spec.bastion.enabled and not spec.bastion.ami) and not (there and there.id)
+
+
+async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
+    try:
+        return await question
+    except CloudError as error:
+        return _unanswered(error)
+
+
+async def _nat_addresses(
+    reader: FactsReader, spec: AWSClusterSpec, vpc: str | None
+) -> Answer[Mapping[str, tuple[str, ...]]] | NoAnswer | None:
+    try:
+        return await reader.nat_addresses(vpc) if vpc and node_sources.are_needed(spec) else None
+    except CloudError as error:
+        return _unanswered(error)
+
+
+async def _groups(reader: FactsReader, idents: Collection[str]) -> Answer[Mapping[str, str]] | NoAnswer:
+    try:
+        return await reader.groups(idents)
+    except CloudError as error:
+        return _unanswered(error)
+
+
+async def _namesakes(reader: FactsReader, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]] | NoAnswer:
+    try:
+        return await reader.namesakes(cluster, uuid)
+    except CloudError as error:
+        return _unanswered(error)
+
+
+def _unanswered(error: CloudError) -> NoAnswer:
+    outcome = of_error(error)
+    return NoAnswer(outcome.reason, outcome.message, outcome.after)

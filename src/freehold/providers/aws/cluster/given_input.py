@@ -1,0 +1,94 @@
+"""What is wrong with the network that an AWSCluster is given: what only the cloud can know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
+from freehold.api.aws_network import NetworkSpec, SubnetSpec
+from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Recorded
+from freehold.providers.aws.cluster.network_input import is_in_edge_zone
+from freehold.providers.aws.cluster.subnets import is_aws_id
+from freehold.providers.aws.zones import AVAILABILITY_ZONE
+from freehold.providers.objects.cloud_answers import Answer, NoSuch
+from freehold.providers.objects.spec_problems import Problem
+
+Checks = Iterator[Problem]
+
+
+def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
+    """Where the VPC is created, or the cloud has not been asked, only whether it is the one that there is."""
+    network = spec.network or NetworkSpec()
+    vpc = network.vpc.id if network.vpc else None
+    if moved := list(_moved(vpc or "", facts.recorded)):
+        yield from moved
+        return
+    if not vpc or vpc == facts.recorded.vpc:
+        return
+    if isinstance(facts.network, NoSuch):
+        yield Problem(
+            "spec.network.vpc.id",
+            f"there is no VPC {vpc} in {spec.region}; correct the id or the region (an object that is stored "
+            "keeps both: delete it, and apply it with the right ones)",
+        )
+    elif isinstance(facts.network, Answer):
+        problems = list(_subnets(network.subnets, vpc, facts.network.value))
+        yield from problems
+        if not problems:
+            yield from _places(spec, network.subnets, facts.network.value)
+            yield from _family(network, vpc, facts.network.value)
+
+
+def _moved(vpc: str, recorded: Recorded) -> Checks:
+    """Security groups and load balancers are in one VPC for life. The API server lets an id be written where there was
+    none, because it may be that of the object's own VPC, and be taken out again: it does not know which VPC there is.
+    """
+    field = "spec.network.vpc.id"
+    if recorded.vpc and vpc not in ("", recorded.vpc):
+        yield Problem(
+            field,
+            f"the cluster is in {recorded.vpc}, which was made for it, and cannot move to {vpc}; take the id and the "
+            "subnets of that VPC out",
+        )
+    elif recorded.given_vpc and vpc != recorded.given_vpc:
+        given = recorded.given_vpc
+        yield Problem(field, f"the cluster is in {given}, and cannot leave it; write {given}")
+
+
+def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Checks:
+    for index, each in enumerate(subnets):
+        field, found = f"spec.network.subnets[{index}].id", there.subnets.get(each.id)
+        if is_aws_id(each.id) and found is None:
+            yield Problem(field, f"VPC {vpc} has no subnet {each.id}; give one that it has")
+        elif found and found.zone_type != AVAILABILITY_ZONE and not is_in_edge_zone(each):
+            yield Problem(
+                field, f"{each.id} is in {found.zone}, a {found.zone_type}, which is not served; remove the subnet"
+            )
+
+
+def _family(network: NetworkSpec, vpc: str, there: GivenNetwork) -> Checks:
+    """Upstream takes the field out of its spec then; here rules would let in what cannot come."""
+    if network.vpc and network.vpc.ipv6 is not None and not any(each.ipv6 for each in there.subnets.values()):
+        yield Problem(
+            "spec.network.vpc.ipv6",
+            f"no subnet of VPC {vpc} has an IPv6 range, and nothing of a given VPC is changed; give them ranges in "
+            "AWS, or remove vpc.ipv6",
+        )
+
+
+def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNetwork) -> Checks:
+    """What has public addresses must be in a subnet from which the internet can be reached."""
+    if any(there.subnets[each.id].public for each in subnets if each.id in there.subnets):
+        return
+    mend = "add a subnet whose routes lead to an internet gateway to spec.network.subnets"
+    if spec.bastion and spec.bastion.enabled:
+        yield Problem("spec.bastion.enabled", f"none of the given subnets is public; {mend}")
+    first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
+    wanted = (
+        ("spec.controlPlaneLoadBalancer", first),
+        ("spec.secondaryControlPlaneLoadBalancer", spec.secondary_control_plane_load_balancer),
+    )
+    for field, each in wanted:
+        if each and each.load_balancer_type != "disabled" and each.scheme == "internet-facing" and not each.subnets:
+            yield Problem(f"{field}.scheme", f"none of the given subnets is public; {mend}, or write internal")

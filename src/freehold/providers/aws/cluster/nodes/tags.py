@@ -1,0 +1,62 @@
+"""CAPA's tags as tags of a node: by them CAPA, the cloud controller and its collector find the resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from freehold.engine.tag_text import text
+from freehold.providers.aws.cluster.wish import ClusterWish, Subnet
+from freehold.providers.aws.tags import capa_tags
+from freehold.providers.aws.tags.capa_tags import (
+    NAME,
+    ROLE,
+    CapaTags,
+    Reach,
+    cloud_provider_key,
+    cluster_key,
+    given_subnet,
+)
+
+
+@dataclass(frozen=True)
+class NodeTags:
+    """The tags of the resources of one cluster. ``renamed``: the user gives a ``Name`` of their own, which wins."""
+
+    cluster: str
+    renamed: bool
+
+    @staticmethod
+    def of(cluster: str, wish: ClusterWish) -> NodeTags:
+        return NodeTags(cluster, NAME in dict(wish.tags))
+
+    def own(self, tags: CapaTags) -> frozenset[str]:
+        """Of a resource that we create."""
+        return _texts(self._own(tags))
+
+    def _own(self, tags: CapaTags) -> dict[str, str]:
+        found = tags.of(self.cluster)
+        if self.renamed:
+            found.pop(NAME, None)
+        return found
+
+    def subnet(self, subnet: Subnet) -> frozenset[str]:
+        """Of a subnet that we create: the spec's for it win, as upstream's do, but over whose it is.
+
+        https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/network/subnets.go
+        """
+        own = self._own(capa_tags.subnet(self.cluster, reach_of(subnet), subnet.zone))
+        whose = {ROLE, cluster_key(self.cluster), cloud_provider_key(self.cluster)}
+        return _texts({**own, **{key: value for key, value in subnet.tags if key not in whose}})
+
+    def given_subnet(self, subnet: Subnet) -> frozenset[str]:
+        """Of a subnet that the user names."""
+        return _texts(given_subnet(self.cluster, reach_of(subnet)))
+
+
+def reach_of(subnet: Subnet) -> Reach:
+    return Reach.PUBLIC if subnet.public else Reach.PRIVATE
+
+
+def _texts(tags: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(text(key, value) for key, value in tags.items())

@@ -1,0 +1,73 @@
+"""What an object's journal says about its network: the choices that must not be made a second time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from freehold.api.served import AWS_CLUSTER
+from freehold.engine.journal import Entry, Phase
+from freehold.engine.resources import NodeKey
+from freehold.engine.tag_text import key_and_value
+from freehold.providers.aws.cluster.facts import Recorded
+from freehold.providers.aws.cluster.keys import (
+    BASTION,
+    CLASSIC_KIND,
+    EGRESS_GATEWAY,
+    NAT_GATEWAY_KIND,
+    NETWORK_KIND,
+    SUBNET_KIND,
+    VPC,
+)
+from freehold.providers.aws.tags.capa_tags import cluster_key
+from freehold.providers.objects.gate import cluster_name
+
+
+def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
+    """``record``: the journal's entries. What is given, reused or came to nothing is no choice of ours."""
+    own = {key: entry for key, entry in record.items() if entry.phase.ours}
+    return Recorded(
+        vpc=own[VPC].id if VPC in own else "",
+        subnets={key.logical: entry.id for key, entry in own.items() if key.kind == SUBNET_KIND},
+        nat_gateways=tuple(sorted(key.logical for key in own if key.kind == NAT_GATEWAY_KIND)),
+        bastion=next(iter(_subnets_among(own[BASTION])), "") if BASTION in own else "",
+        balancers={
+            key: _subnets_among(entry) for key, entry in own.items() if key.kind in (CLASSIC_KIND, NETWORK_KIND)
+        },
+        cluster=_cluster_of(own.values()),
+        ipv6=EGRESS_GATEWAY in own,  # it is made in the VPCs that have IPv6, and nowhere else
+        anything=any(entry.phase.counts for entry in record.values()),
+        given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
+    )
+
+
+def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
+    """The name of its cluster. Once there is a resource it stays: what a label says later would give the cluster
+    another's tags.
+
+    Of the object alone: a delete proceeds without its Cluster, and looks for what has the same names.
+    """
+    return recorded_in(record).cluster or cluster_name(raw, AWS_CLUSTER.link)
+
+
+def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
+    """The same while it is deleted: what has gone tells the name that its controllers have in their tags, too.
+
+    By a label that somebody changed since, another cluster's load balancers would be collected.
+    """
+    return _cluster_of(record.values()) or cluster_name(raw, AWS_CLUSTER.link)
+
+
+def _cluster_of(entries: Iterable[Entry]) -> str:
+    """The name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
+    prefix = cluster_key("")
+    keys = [key_and_value(tag)[0] for entry in entries for tag in entry.node_tags]
+    named = Counter(key.removeprefix(prefix) for key in keys if key.startswith(prefix))
+    return min(named, key=lambda name: (-named[name], name), default="")
+
+
+def _subnets_among(entry: Entry) -> tuple[str, ...]:
+    """What a resource is in must outlive it: a bastion is in one subnet, a load balancer in one of each zone."""
+    keys = [NodeKey.parse(text) for text in entry.requires or ()]
+    return tuple(key.logical for key in keys if key.kind == SUBNET_KIND)

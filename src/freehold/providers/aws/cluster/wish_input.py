@@ -1,0 +1,155 @@
+"""What is wrong with an AWSCluster each field of which is right: what the parts of its wish need of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
+from freehold.providers.aws.cluster.load_balancers import PRIMARY
+from freehold.providers.aws.cluster.load_balancers import SECONDARY as SECOND
+from freehold.providers.aws.cluster.rules import ingress_rules
+from freehold.providers.aws.cluster.subnets import is_aws_id
+from freehold.providers.aws.cluster.wish import ClusterWish, Subnet
+from freehold.providers.aws.tags.capa_tags import ASSOCIATION, SECONDARY
+from freehold.providers.aws.zones import AVAILABILITY_ZONE
+from freehold.providers.objects.cloud_answers import Answer
+from freehold.providers.objects.spec_problems import Problem
+
+Checks = Iterator[Problem]
+
+
+def check(spec: AWSClusterSpec, wish: ClusterWish, facts: Facts) -> Checks:
+    """``wish`` is that of a ``spec`` in which :func:`input.check` found nothing."""
+    yield from _nat_gateways(spec, wish)
+    balancers = (
+        ("spec.controlPlaneLoadBalancer", PRIMARY, spec.control_plane_load_balancer),
+        ("spec.secondaryControlPlaneLoadBalancer", SECOND, spec.secondary_control_plane_load_balancer),
+    )
+    places = _Places(wish, facts)
+    wanted = {each.key: each for each in wish.load_balancers}
+    for field, key, each in balancers:
+        if each and key in wanted:
+            yield from places.named(f"{field}.subnets", each.subnets)
+    yield from _ipv6(wish, places)
+    yield from _pods(wish)
+
+
+def _nat_gateways(spec: AWSClusterSpec, wish: ClusterWish) -> Checks:
+    """Upstream waits for their addresses for ever. The rules of a group that the spec gives nobody applies."""
+    if wish.nat_gateways or wish.given_nat_addresses:
+        return
+    given = {group.role for group in wish.groups if group.given}
+    if wish.created_vpc:
+        none, mend = "without private subnets the cluster has", "remove it, or give ranges in cidrBlocks"
+    else:
+        none, mend = "routes of the given subnets lead to", "give ranges in cidrBlocks"
+    for field, role, rule in ingress_rules(spec):
+        if rule.nat_gateways_ips_source and role not in given:
+            yield Problem(
+                f"{field}.natGatewaysIPsSource", f"{none} no NAT gateways, so this rule lets nobody in; {mend}"
+            )
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The subnets that load balancers are in."""
+
+    wish: ClusterWish
+    facts: Facts
+
+    def named(self, field: str, idents: Sequence[str]) -> Checks:
+        """Those that the spec names: of this VPC, in availability zones, one in each.
+
+        https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html
+        """
+        taken: dict[str, tuple[str, str]] = {}
+        for index, ident in enumerate(idents):
+            where = f"{field}[{index}]"
+            own, given = self._own(ident), self._given(ident)
+            if problem := self._outside(ident, own, given):
+                yield Problem(where, problem)
+                continue
+            zone = own.zone if own and own.zone else given.zone if given else ""
+            logical = own.logical if own else ident
+            other, first = taken.setdefault(zone, (where, logical))
+            if zone and first != logical:
+                yield Problem(
+                    where,
+                    f"{ident!r} is in {zone}, as {other} is, and a load balancer is in one subnet of a zone; remove "
+                    "one of the two",
+                )
+
+    def _outside(self, ident: str, own: Subnet | None, given: GivenSubnet | None) -> str:
+        """Why it cannot be used; empty where it can, as far as is known."""
+        vpc = self.wish.vpc.given
+        if given and given.zone_type != AVAILABILITY_ZONE:
+            return f"{ident} is in {given.zone}, a {given.zone_type}, which is not served; remove it"
+        if vpc and isinstance(self.facts.network, Answer) and given is None:
+            return f"VPC {vpc} has no subnet {ident}; give one that it has"
+        if not vpc and own is None and is_aws_id(ident) and self.facts.nothing_made:
+            return f"{ident} exists in some VPC, and this one is created; give one of spec.network.subnets"
+        return ""
+
+    def _own(self, ident: str) -> Subnet | None:
+        """The one of the spec's network that it means, by its name or its id."""
+        logical = self.facts.recorded.subnet_of(ident) or ident
+        return next((each for each in self.wish.subnets if ident == each.name or each.logical == logical), None)
+
+    def _given(self, ident: str) -> GivenSubnet | None:
+        return self.facts.network.value.subnets.get(ident) if isinstance(self.facts.network, Answer) else None
+
+    def lacks_ipv6(self, ident: str) -> bool:
+        """Whether it is known that it has no IPv6 range, and gets none."""
+        if self.wish.vpc.given:
+            given = self._given(ident)
+            return given is not None and not given.ipv6
+        own = self._own(ident)
+        return own is not None and not own.ipv6 and own.ipv6_number is None
+
+
+def _ipv6(wish: ClusterWish, places: _Places) -> Checks:
+    """A network load balancer with IPv6 addresses is refused by AWS in a subnet without them.
+
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html
+    """
+    lacking = sorted(
+        {each for one in wish.load_balancers if one.dualstack for each in one.subnets if places.lacks_ipv6(each)}
+    )
+    if not lacking:
+        return
+    if wish.vpc.given:
+        mend = "give them one in AWS, or remove vpc.ipv6"
+    elif places.facts.recorded.vpc:
+        mend = "give each a /64 of the VPC's range, in ipv6CidrBlock"
+    else:
+        mend = "list no subnets, and each gets one; or write loadBalancerType: classic, or remove vpc.ipv6"
+    yield Problem(
+        "spec.network.vpc.ipv6",
+        f"network load balancers have IPv6 addresses then, for which {', '.join(lacking)} must have an IPv6 range; "
+        f"{mend}",
+    )
+
+
+def _pods(wish: ClusterWish) -> Checks:
+    """What is in subnets, where all that it could be in are for pods."""
+    pods = [each for each in wish.subnets if each.for_pods]
+    if not pods:
+        return
+    why = f"subnets with the tag {ASSOCIATION}: {SECONDARY} are for pods alone"
+    mend = "add another subnet to spec.network.subnets, or take the tag off one"
+    fields = {PRIMARY: "spec.controlPlaneLoadBalancer", SECOND: "spec.secondaryControlPlaneLoadBalancer"}
+    for one in wish.load_balancers:
+        if not one.subnets:
+            yield Problem(f"{fields[one.key]}.subnets", f"none is left for it, as {why}; {mend}")
+    if wish.bastion and not wish.bastion.subnet:
+        yield Problem("spec.bastion.enabled", f"no public subnet is left for it, as {why}; {mend}")
+    served = {nat.zone for nat in wish.nat_gateways}
+    for zone in sorted({each.zone for each in pods if each.public and wish.created_vpc} - served):
+        if any(each.zone == zone and not each.public for each in wish.subnets):
+            yield Problem(
+                "spec.network.subnets",
+                f"zone {zone!r} has no public subnet for a NAT gateway, as {why}, so its private ones have no way out; "
+                f"{mend}",
+            )

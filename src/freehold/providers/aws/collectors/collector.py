@@ -1,0 +1,71 @@
+"""What a kind of leftovers must offer (Collector), and what the look that all of them share has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from freehold.collection.found import Step, Thing, Workloads
+from freehold.collection.policy import Volumes
+from freehold.collection.rules import Rule
+from freehold.collection.things import Task
+from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place
+from freehold.providers.aws.tags.native_tags import TagsByArn
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``indexed`` is what the tag index shows of the cluster; the rows are all that its network has of them."""
+
+    workloads: Workloads
+    place: Place
+    indexed: TagsByArn
+    interfaces: Sequence[Json]
+    groups: Sequence[Json]
+
+    def arns(self, service: str, resource_type: str) -> list[str]:
+        """Return the indexed ARNs of one type."""
+        found = ((text, Arn.parse(text)) for text in self.indexed)
+        return [text for text, arn in found if arn and (arn.service, arn.type) == (service, resource_type)]
+
+    @property
+    def traces(self) -> Mapping[str, tuple[str, ...]]:
+        return traces_in(self.interfaces)
+
+
+def traces_in(interfaces: Sequence[Json]) -> Mapping[str, tuple[str, ...]]:
+    """Return the interfaces of load balancers by what is written on them: ``ELB name``, ``ELB net/name/hash``.
+
+    https://repost.aws/knowledge-center/elb-find-load-balancer-IP. Users can write that on interfaces of their own.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for row in interfaces:
+        about = str(row.get("Description", ""))
+        if about.startswith("ELB ") and row.get("RequesterManaged"):
+            found[about] = (*found.get(about, ()), str(row["NetworkInterfaceId"]))
+    return found
+
+
+class Collector(Protocol):
+    """One kind of leftovers. Reads and steps raise CloudError."""
+
+    task: Task
+    rule: Rule
+
+    async def find(self, scene: Scene) -> Sequence[Thing]:
+        """Return everything of this kind that may be the cluster's, as its own service shows it now."""
+        ...
+
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
+        """Return those that are still there, of those whose delete was taken."""
+        ...
+
+    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        """Return the changes that end them (collection.survey.Survey.steps)."""
+        ...
+
+
+NewCollector = Callable[[ApiClient], Collector]

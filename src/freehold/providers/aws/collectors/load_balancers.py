@@ -1,0 +1,101 @@
+"""Load balancers of Services and Ingresses: classic, network and application ones. Listeners go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+from freehold.collection.found import Step, Thing
+from freehold.collection.policy import Volumes
+from freehold.collection.rules import IN_NETWORK, OWNED, Rule, tagged, tagged_by_name
+from freehold.collection.things import Task
+from freehold.providers.aws import balancing
+from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.balancing_driver import SERVICE
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.decoded import Seen
+from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.kinds import classic_load_balancer as classic
+from freehold.providers.aws.kinds import network_load_balancer as second
+
+SERVICE_NAME = "kubernetes.io/service-name"
+"""On load balancer and target group of a Service, its namespace and name
+(https://github.com/kubernetes/cloud-provider-aws/blob/master/pkg/providers/v1/aws.go)."""
+CONTROLLER_CLUSTER = "elbv2.k8s.aws/cluster"
+STACKS = ("service.k8s.aws/stack", "ingress.k8s.aws/stack")
+"""On all that the AWS Load Balancer Controller makes
+(https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/annotations/#resource-tags)."""
+OF_WORKLOADS = Rule(
+    (
+        (OWNED, tagged(SERVICE_NAME), IN_NETWORK),
+        (tagged_by_name(CONTROLLER_CLUSTER), tagged(*STACKS), IN_NETWORK),
+    )
+)
+_NOUNS = {"network": "network load balancer", "application": "application load balancer"}
+
+
+class LoadBalancers:
+    """Found by the index, and by the interfaces that they have in the network: those show a new one at once."""
+
+    task = Task.LOAD_BALANCER
+    rule = OF_WORKLOADS
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._gone: set[str] = set()
+        """ARNs that the index goes on to show: each would cost a call, since one that is missing fails its batch."""
+
+    async def find(self, scene: Scene) -> Sequence[Thing]:
+        place = scene.place
+        named = (trace.removeprefix("ELB ") for trace in scene.traces)
+        seen_in_network = (
+            str(Arn(place.partition, SERVICE, place.region, place.account, f"loadbalancer/{name}")) for name in named
+        )
+        indexed = set(scene.arns(SERVICE, "loadbalancer")) - self._gone
+        found = await self._described(indexed)
+        found += await self._described(set(seen_in_network) - indexed)  # a classic one returns with its ARN
+        return [_thing(each) for each in await balancing.with_tags(self._client, found)]
+
+    async def _described(self, texts: Collection[str]) -> list[Seen]:
+        arns = {text: arn for text in texts if (arn := Arn.parse(text))}
+        old = [arn.id for arn in arns.values() if "/" not in arn.id]
+        new = [text for text, arn in arns.items() if "/" in arn.id]
+        found = [*(await balancing.by_id(self._client, classic.READ, old)).values()]
+        found += (await balancing.by_id(self._client, second.READ, new)).values()
+        self._gone |= set(texts) - {each.arn for each in found}
+        return found
+
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
+        """Ask for all of the region: by id the ones that have gone would fail each call."""
+        there: set[str] = set()
+        if any("/" not in thing.id for thing in things):
+            there |= {each.id for each in await balancing.all_of(self._client, classic.READ)}
+        if any("/" in thing.id for thing in things):
+            there |= {each.id for each in await balancing.all_of(self._client, second.READ)}
+        return [thing for thing in things if thing.id in there]
+
+    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
+
+    async def _delete(self, ident: str) -> None:
+        if "/" in ident:
+            await self._client.write("elbv2", "delete_load_balancer", ident, LoadBalancerArn=ident)
+        else:
+            await self._client.write("elb", "delete_load_balancer", ident, LoadBalancerName=ident)
+
+
+def _thing(seen: Seen) -> Thing:
+    arn = Arn.parse(seen.arn)
+    assert arn is not None
+    return Thing(
+        task=Task.LOAD_BALANCER,
+        noun=_NOUNS.get(str(seen.attributes.get("type", "")), "load balancer"),
+        id=seen.id,
+        name=seen.name,
+        tags=seen.tags,
+        network=str(seen.attributes["vpc_id"]),
+        state=seen.vendor_state,
+        leaves=f"ELB {arn.id}",
+        lingers=FACTS["network-load-balancer"].delete_time,
+    )

@@ -1,0 +1,128 @@
+"""Security groups that controllers made for load balancers. The rules that name them are taken out first.
+
+The cluster's tag alone is no proof: users put groups of their own, with that tag, on Services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from freehold.collection.found import Step, Thing, Workloads
+from freehold.collection.policy import Volumes
+from freehold.collection.rules import (
+    IN_NETWORK,
+    OWNED,
+    Delete,
+    Rule,
+    description_begins,
+    judge,
+    name_begins,
+    tagged_by_name,
+)
+from freehold.collection.things import Task
+from freehold.engine.errors import NotFound
+from freehold.engine.keyed_codec import UUID
+from freehold.engine.resources import Part
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER
+from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rules
+from freehold.providers.aws.tags.native_tags import tag_map
+
+OF_CLASSIC = ("k8s-elb-", "Security group for Kubernetes ELB ")
+"""Name and description of a group that the cloud controller makes for a load balancer of a Service
+(https://github.com/kubernetes/cloud-provider-aws/blob/master/pkg/providers/v1/aws.go)."""
+_WAYS = {INGRESS: "ingress", EGRESS: "egress"}
+
+
+class SecurityGroups:
+    """A group cannot go while an interface is in it, or a rule of another group names it."""
+
+    task = Task.SECURITY_GROUP
+    rule = Rule(
+        (
+            (OWNED, name_begins(OF_CLASSIC[0]), description_begins(OF_CLASSIC[1]), IN_NETWORK),
+            (tagged_by_name(CONTROLLER_CLUSTER), name_begins("k8s-"), IN_NETWORK),
+        )
+    )
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def find(self, scene: Scene) -> Sequence[Thing]:
+        things = [_thing(row) for row in scene.groups]
+        ours = {row["GroupId"] for row in scene.groups if _is_of(row, scene.workloads)}
+        doomed = {each.id for each in things if isinstance(judge(each, scene.workloads, self.rule), Delete)}
+        return [_placed(thing, scene, may_change=ours | doomed) if thing.id in doomed else thing for thing in things]
+
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
+        """None: a delete that is taken is done."""
+        return ()
+
+    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        """All rules first: two groups may name each other."""
+        return [
+            [
+                Step(thing, "take out what names", partial(self._revoke, group, rule))
+                for thing in things
+                for group, rule in thing.named_by
+            ],
+            [Step(thing, "delete", partial(self._delete, thing.id)) for thing in things],
+        ]
+
+    async def _revoke(self, group: str, rule: Part) -> None:
+        operation = f"revoke_security_group_{_WAYS[rule.kind]}"
+        try:
+            await self._client.write("ec2", operation, group, GroupId=group, IpPermissions=[dict(rule.request)])
+        except NotFound:  # it has gone meanwhile
+            return
+
+    async def _delete(self, ident: str) -> None:
+        await self._client.write("ec2", "delete_security_group", ident, GroupId=ident)
+
+
+def _thing(row: Json) -> Thing:
+    return Thing(
+        task=Task.SECURITY_GROUP,
+        noun="security group",
+        id=row["GroupId"],
+        name=row["GroupName"],
+        tags=tag_map(row.get("Tags", ())),
+        network=row.get("VpcId", ""),
+        description=row.get("Description", ""),
+    )
+
+
+def _placed(thing: Thing, scene: Scene, may_change: Collection[str]) -> Thing:
+    """Return it with what holds it: interfaces wait for the cloud, a rule in a stranger's group for its owner."""
+    users = [row["NetworkInterfaceId"] for row in scene.interfaces if _uses(row, thing.id)]
+    naming = list(_naming(scene, thing.id))
+    theirs = sorted({group for group, _ in naming if group not in may_change})
+    held = f"a rule in {', '.join(theirs)} names it: revoke that rule" if theirs else ""
+    waits = f"network interface {', '.join(sorted(users)[:5])}, which is in it" if users else ""
+    return replace(thing, waits_for=waits, held_by=held, named_by=tuple(naming))
+
+
+def _uses(interface: Json, group: str) -> bool:
+    return any(each.get("GroupId") == group for each in interface.get("Groups", ()))
+
+
+def _naming(scene: Scene, ident: str) -> Iterator[tuple[str, Part]]:
+    """Yield the rules of other groups that name this one, each with its group."""
+    for row in scene.groups:
+        if row["GroupId"] == ident:
+            continue
+        for kind, permissions in (
+            (INGRESS, row.get("IpPermissions", ())),
+            (EGRESS, row.get("IpPermissionsEgress", ())),
+        ):
+            for permission in permissions:
+                for rule in rules(kind, permission, scene.place.account):
+                    if any(pair.get("GroupId") == ident for pair in rule.request.get("UserIdGroupPairs", ())):
+                        yield row["GroupId"], rule
+
+
+def _is_of(row: Json, workloads: Workloads) -> bool:
+    return tag_map(row.get("Tags", ())).get(UUID, "").casefold() == workloads.uuid.casefold()

@@ -1,0 +1,142 @@
+"""The collection on AWS: one look that all collectors share, and their deletes (collection.survey.Survey)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from freehold.collection.found import Look, Step, Thing, Workloads
+from freehold.collection.policy import Volumes
+from freehold.collection.rules import Rule, cluster_tag
+from freehold.collection.things import Task
+from freehold.engine.keyed_codec import OWNER, UUID
+from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.collectors.collector import Collector, NewCollector, Scene, traces_in
+from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER, LoadBalancers
+from freehold.providers.aws.collectors.network_interfaces import CLUSTER as CNI_CLUSTER
+from freehold.providers.aws.collectors.network_interfaces import NetworkInterfaces
+from freehold.providers.aws.collectors.security_groups import SecurityGroups
+from freehold.providers.aws.collectors.target_groups import TargetGroups
+from freehold.providers.aws.collectors.volumes import EbsVolumes
+from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.tags.capa_tags import cluster_key
+from freehold.providers.aws.tags.native_tags import NativeTags, tag_map
+from freehold.providers.aws.tags.tagger import AwsTagger
+
+COLLECTORS: tuple[NewCollector, ...] = (LoadBalancers, TargetGroups, SecurityGroups, NetworkInterfaces, EbsVolumes)
+"""A new kind of leftovers is one file, and a line here."""
+IN_FLIGHT = 8
+"""Deletes at once of one account: the limits on writes are shared with everybody who works in it."""
+_PAGE = 1000
+_NO_INDEX = "the tag index (tag:GetResources) is denied or not there: the services' own lists were read instead"
+_OVER = frozenset({"terminated", "stopped"})
+
+
+def marks_of(cluster: str) -> Mapping[str, str]:
+    """Return the tags of which everything that is collected has one: what a session's deletes are bound to."""
+    return {cluster_tag(cluster): "owned", CONTROLLER_CLUSTER: cluster, CNI_CLUSTER: cluster}
+
+
+class AwsSurvey:
+    """Looks for the leftovers of one cluster.
+
+    ``client`` reads, and sends the deletes under the cluster's own condition; ``turns`` are shared by the account.
+    """
+
+    def __init__(self, client: ApiClient, tagger: AwsTagger, turns: asyncio.Semaphore) -> None:
+        self._client = client
+        self._tagger = tagger
+        self._turns = turns
+        self._native = NativeTags(client)
+        collectors = [new(client) for new in COLLECTORS]
+        self._collectors: Mapping[Task, Collector] = {each.task: each for each in collectors}
+
+    @property
+    def rules(self) -> Mapping[Task, Rule]:
+        return {task: each.rule for task, each in self._collectors.items()}
+
+    async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
+        indexed = await self._tagger.with_one_of(
+            {cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
+        )
+        interfaces = await self._interfaces(workloads.network)
+        groups = await self._in_network("describe_security_groups", "SecurityGroups", workloads.network)
+        machines = await self._machines(workloads)
+        scene = Scene(workloads, await place_of(self._client), indexed, interfaces, groups)
+        looked = [task for task in self._collectors if task is not Task.VOLUME or task in tasks]
+        things = [thing for task in looked for thing in await self._collectors[task].find(scene)]
+        return Look(
+            things=tuple(things),
+            running=tuple(str(row["InstanceId"]) for row in machines if row["State"]["Name"] not in _OVER),
+            lately=bool(machines),
+            traces=scene.traces,
+            namesakes=_namesakes(groups, workloads),
+            elsewhere=await self._elsewhere(scene, things, machines) if Task.VOLUME in tasks else (),
+            notes=(_NO_INDEX,) if self._tagger.is_refused("with_tag") else (),
+        )
+
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
+        tasks = {thing.task for thing in things}
+        return [
+            thing
+            for task in tasks
+            for thing in await self._collectors[task].find_remaining([each for each in things if each.task is task])
+        ]
+
+    async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
+        return traces_in(await self._interfaces(network))
+
+    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        return self._collectors[things[0].task].steps(things, volumes) if things else ()
+
+    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
+        return await self._client.all([self._in_turn(each) for each in work])
+
+    async def _in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
+        async with self._turns:
+            await work()
+
+    async def _elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
+        """Return what has the cluster's name and is not in its network, as its own service shows it.
+
+        EC2 is asked by the tag itself: the index shows too late what is new. Volumes are in no network, and snapshots
+        outlive the cluster of their volumes, ours too.
+        """
+        network, own = scene.workloads.network, scene.workloads.uuid.casefold()
+        elsewhere = {thing.id for thing in things if thing.network and thing.network != network}
+        here = {thing.id for thing in things} | {str(row["InstanceId"]) for row in machines}
+        marks = marks_of(scene.workloads.name)
+        filters = [{"Name": "key", "Values": [*marks]}, {"Name": "value", "Values": sorted({*marks.values()})}]
+        for text, tags in (await self._native.of_ec2(f"of a cluster {scene.workloads.name}", filters)).items():
+            arn = Arn.parse(text)
+            assert arn is not None
+            if arn.type not in ("snapshot", "volume") and tags.get(UUID, "").casefold() != own and arn.id not in here:
+                elsewhere.add(text)
+        return tuple(sorted(elsewhere))
+
+    async def _interfaces(self, network: str) -> list[Json]:
+        return await self._in_network("describe_network_interfaces", "NetworkInterfaces", network)
+
+    async def _in_network(self, operation: str, items: str, network: str, *more: Json) -> list[Json]:
+        filters = [{"Name": "vpc-id", "Values": [network]}, *more]
+        return await self._client.listed(
+            "ec2", operation, items, f"those in {network}", Filters=filters, MaxResults=_PAGE
+        )
+
+    async def _machines(self, workloads: Workloads) -> list[Json]:
+        """Return the cluster's machines, with those that EC2 shows for an hour after their end."""
+        tagged = {"Name": "tag-key", "Values": [cluster_tag(workloads.name)]}
+        rows = await self._in_network("describe_instances", "Reservations", workloads.network, tagged)
+        return [each for row in rows for each in row["Instances"]]
+
+
+def _namesakes(groups: Sequence[Json], workloads: Workloads) -> tuple[str, ...]:
+    """Return other owners that have groups for a cluster of this name in the network."""
+    found = set()
+    for row in groups:
+        tags = tag_map(row.get("Tags", ()))
+        other = tags.get(UUID, "").casefold() not in ("", workloads.uuid.casefold())
+        if other and (cluster_key(workloads.name) in tags or cluster_tag(workloads.name) in tags):
+            found.add(tags.get(OWNER) or tags[UUID])
+    return tuple(sorted(found))

@@ -1,0 +1,46 @@
+"""Target groups of Services and Ingresses. They go when the listeners that use them have gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from freehold.collection.found import Step, Thing
+from freehold.collection.policy import Volumes
+from freehold.collection.things import Task
+from freehold.providers.aws import balancing
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.collectors.load_balancers import OF_WORKLOADS
+from freehold.providers.aws.kinds.target_group import READ
+
+
+class TargetGroups:
+    """They block nothing, and nobody else deletes them (kubernetes-sigs/cluster-api-provider-aws#4175)."""
+
+    task = Task.TARGET_GROUP
+    rule = OF_WORKLOADS
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def find(self, scene: Scene) -> Sequence[Thing]:
+        """Return all of the network: the list has new ones at once, which nothing but the index would show else."""
+        network = scene.workloads.network
+        found = [each for each in await balancing.all_of(self._client, READ) if each.attributes["vpc_id"] == network]
+        return [
+            Thing(
+                self.task, "target group", each.id, each.name, each.tags, network=str(each.attributes["vpc_id"])
+            )
+            for each in await balancing.with_tags(self._client, found)
+        ]  # fmt: skip
+
+    async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
+        """None: a delete that is taken is done."""
+        return ()
+
+    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
+
+    async def _delete(self, arn: str) -> None:
+        await self._client.write("elbv2", "delete_target_group", arn, TargetGroupArn=arn)

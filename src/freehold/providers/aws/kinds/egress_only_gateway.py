@@ -1,0 +1,68 @@
+"""Kind ``egress-only-gateway``: the way out for IPv6 of one VPC. It is made attached.
+
+Request: ``name`` (for messages), ``vpc_id``. It is deleted although routes use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freehold.engine.drivers import User
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Ref, Request, State
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place, Seen
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.reading import Read
+from freehold.providers.aws.tags.native_tags import tag_map
+
+
+def decode(body: Json, place: Place) -> Seen:
+    ident = body["EgressOnlyInternetGatewayId"]
+    attached = [
+        row["VpcId"] for row in body.get("Attachments", ()) if row.get("State") not in ("detaching", "detached")
+    ]
+    return Seen(
+        id=ident,
+        arn=place.ec2("egress-only-internet-gateway", ident),
+        state=State.READY if attached else State.DELETING,
+        tags=tag_map(body.get("Tags", ())),
+        attributes={"vpc_id": attached[0] if attached else ""},
+    )
+
+
+# It has no filter by id, and an account has five of them by default.
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeEgressOnlyInternetGateways.html
+READ = Read("describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "", decode, page=255)
+
+
+class EgressOnlyGatewayDriver(Ec2Driver):
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return await self._routes_to(ref, "route.egress-only-internet-gateway-id")
+
+
+def _params(request: Request) -> Json:
+    return {"VpcId": request["vpc_id"]}
+
+
+SHAPE = Shape(
+    FACTS["egress-only-gateway"], READ, "create_egress_only_internet_gateway", "EgressOnlyInternetGateway",
+    "delete_egress_only_internet_gateway", "EgressOnlyInternetGatewayId", _params, home=IN_VPC, home_filter=False,
+    may_be=lambda request, seen: True,
+)  # fmt: skip
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = EgressOnlyGatewayDriver(client, SHAPE)
+    return aws_kind(
+        "egress-only-gateway",
+        driver,
+        network=True,
+        requires=("vpc",),
+        usage=driver,
+        listing=driver,
+        nameless=True,
+        stripped=driver,
+    )

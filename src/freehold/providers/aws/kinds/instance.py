@@ -1,0 +1,139 @@
+"""Kind ``instance``: the bastion, later machines. It is shown as ``terminated`` for an hour.
+
+Request: ``name``, ``image_id``, ``instance_type``, ``subnet_id``, ``security_groups``; where wanted ``key_name`` (an
+empty one: none, and that is compared), ``user_data`` (text, or a reference to a secret) and
+``associate_public_ip_address`` (else the subnet decides).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Ref, Request, State
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place, Seen, epoch
+from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Shape
+from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.reading import Read, place_of
+from freehold.providers.aws.tags import birth_tags
+from freehold.providers.aws.tags.native_tags import tag_map
+
+_STATES: Mapping[str, State] = {
+    "pending": State.PENDING,
+    "running": State.READY,
+    "stopping": State.PENDING,
+    "stopped": State.PENDING,
+    "shutting-down": State.DELETING,
+}
+"""One that somebody stopped is there, and is not made again."""
+
+
+def decode(body: Json, place: Place) -> Seen | None:
+    word = body["State"]["Name"]
+    if word == "terminated":
+        return None
+    ident = body["InstanceId"]
+    return Seen(
+        id=ident,
+        arn=place.ec2("instance", ident),
+        state=_STATES.get(word, State.PENDING),
+        vendor_state=word,
+        tags=tag_map(body.get("Tags", ())),
+        attributes={
+            "vpc_id": body.get("VpcId", ""),
+            "subnet_id": body.get("SubnetId", ""),
+            "image_id": body.get("ImageId", ""),
+            "instance_type": body.get("InstanceType", ""),
+            "key_name": body.get("KeyName", ""),
+            "security_groups": sorted(row["GroupId"] for row in body.get("SecurityGroups", ())),
+            "private_address": body.get("PrivateIpAddress", ""),
+            "public_address": body.get("PublicIpAddress", ""),
+            "zone": body.get("Placement", {}).get("AvailabilityZone", ""),
+        },
+        created_at=epoch(body.get("LaunchTime")),
+        message=body.get("StateReason", {}).get("Message", ""),
+    )
+
+
+READ = Read("describe_instances", "Reservations", "instance-id", decode, inside="Instances")
+
+
+class InstanceDriver(Ec2Driver):
+    """It is made once: what was on it goes with it."""
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """A repeated token answers with the first instance, also when that has been terminated."""
+        place = await place_of(self._client)
+        body = await self._client.write(
+            "ec2",
+            "run_instances",
+            request["name"],
+            ImageId=request["image_id"],
+            InstanceType=request["instance_type"],
+            MinCount=1,
+            MaxCount=1,
+            ClientToken=birth.token,
+            TagSpecifications=birth_tags.specified(birth, "instance", "volume", "network-interface"),
+            **_network(request),
+            **{parameter: request[name] for name, parameter in _OPTIONAL.items() if request.get(name)},
+        )
+        (row,) = body["Instances"]
+        seen = decode(row, place) or decode({**row, "State": {"Name": "shutting-down"}}, place)
+        assert seen is not None
+        return seen.observed()
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        groups = list(changes["security_groups"])
+        await self._client.write("ec2", "modify_instance_attribute", ref.id, InstanceId=ref.id, Groups=groups)
+
+    async def delete(self, ref: Ref) -> None:
+        await self._client.write("ec2", "terminate_instances", ref.id, InstanceIds=[ref.id])
+
+
+_OPTIONAL = {"key_name": "KeyName", "user_data": "UserData"}
+
+
+def _network(request: Request) -> Json:
+    """The public address of an instance is a property of its interface, which then has subnet and groups, too."""
+    subnet, groups = request["subnet_id"], list(request["security_groups"])
+    public = request.get("associate_public_ip_address")
+    if public is None:
+        return {"SubnetId": subnet, "SecurityGroupIds": groups}
+    card = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": groups, "AssociatePublicIpAddress": public}
+    return {"NetworkInterfaces": [card]}
+
+
+def _may_be(request: Request, seen: Seen) -> bool:
+    return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type"))
+
+
+_SHAPE = Shape(
+    facts=FACTS["instance"],
+    read=READ,
+    create="run_instances",
+    reply="Instances",
+    delete="terminate_instances",
+    ident="InstanceIds",
+    params=dict,
+    home=IN_SUBNET,
+    may_be=_may_be,
+)
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = InstanceDriver(client, _SHAPE)
+    return aws_kind(
+        "instance",
+        driver,
+        requires=("subnet", "security-group", "internet-gateway"),
+        mutable=frozenset({"security_groups"}),
+        changeable=frozenset({"instance_type", "user_data", "associate_public_ip_address"}),
+        create_only=frozenset({"user_data", "associate_public_ip_address"}),
+        once=True,
+        nameless=True,
+        stripped=driver,
+        addresses=frozenset({"public_address", "private_address"}),
+        listing=driver,
+    )

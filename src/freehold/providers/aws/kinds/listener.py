@@ -1,0 +1,143 @@
+"""Kind ``listener``: its engine id is its ARN. It goes with its load balancer.
+
+Request: ``balancer``, ``port``, ``protocol``, ``target_groups`` (a list of one). It has no name: a load balancer has
+one listener on a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.engine.drivers import User
+from freehold.engine.errors import NotFound
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Ref, Request, State, Want
+from freehold.engine.resources import Place as PlaceOf
+from freehold.providers.aws import balancing, errors
+from freehold.providers.aws.balancing import BalancingRead
+from freehold.providers.aws.balancing_driver import BalancingDriver, identify
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place, Seen
+from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.tags import birth_tags
+
+BALANCER_KIND = "network-load-balancer"
+
+
+def decode(body: Json, place: Place) -> Seen:
+    """One that forwards to several groups, by weight, shows them all, which none of ours does."""
+    arn, actions = body["ListenerArn"], body.get("DefaultActions", ())
+    groups = [
+        row["TargetGroupArn"]
+        for action in actions
+        for row in (action.get("ForwardConfig", {}).get("TargetGroups") or [action])
+        if row.get("TargetGroupArn")
+    ]
+    return Seen(
+        id=arn,
+        arn=arn,
+        state=State.READY,
+        tags={},
+        attributes={
+            "balancer": body["LoadBalancerArn"],
+            "protocol": body.get("Protocol", ""),
+            "port": body.get("Port"),
+            "target_groups": groups,
+        },
+    )
+
+
+READ = BalancingRead("elbv2", "describe_listeners", "Listeners", "ListenerArns", decode)
+
+
+class ListenerDriver(BalancingDriver):
+    """It is there at once, and gone at once."""
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """A create with the port and settings of one that is there answers with that, whoever's it is."""
+        await place_of(self._client)  # before the write: if it failed after it, the reply were lost
+        body = await self._client.write(
+            "elbv2",
+            "create_listener",
+            str(request.get("name") or f"{request['port']} of {request['balancer']}"),
+            LoadBalancerArn=request["balancer"],
+            Protocol=request["protocol"],
+            Port=request["port"],
+            DefaultActions=_forward(request["target_groups"]),
+            Tags=birth_tags.as_list(birth),
+        )
+        return await self._answered(body["Listeners"][0], birth)
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        balancers = sorted({want.request["balancer"] for want in wants})
+        found = [seen for each in balancers for seen in await balancing.listeners_of(self._client, READ, each)]
+        tagged = await balancing.with_tags(self._client, found)
+        return {want.key: [seen.observed() for seen in tagged if _fits(seen, want)] for want in wants}
+
+    async def by_nonce(self, places: Sequence[PlaceOf], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        """In each load balancer that is there: one that is not shown any more is no empty one."""
+        balancers = {place.ref.id for place in places if place.kind == BALANCER_KIND}
+        balancers |= {want.request["balancer"] for want in wants}
+        found = [seen for each in sorted(balancers) for seen in await self._inside(each)]
+        return [
+            seen.observed()
+            for seen in await balancing.with_tags(self._client, found)
+            if birth_tags.is_born(seen.tags, nonces) or any(_fits(seen, want) for want in wants)
+        ]
+
+    async def _inside(self, balancer: str) -> Sequence[Seen]:
+        try:
+            return await balancing.every_listener(self._client, READ, balancer)
+        except errors.ListNotFound as missing:
+            message = f"AWS does not show the load balancer {balancer}. Check that it still exists"
+            raise NotFound(message, code=missing.code, request_id=missing.request_id) from missing
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        changed = {member: changes[name] for name, member in _MEMBERS.items() if name in changes}
+        if "target_groups" in changes:
+            changed["DefaultActions"] = _forward(changes["target_groups"])
+        await self._client.write("elbv2", "modify_listener", ref.id, ListenerArn=ref.id, **changed)
+
+    async def delete(self, ref: Ref) -> None:
+        await self._client.write("elbv2", "delete_listener", ref.id, ListenerArn=ref.id)
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return identify(target, "listener")
+
+    async def users(self, ref: Ref) -> Sequence[User]:
+        """The targets of its groups: somebody's machines."""
+        seen = (await self.observe([ref])).get(ref.id)
+        groups = seen.attributes["target_groups"] if seen else ()
+        inside = [await balancing.targets_of(self._client, group) for group in groups]
+        return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for rows in inside for row in rows)
+
+
+_MEMBERS = {"port": "Port", "protocol": "Protocol"}
+
+
+def _forward(groups: Sequence[str]) -> list[Json]:
+    (group,) = groups
+    return [{"Type": "forward", "TargetGroupArn": group}]
+
+
+def _fits(seen: Seen, want: Want) -> bool:
+    """Whether it is in the wanted load balancer, on the wanted port or with one of our birth marks."""
+    if seen.attributes["balancer"] != want.request["balancer"]:
+        return False
+    return seen.attributes["port"] == want.request["port"] or birth_tags.is_born(seen.tags, want.nonces)
+
+
+def kind(client: ApiClient) -> Kind:
+    """It has no list that objects could share: listeners are listed by load balancer."""
+    driver = ListenerDriver(client, READ)
+    return aws_kind(
+        "listener",
+        driver,
+        requires=(BALANCER_KIND, "target-group"),
+        mutable=frozenset({"port", "protocol", "target_groups"}),
+        answers_existing=True,
+        usage=driver,
+        home=BALANCER_KIND,
+        gone_at_once=True,
+    )

@@ -1,0 +1,158 @@
+"""Kind ``route-table``: its routes and its associations with subnets are parts.
+
+Request: ``name`` (for messages), ``vpc_id``. A route is named by its destination, its behavior is the id that it leads
+to, which is changed in place; an association is named by the id of its subnet. As in CAPA, routes of others stay.
+Associations are all ours: they refuse the delete of the table.
+
+Not routes that come with something else: those within the VPC, those that a VPN gateway propagates, and those to
+gateway endpoints, which the endpoint adds and removes.
+"""
+
+from __future__ import annotations
+
+from freehold.engine.errors import Invalid, NameTaken
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Part, Ref, Request, State
+from freehold.providers.aws import reading
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place, Seen, associated
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.reading import Read
+from freehold.providers.aws.tags.native_tags import tag_map
+
+ROUTE, ASSOCIATION = "route", "route-table-association"
+DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
+TARGETS = (
+    "GatewayId",
+    "NatGatewayId",
+    "EgressOnlyInternetGatewayId",
+    "TransitGatewayId",
+    "VpcPeeringConnectionId",
+    "CarrierGatewayId",
+    "LocalGatewayId",
+    "CoreNetworkArn",
+    "NetworkInterfaceId",
+    "InstanceId",
+)
+"""An instance's route shows its interface too, so that goes first."""
+_BY_PREFIX = {
+    "nat": "NatGatewayId",
+    "eigw": "EgressOnlyInternetGatewayId",
+    "tgw": "TransitGatewayId",
+    "pcx": "VpcPeeringConnectionId",
+    "cagw": "CarrierGatewayId",
+    "lgw": "LocalGatewayId",
+    "eni": "NetworkInterfaceId",
+    "i": "InstanceId",
+}
+"""What the beginning of an id says that it is, of TARGETS; the others are gateways."""
+
+
+def decode(body: Json, place: Place) -> Seen:
+    ident = body["RouteTableId"]
+    associations = associated(body.get("Associations", ()), "AssociationState")
+    return Seen(
+        id=ident,
+        arn=place.ec2("route-table", ident),
+        state=State.READY,
+        tags=tag_map(body.get("Tags", ())),
+        attributes={"vpc_id": body["VpcId"], "main": any(row.get("Main") for row in associations)},
+        parts=frozenset(
+            [*(_route(row) for row in body.get("Routes", ()) if _is_made_here(row))]
+            + [_association(row) for row in associations if row.get("SubnetId")]
+        ),
+    )
+
+
+def _is_made_here(row: Json) -> bool:
+    target = row.get("GatewayId", "")
+    return row.get("Origin", "CreateRoute") == "CreateRoute" and target != "local" and not target.startswith("vpce-")
+
+
+def _route(row: Json) -> Part:
+    """Identified by its destination; it leads to its target, also while that is a black hole."""
+    name = next(name for name in DESTINATIONS if row.get(name))
+    target = next((row[name] for name in TARGETS if row.get(name)), "")
+    return Part(ROUTE, row[name], request={name: row[name]}, behavior=target)
+
+
+def _association(row: Json) -> Part:
+    return Part(ASSOCIATION, row["SubnetId"], id=row["RouteTableAssociationId"])
+
+
+READ = Read("describe_route_tables", "RouteTables", "route-table-id", decode, page=100)
+
+
+class RouteTableDriver(Ec2Driver):
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        if part.kind == ROUTE:
+            await self._add(ref, part, "create_route", RouteTableId=ref.id, **to_destination(part), **to_target(part))
+            return
+        subnet = part.natural_key
+        try:
+            await self._add(ref, part, "associate_route_table", RouteTableId=ref.id, SubnetId=subnet)
+        except (NameTaken, Invalid) as refused:
+            there = await reading.by_filter(self._client, READ, "association.subnet-id", [subnet])
+            if not there:
+                raise
+            text = f"{subnet} is associated with the route table {there[0].id}: disassociate it from that"
+            raise NameTaken(text, code=refused.code, holder=there[0].id) from refused
+
+    async def change_part(self, ref: Ref, part: Part) -> None:
+        """Let a route lead to something else."""
+        route = {"RouteTableId": ref.id, **to_destination(part), **to_target(part)}
+        await self._client.write("ec2", "replace_route", f"{part} of {ref.id}", **route)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        if part.kind == ROUTE:
+            await self._remove(ref, part, "delete_route", RouteTableId=ref.id, **to_destination(part))
+        else:
+            await self._remove_association(ref, part, "disassociate_route_table")
+
+
+def to_destination(route: Part) -> dict[str, str]:
+    to = route.natural_key
+    name = DESTINATIONS[2 if to.startswith("pl-") else 1 if ":" in to else 0]
+    return {name: to}
+
+
+def to_target(route: Part) -> dict[str, str]:
+    prefix = route.behavior.partition("-")[0]
+    name = "CoreNetworkArn" if prefix.startswith("arn:") else _BY_PREFIX.get(prefix, "GatewayId")
+    return {name: route.behavior}
+
+
+def _may_be(request: Request, seen: Seen) -> bool:
+    """Ours is associated only when it is on record."""
+    return not seen.attributes["main"] and not any(part.kind == ASSOCIATION for part in seen.parts)
+
+
+def _params(request: Request) -> Json:
+    return {"VpcId": request["vpc_id"]}
+
+
+SHAPE = Shape(
+    FACTS["route-table"], READ, "create_route_table", "RouteTable", "delete_route_table", "RouteTableId", _params,
+    home=IN_VPC, may_be=_may_be,
+)  # fmt: skip
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = RouteTableDriver(client, SHAPE)
+    associations = frozenset({ASSOCIATION})
+    return aws_kind(
+        "route-table",
+        driver,
+        network=True,
+        requires=("vpc", "subnet", "internet-gateway", "egress-only-gateway", "nat-gateway"),
+        exclusive_parts=associations,
+        holding_parts=associations,
+        parts=driver,
+        part_changer=driver,
+        listing=driver,
+        gone_at_once=True,
+        nameless=True,
+        stripped=driver,
+    )

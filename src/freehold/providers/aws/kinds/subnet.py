@@ -1,0 +1,205 @@
+"""Kind ``subnet``: a block of a VPC in one zone. Its IPv6 block is a part: one that we added, or that it was born with.
+
+Request: ``name`` (for messages), ``vpc_id``, ``zone``, ``cidr``, ``ipv6_cidr`` (optional: the block to be born with,
+which is wanted as a part too), and the attributes that can be changed: ``map_public_ip_on_launch``,
+``assign_ipv6_address_on_creation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError, Invalid, NotReady
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request
+from freehold.providers.aws import delete_blockers as holders
+from freehold.providers.aws import interface_users, reading
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place, Seen, associated, block6, state_of
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.reading import Read
+from freehold.providers.aws.tags.native_tags import tag_map
+
+IPV6_CIDR = "subnet-ipv6-cidr"
+_IPV6 = "assign_ipv6_address_on_creation"
+CONFLICT, OUTSIDE = "InvalidSubnet.Conflict", "InvalidSubnet.Range"
+_ATTRIBUTES = {"map_public_ip_on_launch": "MapPublicIpOnLaunch", _IPV6: "AssignIpv6AddressOnCreation"}
+
+
+def decode(body: Json, place: Place) -> Seen | None:
+    state = state_of(body["State"])
+    if state is None:
+        return None
+    ident = body["SubnetId"]
+    return Seen(
+        id=ident,
+        arn=place.ec2("subnet", ident),
+        state=state,
+        vendor_state=body["State"],
+        tags=tag_map(body.get("Tags", ())),
+        attributes={
+            "vpc_id": body["VpcId"],
+            "zone": body["AvailabilityZone"],
+            "cidr": body.get("CidrBlock", ""),
+            **{name: bool(body.get(member)) for name, member in _ATTRIBUTES.items()},
+        },
+        parts=frozenset(
+            Part(IPV6_CIDR, block6(row["Ipv6CidrBlock"]), id=row["AssociationId"])
+            for row in associated(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
+        ),
+    )
+
+
+READ = Read("describe_subnets", "Subnets", "subnet-id", decode)
+
+
+class SubnetDriver(Ec2Driver):
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """Raises Invalid with the subnets that are in the way, where the block is not free in the VPC, and NotReady
+        while the range that it is to be in is being added to the VPC."""
+        try:
+            return await super().create(request, birth)
+        except Invalid as refused:
+            if refused.code == OUTSIDE and await self._has_range_for(request):
+                message = f"a range is being added to {request['vpc_id']}: {refused.message}. It is asked again"
+                raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused
+            if refused.code != CONFLICT:
+                raise
+            raise await self._taken(request, refused) from refused
+
+    async def _has_range_for(self, request: Request) -> bool:
+        """Whether its blocks are in ranges of the VPC, there or on their way: until it is there, EC2 refuses a subnet
+        in it like one outside of all ranges, and it may be there by the time that we ask."""
+        filters = [{"Name": "vpc-id", "Values": [request["vpc_id"]]}]
+        try:
+            rows = await self._client.listed("ec2", "describe_vpcs", "Vpcs", request["vpc_id"], Filters=filters)
+        except CloudError:
+            return False
+        ranges = [
+            ip_network(each[member])
+            for row in rows
+            for member in ("CidrBlock", "Ipv6CidrBlock")
+            for each in associated(row.get(f"{member}AssociationSet", ()), f"{member}State")
+            if each.get(member)
+        ]
+        return all(_is_within(block, ranges) for block in _blocks(request))
+
+    async def _taken(self, request: Request, refused: Invalid) -> CloudError:
+        """EC2 does not say by which."""
+        try:
+            there = await self.neighbours(Ref(str(request["vpc_id"])))
+        except CloudError:
+            return refused
+        return _taken_by(request, there, refused.request_id) or refused
+
+    async def neighbours(self, home: Ref) -> Sequence[Observed]:
+        return [seen.observed() for seen in await reading.by_filter(self._client, READ, "vpc-id", [home.id])]
+
+    def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
+        return _taken_by(request, neighbours)
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """EC2 takes one attribute a call, and ``_IPV6`` only where there is an IPv6 block.
+
+        Raises NotReady while a block is being added.
+        """
+        for name, value in sorted(changes.items(), key=lambda each: each[0] == _IPV6):
+            switch = {_ATTRIBUTES[name]: {"Value": bool(value)}}
+            try:
+                await self._client.write("ec2", "modify_subnet_attribute", ref.id, SubnetId=ref.id, **switch)
+            except Invalid as refused:
+                if name != _IPV6 or not await self._gets_block(ref):
+                    raise
+                message = f"{ref.id} is being given its IPv6 block: {refused.message}. It is asked again"
+                raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused
+
+    async def _gets_block(self, ref: Ref) -> bool:
+        """Whether an IPv6 block is on its way, which :attr:`Observed.parts` shows as if it were there."""
+        filters = [{"Name": "subnet-id", "Values": [ref.id]}]
+        rows = await self._client.listed("ec2", "describe_subnets", "Subnets", ref.id, Filters=filters)
+        blocks = [block for row in rows for block in row.get("Ipv6CidrBlockAssociationSet", ())]
+        return any(block["Ipv6CidrBlockState"]["State"] == "associating" for block in blocks)
+
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return await interface_users.of(self._client, "subnet-id", ref.id)
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._add(ref, part, "associate_subnet_cidr_block", SubnetId=ref.id, Ipv6CidrBlock=part.natural_key)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._remove_association(ref, part, "disassociate_subnet_cidr_block")
+
+
+def _overlap(one: str, other: str) -> bool:
+    if not (one and other):
+        return False
+    first, second = ip_network(one, strict=False), ip_network(other, strict=False)
+    return first.version == second.version and first.overlaps(second)
+
+
+def _blocks(request: Request) -> list[str]:
+    return [block for block in (request["cidr"], request.get("ipv6_cidr")) if block]
+
+
+def _is_within(block: str, ranges: Sequence[IPv4Network | IPv6Network]) -> bool:
+    """In one of them, and of a size that a subnet can have
+    (https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html)."""
+    asked = ip_network(block, strict=False)
+    fits = asked.prefixlen == 64 if asked.version == 6 else 16 <= asked.prefixlen <= 28
+    return fits and any(_overlap(block, str(each)) and each.prefixlen <= asked.prefixlen for each in ranges)
+
+
+def in_the_way(request: Request, other: Observed) -> str:
+    """The block of a request that ``other`` has, whole or in part."""
+    if other.attributes["vpc_id"] != request["vpc_id"]:
+        return ""
+    taken = [other.attributes["cidr"], *(part.natural_key for part in other.parts or () if part.kind == IPV6_CIDR)]
+    return next((block for block in _blocks(request) if any(_overlap(block, each) for each in taken)), "")
+
+
+def _taken_by(request: Request, others: Sequence[Observed], request_id: str = "") -> Invalid | None:
+    """The refusal that names them."""
+    holders_of_it = sorted(each.id for each in others if in_the_way(request, each))
+    if not holders_of_it:
+        return None
+    block = next(filter(None, (in_the_way(request, each) for each in others)))
+    named = f"{block} of VPC {request['vpc_id']} is taken by subnet {', '.join(holders_of_it)}"
+    message = f"{named}. Delete that subnet, or give another block in spec.network"
+    return Invalid(message, code=CONFLICT, request_id=request_id)
+
+
+def _params(request: Request) -> Json:
+    ipv6 = {"Ipv6CidrBlock": request["ipv6_cidr"]} if request.get("ipv6_cidr") else {}
+    place = {"VpcId": request["vpc_id"], "AvailabilityZone": request["zone"]}
+    return {**place, "CidrBlock": request["cidr"], **ipv6}
+
+
+SHAPE = Shape(
+    FACTS["subnet"], READ, "create_subnet", "Subnet", "delete_subnet", "SubnetId", _params,
+    home=IN_VPC, holders=holders.interfaces_in,
+)  # fmt: skip
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = SubnetDriver(client, SHAPE)
+    return aws_kind(
+        "subnet",
+        driver,
+        network=True,
+        requires=("vpc",),
+        mutable=frozenset(_ATTRIBUTES),
+        at_birth=lambda request: dict.fromkeys(_ATTRIBUTES, False),
+        born_with_parts=True,
+        parts=driver,
+        usage=driver,
+        listing=driver,
+        gone_at_once=True,
+        nameless=True,
+        in_the_way=in_the_way,
+        home="vpc",
+        neighbours=driver,
+    )

@@ -1,0 +1,165 @@
+"""Kind ``target-group``: its engine id is its ARN. Its targets are parts, which a read of their health shows.
+
+Request: ``name``, ``protocol``, ``port``, ``vpc_id``, ``target_type``, ``health_check``, ``attributes``, and
+``ip_address_type`` where it is not ``ipv4``. A health check has the members that AWS gives it; attributes are AWS's,
+with its text values, those that :data:`ATTRIBUTES` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from freehold.engine.drivers import User
+from freehold.engine.errors import InUse
+from freehold.engine.kinds import Kind
+from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
+from freehold.providers.aws import balancing
+from freehold.providers.aws.balancing import BalancingRead
+from freehold.providers.aws.balancing_driver import BalancingDriver, identify
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.decoded import Place, Seen
+from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.tags import birth_tags
+from freehold.providers.aws.tags.native_tags import tag_list, tag_map
+
+TARGET = "target"
+PRESERVES_CLIENT_IP = "preserve_client_ip.enabled"
+CUTS_UNHEALTHY = "target_health_state.unhealthy.connection_termination.enabled"
+DRAINS_UNHEALTHY = "target_health_state.unhealthy.draining_interval_seconds"
+ATTRIBUTES = (PRESERVES_CLIENT_IP, CUTS_UNHEALTHY, DRAINS_UNHEALTHY)
+"""Those that a wish has; of the others nothing is read."""
+_AT_BIRTH = {"instance": {"attributes": {PRESERVES_CLIENT_IP: "true", CUTS_UNHEALTHY: "true", DRAINS_UNHEALTHY: "0"}}}
+"""Of a new one, by its type of targets; that of the others depends on more.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+"""
+_HEALTH_CHECK = (
+    "HealthCheckProtocol",
+    "HealthCheckPort",
+    "HealthCheckPath",
+    "HealthCheckIntervalSeconds",
+    "HealthCheckTimeoutSeconds",
+    "HealthyThresholdCount",
+    "UnhealthyThresholdCount",
+)
+
+
+def decode(body: Json, place: Place) -> Seen:
+    arn = body["TargetGroupArn"]
+    return Seen(
+        id=arn,
+        arn=arn,
+        state=State.READY,
+        tags={},
+        attributes={
+            "name": body["TargetGroupName"],
+            "vpc_id": body.get("VpcId", ""),
+            "protocol": body.get("Protocol", ""),
+            "port": body.get("Port"),
+            "target_type": body.get("TargetType", ""),
+            "ip_address_type": body.get("IpAddressType", "ipv4"),
+            "health_check": {name: body[name] for name in _HEALTH_CHECK if name in body},
+            "balancers": sorted(body.get("LoadBalancerArns", ())),
+        },
+    )
+
+
+async def targets_of(client: ApiClient, arn: str) -> frozenset[Part]:
+    """Those that are registered. Raises NotFound."""
+    rows = await balancing.targets_of(client, arn)
+    return frozenset(target(row["Id"], row.get("Port")) for row in rows)
+
+
+def target(ident: str, port: int | None = None) -> Part:
+    """A machine or an address behind a port, which is the group's where none is given."""
+    named = {"Id": ident} if port is None else {"Id": ident, "Port": port}
+    return Part(TARGET, " ".join(map(str, named.values())), request=named)
+
+
+READ = BalancingRead("elbv2", "describe_target_groups", "TargetGroups", "TargetGroupArns", decode, "Names")
+
+
+class TargetGroupDriver(BalancingDriver):
+    """It is there at once, and gone at once. The delete of one that is missing is a success."""
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """A create with the name and settings of one that is there answers with that, whoever's it is."""
+        await place_of(self._client)  # before the write: if it failed after it, the reply were lost
+        family = request.get("ip_address_type", "ipv4")
+        body = await self._client.write(
+            "elbv2",
+            "create_target_group",
+            request["name"],
+            Name=request["name"],
+            Protocol=request["protocol"],
+            Port=request["port"],
+            VpcId=request["vpc_id"],
+            TargetType=request["target_type"],
+            Tags=birth_tags.as_list(birth),
+            **request["health_check"],
+            **({"IpAddressType": family} if family != "ipv4" else {}),
+        )
+        return await self._answered(body["TargetGroups"][0], birth, _AT_BIRTH.get(request["target_type"]))
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        if "health_check" in changes:
+            await self._change(ref, "modify_target_group", **changes["health_check"])
+        if "attributes" in changes:
+            async with self._changing(ref.id, {"attributes": changes["attributes"]}):
+                await self._change(ref, "modify_target_group_attributes", Attributes=tag_list(changes["attributes"]))
+
+    async def delete(self, ref: Ref) -> None:
+        """AWS does not say which load balancers lead to it."""
+        try:
+            await self._client.write("elbv2", "delete_target_group", ref.id, TargetGroupArn=ref.id)
+        except InUse as refused:
+            seen = (await self.observe([ref])).get(ref.id)
+            raise refused.held_by(", ".join(seen.attributes["balancers"]) if seen else "") from refused
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return identify(target, "targetgroup")
+
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return sorted(User(str(part)) for part in await self.parts(ref))
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        return await targets_of(self._client, ref.id)
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._change(ref, "register_targets", Targets=[dict(part.request)])
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._change(ref, "deregister_targets", Targets=[dict(part.request)])
+
+    async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
+        await self._client.write("elbv2", operation, ref.id, TargetGroupArn=ref.id, **what)
+
+    def _shown(self, seen: Seen) -> Observed:
+        """Its own read does not show its targets."""
+        return replace(seen.observed(), parts=None)
+
+    async def _attributes(self, ident: str) -> Mapping[str, object]:
+        body = await self._client.read("elbv2", "describe_target_group_attributes", ident, TargetGroupArn=ident)
+        found = tag_map(body["Attributes"])
+        return {"attributes": {name: found[name] for name in ATTRIBUTES if name in found}}
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = TargetGroupDriver(client, READ)
+    return aws_kind(
+        "target-group",
+        driver,
+        requires=("vpc",),
+        mutable=frozenset({"health_check", "attributes"}),
+        at_birth=lambda request: _AT_BIRTH.get(request["target_type"], {"attributes": None}),
+        answers_existing=True,
+        parts=driver,
+        usage=driver,
+        name_in_region=True,
+        listing=driver,
+        remembering=driver,
+        gone_at_once=True,
+    )

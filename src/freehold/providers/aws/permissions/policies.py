@@ -1,0 +1,111 @@
+"""Which permissions we need, generated from the operations in use (docs/reference/aws.md#permissions).
+
+Three policies, so that three roles can have them, and the deletes that AWS can bind to one owner's tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from freehold.providers.aws.kind_facts import (
+    COLLECTED_DELETES,
+    COLLECTION_READS,
+    COLLECTION_WRITES,
+    KINDS,
+    OTHER_OPERATIONS,
+    TAG_OPERATIONS,
+)
+
+_PREFIXES: Mapping[str, str] = {
+    "elb": "elasticloadbalancing",
+    "elbv2": "elasticloadbalancing",
+    "resourcegroupstaggingapi": "tag",
+}
+_S3: Mapping[str, str] = {
+    "ListBuckets": "ListAllMyBuckets",
+    "ListObjectsV2": "ListBucket",
+    "GetBucketLifecycleConfiguration": "GetLifecycleConfiguration",
+    "PutBucketLifecycleConfiguration": "PutLifecycleConfiguration",
+    "DeleteBucketLifecycle": "PutLifecycleConfiguration",
+}
+"""Where S3's permission is not named after its operation."""
+
+
+def iam_action(service: str, operation: str) -> str:
+    """``ec2:CreateVpc`` for the operation ``CreateVpc`` of botocore's service ``ec2``."""
+    if service == "s3":
+        operation = _S3.get(operation, operation)
+    return f"{_PREFIXES.get(service, service)}:{operation}"
+
+
+IMPLIED = frozenset({"s3:TagResource", "s3:UntagResource", "s3:PutBucketTagging"})
+"""What operations of ours need beside the permissions of their names: a bucket is created with tags, and TagResources
+asks the permission of the resource's own service (docs/reference/aws.md#permissions)."""
+_BALANCING_ROLE: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": ["iam:CreateServiceLinkedRole"],
+    "Resource": "*",
+    "Condition": {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
+}
+"""The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422)."""
+
+NOT_BOUND = frozenset({"s3"})
+"""Services whose deletes no tag condition fits: a bucket has one only where its owner enabled it."""
+_BOUND = tuple(kind for kind in KINDS if kind.service not in NOT_BOUND)
+BOUND_ACTIONS = tuple(sorted({iam_action(kind.service, kind.delete) for kind in _BOUND}))
+"""Deletes whose conditions know the tags of the resource, each looked up (docs/reference/aws.md#permissions)."""
+Deletes = frozenset[tuple[str, str]]
+"""Services and operations as botocore's clients name them: ``ec2``, ``delete_vpc``."""
+
+
+def _as_methods(operations: Iterable[tuple[str, str]]) -> Deletes:
+    return frozenset((service, re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()) for service, name in operations)
+
+
+BOUND_DELETES = _as_methods((kind.service, kind.delete) for kind in _BOUND)
+COLLECTED_ACTIONS = tuple(
+    sorted({iam_action(service, name) for service, names in COLLECTED_DELETES.items() for name in names})
+)
+"""Deletes of what others made, bound to the marks of one cluster (docs/reference/aws.md#permissions)."""
+COLLECTED_METHODS = _as_methods((service, name) for service, names in COLLECTED_DELETES.items() for name in names)
+
+
+def reader() -> dict[str, Any]:
+    """Everything that is read."""
+    kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.read_operations)
+    others = (
+        iam_action(service, name)
+        for table in (*OTHER_OPERATIONS, COLLECTION_READS)
+        for service, names in table.items()
+        for name in names
+        if not _changes_tags(name)
+    )
+    return _policy(_allow({*kinds, *others}))
+
+
+def creator() -> dict[str, Any]:
+    """Creates, changes, parts and tags; no delete of a resource."""
+    kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.sent_writes if name != kind.delete)
+    tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
+    changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
+    collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
+    return _policy(_allow({*kinds, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
+
+
+def deleter() -> dict[str, Any]:
+    """Deletes of resources, of any owner, and of what is collected."""
+    return _policy(_allow({*(iam_action(kind.service, kind.delete) for kind in KINDS), *COLLECTED_ACTIONS}))
+
+
+def _changes_tags(operation: str) -> bool:
+    return "tag" in operation.casefold() and not operation.startswith(("Describe", "Get", "List"))
+
+
+def _allow(actions: Iterable[str]) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": sorted(actions), "Resource": "*"}
+
+
+def _policy(*statements: dict[str, Any]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}

@@ -1,0 +1,57 @@
+"""The kinds that an AWS cluster may use: an explicit list. A new kind is one file and one line here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from freehold.engine.kinds import Registry
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.kind_facts import FACTS, KindFacts
+from freehold.providers.aws.kinds import (
+    classic_load_balancer,
+    egress_only_gateway,
+    elastic_ip,
+    instance,
+    internet_gateway,
+    listener,
+    nat_gateway,
+    network_load_balancer,
+    route_table,
+    s3_bucket,
+    security_group,
+    subnet,
+    target_group,
+    vpc,
+    vpc_endpoint,
+)
+
+
+def aws_kinds(client: ApiClient) -> Registry:
+    """All of them, in the order of :data:`kind_facts.KINDS`; each sends with ``client``."""
+    kinds = (
+        vpc.kind(client),
+        subnet.kind(client),
+        internet_gateway.kind(client),
+        egress_only_gateway.kind(client),
+        elastic_ip.kind(client),
+        nat_gateway.kind(client),
+        route_table.kind(client),
+        security_group.kind(client),
+        vpc_endpoint.kind(client),
+        classic_load_balancer.kind(client),
+        network_load_balancer.kind(client),
+        target_group.kind(client),
+        listener.kind(client),
+        s3_bucket.kind(client),
+        instance.kind(client),
+    )
+    region = client.session.region
+    return Registry([replace(kind, delete_command=_delete_command(FACTS[kind.name], region)) for kind in kinds])
+
+
+def _delete_command(facts: KindFacts, region: str) -> str:
+    """For a person: https://docs.aws.amazon.com/cli/latest/reference/ spells operations and members with hyphens."""
+    from botocore import xform_name
+
+    service, operation = "s3api" if facts.service == "s3" else facts.service, xform_name(facts.delete, "-")
+    return f"aws {service} {operation} --region {region} --{xform_name(facts.deleted_by, '-')} {{id}}"

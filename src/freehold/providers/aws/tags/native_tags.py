@@ -1,0 +1,376 @@
+"""The tags that each service keeps itself: read consistently for a proof, and written where the tagging API is denied.
+
+Batches and their limits: docs/reference/aws.md#tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Quota
+from freehold.engine.keyed_codec import CARRIED
+from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.tags.tag_map import Tags
+
+TagsByArn = dict[str, dict[str, str]]
+
+FILTER_VALUES = 200
+EC2_WRITES = 1000
+BALANCERS = 20
+ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
+"""What S3 says of a bucket of another region, which is none of this one's resources."""
+
+
+T = TypeVar("T")
+
+
+class Keeper(StrEnum):
+    """Which service keeps the tags of an ARN."""
+
+    EC2 = "ec2"
+    CLASSIC = "elb"
+    BALANCING = "elbv2"
+    BUCKET = "s3"
+    ROLE = "iam"
+    SECRET = "secretsmanager"  # noqa: S105 - the name of a service
+    CLUSTER = "eks"
+
+
+class Reading(StrEnum):
+    """What it takes to ask a resource itself for its tags."""
+
+    TOGETHER = "many resources in a call"
+    ALONE = "a call for each"
+    NEVER = "its service is not known here"
+
+
+_READS: Mapping[Keeper, int] = {
+    Keeper.EC2: FILTER_VALUES,
+    Keeper.CLASSIC: BALANCERS,
+    Keeper.BALANCING: BALANCERS,
+    Keeper.BUCKET: 1,
+    Keeper.ROLE: 1,
+    Keeper.SECRET: 1,
+    Keeper.CLUSTER: 1,
+}
+"""How many resources one read of tags takes."""
+
+
+READS_AT_ONCE = 8
+"""Where each resource takes a call of its own. Most threads (freehold.providers.access.ports) are left to others."""
+
+NO_ANSWER = "ResponseParserError"
+"""What came cannot be read. A tag with a control character would do that: XML has no such character, and S3 for one
+sends it all the same (botocore#3496). Whether EC2 takes such tags no source says."""
+MOST_UNREAD = 12
+"""Of a batch's replies that cannot be read: as many as it takes to find one resource of 200 by halving, and some."""
+
+
+def keeper_of(arn: Arn) -> Keeper | None:
+    match arn.service:
+        case "ec2":
+            return Keeper.EC2
+        case "elasticloadbalancing":
+            return Keeper.CLASSIC if arn.type == "loadbalancer" and "/" not in arn.id else Keeper.BALANCING
+        case "s3" if not arn.type:
+            return Keeper.BUCKET
+        case "iam" if arn.type == "role":
+            return Keeper.ROLE
+        case "secretsmanager":
+            return Keeper.SECRET
+        case "eks":
+            return Keeper.CLUSTER
+    return None
+
+
+def reading_of(text: str) -> Reading:
+    arn = Arn.parse(text)
+    keeper = keeper_of(arn) if arn else None
+    if keeper is None:
+        return Reading.NEVER
+    return Reading.TOGETHER if _READS[keeper] > 1 else Reading.ALONE
+
+
+def chunks(items: Sequence[T], size: int) -> Iterator[list[T]]:
+    return (list(items[at : at + size]) for at in range(0, len(items), size))
+
+
+def several(arns: Sequence[str]) -> str:
+    """Resources of one call, short enough for a message."""
+    return arns[0] if len(arns) == 1 else f"{arns[0]} and {len(arns) - 1} more"
+
+
+def tag_map(rows: Iterable[Json]) -> dict[str, str]:
+    return {row["Key"]: row.get("Value", "") for row in rows}
+
+
+def tag_list(tags: Tags) -> list[Json]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+
+
+def by_keeper(arns: Collection[str]) -> dict[Keeper, dict[str, Arn]]:
+    """The ARNs by who keeps their tags; what is no ARN, or of no service that we know, is left out."""
+    found: dict[Keeper, dict[str, Arn]] = {}
+    for text in sorted(set(arns)):
+        arn = Arn.parse(text)
+        keeper = keeper_of(arn) if arn else None
+        if arn and keeper:
+            found.setdefault(keeper, {})[text] = arn
+    return found
+
+
+class NativeTags:
+    """Reads and writes through each service's own calls."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    async def tags_of_each(self, arns: Collection[str]) -> dict[str, dict[str, str] | CloudError]:
+        """Ask the resources themselves, in few calls: their tags, none of one that is missing, or why it is unknown."""
+        found: dict[str, dict[str, str] | CloudError] = {arn: {} for arn in arns}
+        for keeper, group in by_keeper(arns).items():
+            for several_reads in chunks(list(chunks(list(group), _READS[keeper])), READS_AT_ONCE):
+                work = [self._read_or_error(keeper, {text: group[text] for text in some}) for some in several_reads]
+                for each in await self._client.all(work):
+                    if isinstance(each, Exception):
+                        raise each
+                    found |= each
+        return found
+
+    async def _read_or_error(
+        self, keeper: Keeper, group: Mapping[str, Arn]
+    ) -> Mapping[str, dict[str, str] | CloudError]:
+        """A batch whose answer cannot be read is halved until the resource is found: it must not hide the others."""
+        found: dict[str, dict[str, str] | CloudError] = {}
+        waiting, unread = [list(group)], 0
+        while waiting:
+            some = waiting.pop()
+            try:
+                found |= await self._read(keeper, {text: group[text] for text in some})
+            except CloudError as error:
+                unread += error.code == NO_ANSWER
+                if error.code == NO_ANSWER and len(some) > 1 and unread < MOST_UNREAD:
+                    waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
+                    continue
+                alone = error.code == NO_ANSWER and len(some) == 1
+                found |= dict.fromkeys(some, _perhaps_a_control_character(error) if alone else error)
+        return found
+
+    async def tags_of(self, arns: Collection[str]) -> TagsByArn:
+        """The same, of those that have tags. Raises CloudError where one of them could not be asked."""
+        found: TagsByArn = {}
+        for arn, tags in (await self.tags_of_each(arns)).items():
+            if isinstance(tags, CloudError):
+                raise tags
+            if tags:
+                found[arn] = tags
+        return found
+
+    async def carriers(self, uuid: str = "") -> TagsByArn:
+        """EC2 resources with a mark for something of this owner's (of any owner's) in them.
+
+        The tagging API has no wildcards; EC2's own list has them, and all carriers are of EC2.
+        """
+        filters = [{"Name": "key", "Values": [f"{CARRIED}*"]}]
+        if uuid:
+            filters.append({"Name": "value", "Values": [f"{uuid}*"]})
+        return await self.of_ec2(f"carrying for {uuid or 'anybody'}", filters)
+
+    async def of_ec2(self, subject: str, filters: list[Json]) -> TagsByArn:
+        """EC2 resources that these filters of DescribeTags select, with all their tags."""
+        rows = await self._client.listed("ec2", "describe_tags", "Tags", subject, Filters=filters, MaxResults=1000)
+        if not rows:
+            return {}
+        session, account = self._client.session, await self._client.account()
+        arns = {
+            Arn(session.partition, "ec2", session.region, account, f"{row['ResourceType']}/{row['ResourceId']}")
+            for row in rows
+        }
+        return await self._read_ec2({str(arn): arn for arn in arns})
+
+    async def _read(self, keeper: Keeper, group: Mapping[str, Arn]) -> TagsByArn:
+        match keeper:
+            case Keeper.EC2:
+                return await self._read_ec2(group)
+            case Keeper.CLASSIC:
+                return await self._read_classic(group)
+            case Keeper.BALANCING:
+                return await self._read_balancing(group)
+            case Keeper.BUCKET:
+                return {text: await self._read_bucket(arn) for text, arn in group.items()}
+            case Keeper.ROLE:
+                return {text: await self._read_role(arn) for text, arn in group.items()}
+            case Keeper.SECRET:
+                return {text: await self._read_secret(text) for text in group}
+            case Keeper.CLUSTER:
+                return {text: await self._read_cluster(text) for text in group}
+
+    async def _read_ec2(self, group: Mapping[str, Arn]) -> TagsByArn:
+        by_id = {arn.id: text for text, arn in group.items()}
+        found: TagsByArn = {}
+        for idents in chunks(sorted(by_id), FILTER_VALUES):
+            filters = [{"Name": "resource-id", "Values": idents}]
+            rows = await self._client.listed(
+                "ec2", "describe_tags", "Tags", several(idents), Filters=filters, MaxResults=1000
+            )
+            for row in rows:
+                found.setdefault(by_id[row["ResourceId"]], {})[row["Key"]] = row.get("Value", "")
+        return found
+
+    async def _read_classic(self, group: Mapping[str, Arn]) -> TagsByArn:
+        by_name = {arn.id: text for text, arn in group.items()}
+        rows = await self._described("elb", "LoadBalancerNames", sorted(by_name))
+        return {by_name[row["LoadBalancerName"]]: tag_map(row["Tags"]) for row in rows}
+
+    async def _read_balancing(self, group: Mapping[str, Arn]) -> TagsByArn:
+        rows = await self._described("elbv2", "ResourceArns", sorted(group))
+        return {row["ResourceArn"]: tag_map(row["Tags"]) for row in rows}
+
+    async def _described(self, service: str, parameter: str, names: Sequence[str]) -> list[Json]:
+        """Rows of DescribeTags, 20 a call; where one of them is missing the call is refused, so each is asked alone."""
+        found: list[Json] = []
+        for some in chunks(names, BALANCERS):
+            try:
+                body = await self._client.read(service, "describe_tags", several(some), **{parameter: some})
+                found += body["TagDescriptions"]
+            except NotFound:
+                if len(some) > 1:
+                    for one in some:
+                        found += await self._described(service, parameter, [one])
+        return found
+
+    async def _read_bucket(self, arn: Arn) -> dict[str, str]:
+        try:
+            body = await self._client.read("s3", "get_bucket_tagging", arn.id, Bucket=arn.id)
+        except NotFound:  # of the bucket, or of any tags
+            return {}
+        except Invalid as error:
+            if error.code in ELSEWHERE:
+                return {}
+            raise
+        return tag_map(body["TagSet"])
+
+    async def _read_role(self, arn: Arn) -> dict[str, str]:
+        name = arn.id.rpartition("/")[2]
+        try:
+            return tag_map(await self._client.listed("iam", "list_role_tags", "Tags", name, RoleName=name))
+        except CloudError as error:
+            if error.code == "NoSuchEntity":
+                return {}
+            raise
+
+    async def _read_secret(self, arn: str) -> dict[str, str]:
+        try:
+            body = await self._client.read("secretsmanager", "describe_secret", arn, SecretId=arn)
+        except NotFound:
+            return {}
+        return tag_map(body.get("Tags", []))
+
+    async def _read_cluster(self, arn: str) -> dict[str, str]:
+        try:
+            body = await self._client.read("eks", "list_tags_for_resource", arn, resourceArn=arn)
+        except NotFound:
+            return {}
+        return dict(body.get("tags", {}))
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    async def attach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
+        """Add the same tags to each; what failed. A bucket is refused: S3 only replaces all of its tags."""
+        return await self._change("attach", arns, tags)
+
+    async def detach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
+        """Take these tags off each; what failed. EC2 leaves a tag that has another value meanwhile."""
+        return await self._change("detach", arns, tags)
+
+    async def send_to_ec2(self, verb: str, arns: Sequence[str], tags: Tags) -> None:
+        """One CreateTags or DeleteTags, for all of them or, where it raises, for none."""
+        service, operation, params = _request(Keeper.EC2, verb, by_keeper(arns)[Keeper.EC2], tags)
+        await self._client.write(service, operation, several(arns), **params)
+
+    async def _change(self, verb: str, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
+        failed = {arn: unknown_service(verb, arn) for arn in arns}
+        for keeper, group in by_keeper(arns).items():
+            size = EC2_WRITES if keeper is Keeper.EC2 else BALANCERS if keeper is Keeper.BALANCING else 1
+            for some in chunks(sorted(group), size):
+                outcome = await self._send(keeper, verb, {text: group[text] for text in some}, tags)
+                failed = {arn: error for arn, error in failed.items() if arn not in some} | outcome
+        return failed
+
+    async def _send(self, keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> dict[str, CloudError]:
+        """One call, which does all or nothing: where one of several is in the way, each gets a call of its own."""
+        if keeper is Keeper.BUCKET:
+            return {text: _replaces_all(verb, arn) for text, arn in group.items()}
+        service, operation, params = _request(keeper, verb, group, tags)
+        try:
+            await self._client.write(service, operation, ", ".join(group), **params)
+        except (NotFound, Invalid, Quota) as error:
+            if len(group) == 1:
+                return dict.fromkeys(group, error)
+            failed: dict[str, CloudError] = {}
+            for text, arn in group.items():
+                failed |= await self._send(keeper, verb, {text: arn}, tags)
+            return failed
+        except CloudError as error:
+            return dict.fromkeys(group, error)
+        return {}
+
+
+def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    attach = verb == "attach"
+    arns = list(group.values())
+    keys = sorted(tags)
+    match keeper:
+        case Keeper.EC2:
+            params = {"Resources": [arn.id for arn in arns], "Tags": tag_list(tags)}
+            return "ec2", "create_tags" if attach else "delete_tags", params
+        case Keeper.CLASSIC:
+            named = {"LoadBalancerNames": [arn.id for arn in arns]}
+            if attach:
+                return "elb", "add_tags", {**named, "Tags": tag_list(tags)}
+            return "elb", "remove_tags", {**named, "Tags": [{"Key": key} for key in keys]}
+        case Keeper.BALANCING:
+            listed = {"ResourceArns": list(group)}
+            if attach:
+                return "elbv2", "add_tags", {**listed, "Tags": tag_list(tags)}
+            return "elbv2", "remove_tags", {**listed, "TagKeys": keys}
+        case Keeper.SECRET:
+            secret = {"SecretId": str(arns[0])}
+            if attach:
+                return "secretsmanager", "tag_resource", {**secret, "Tags": tag_list(tags)}
+            return "secretsmanager", "untag_resource", {**secret, "TagKeys": keys}
+        case Keeper.CLUSTER:
+            cluster = {"resourceArn": str(arns[0])}
+            if attach:
+                return "eks", "tag_resource", {**cluster, "tags": dict(tags)}
+            return "eks", "untag_resource", {**cluster, "tagKeys": keys}
+    name = {"RoleName": arns[0].id.rpartition("/")[2]}
+    if attach:
+        return "iam", "tag_role", {**name, "Tags": tag_list(tags)}
+    return "iam", "untag_role", {**name, "TagKeys": keys}
+
+
+def _perhaps_a_control_character(error: CloudError) -> CloudError:
+    message = (
+        f"{error.message}. Where this goes on, and only of this one, a tag of it has a control character, which "
+        "cannot be read: remove that tag"
+    )
+    return type(error)(message, code=error.code, request_id=error.request_id)
+
+
+def unknown_service(verb: str, arn: str) -> CloudError:
+    return Invalid(
+        f"cannot {verb} tags of {arn}: it is no ARN of a resource whose tags are known. Correct the manifest"
+    )
+
+
+def _replaces_all(verb: str, arn: Arn) -> CloudError:
+    return Denied(
+        f"cannot {verb} tags of the bucket {arn.id} without the tagging API: S3 would replace all of its tags. "
+        "Grant tag:TagResources and tag:UntagResources"
+    )

@@ -1,0 +1,165 @@
+"""The engine's tagger on AWS: in as few calls as AWS allows, through the tagging API or without it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+from freehold.engine.clock import Clock
+from freehold.engine.errors import CloudError, NotFound, NotOffered, NotReady
+from freehold.engine.inventory import TagChange, TagsByTarget
+from freehold.engine.keyed_codec import UUID, WITHIN
+from freehold.engine.tag_stand_in import StandInTagger
+from freehold.engine.tag_text import texts
+from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.tags import tagging_api
+from freehold.providers.aws.tags.native_tags import NativeTags, Reading, TagsByArn, reading_of
+from freehold.providers.aws.tags.service_tags import ServiceTags
+from freehold.providers.aws.tags.source import TagSource
+from freehold.providers.aws.tags.tag_map import Tags
+from freehold.providers.aws.tags.tagging_api import TaggingApi
+from freehold.tagging.batches import Batch, Verb
+from freehold.tagging.classifiers import Query
+
+T = TypeVar("T")
+
+
+class SourceTagger:
+    """A Tagger (engine.inventory) over one source of tags. A proof is always read from the resources.
+
+    ``carries``: whether there are kinds whose mark is on another resource. These are looked for by a call of their own,
+    because only EC2's list has wildcards in keys.
+    """
+
+    api = tagging_api.SERVICE
+    asks_resources = True
+
+    def __init__(self, source: TagSource, native: NativeTags, *, carries: bool) -> None:
+        self._source = source
+        self._native = native
+        self._carries = carries
+
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Everything that has this tag, with one of ``values`` where any are given; all its tags."""
+        return await self._source.with_tag(key, values)
+
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        return await self._source.with_one_of(tags)
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        found = await self._source.marked(uuid, also)
+        return _as_texts(found | (await self._native.carriers(uuid) if self._carries else {}))
+
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
+        found = await self._source.with_tag(UUID, without=without)
+        return _as_texts(found | (await self._native.carriers() if self._carries else {}))
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        return texts((await self._native.tags_of([target])).get(target, {}))
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        found = await self._native.tags_of_each(targets)
+        return {target: tags if isinstance(tags, CloudError) else texts(tags) for target, tags in found.items()}
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        failed = await self._source.attach(changes)
+        return {target: _not_yet(error) for target, error in failed.items()}
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._source.detach(changes)
+
+
+class AwsTagger(StandInTagger[SourceTagger]):
+    """Through the tagging API, and through each service where that is denied or cannot be reached.
+
+    ``carried``: the kinds whose mark is on another resource (``Registry.carried``). ``refused_at``: when each operation
+    of the tagging API was refused, shared by the taggers of one identity.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock,
+        carried: Collection[str] = (),
+        refused_at: dict[str, float] | None = None,
+    ) -> None:
+        native, carries = NativeTags(client), bool(carried)
+        services = SourceTagger(ServiceTags(client), native, carries=carries)
+        self._client = client
+        self._index = TaggingApi(client)
+        super().__init__(SourceTagger(self._index, native, carries=carries), services, clock, refused_at)
+        self._resources = services
+        self._native = native
+
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Everything of this region with this tag, whoever's it is: what has our cluster's name (capa_tags)."""
+        return await self.ask("with_tag", lambda tagger: tagger.with_tag(key, values))
+
+    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
+        """The same with one of these tags (tag_source.TagSource): the services' lists are read once for all of them."""
+        return await self.ask("with_tag", lambda tagger: tagger.with_one_of(tags))
+
+    async def within(self, uuid: str) -> TagsByTarget:
+        """What owners within this cluster have: machines, node pools (inventory.InnerOwners)."""
+        return _as_texts(await self.with_tag(WITHIN, [uuid]))
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        """The resource is asked in any case: a refusal says nothing about the tagging API."""
+        return await self._resources.tags_of(target)
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        return await self._resources.tags_of_each(targets)
+
+    # -- for the metadata controller ----------------------------------------------------------------------------
+
+    async def find(self, query: Query) -> TagsByArn:
+        """What the index of this region shows for a query. Services do not stand in: they would show less."""
+        return await self._index.with_tag(query.key, query.values or ())
+
+    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
+        """The tags that each resource itself has now: none of one that is missing; why, where that is not known."""
+        unknown = {arn: _unreadable(arn) for arn in arns if reading_of(arn) is Reading.NEVER}
+        known = [arn for arn in arns if arn not in unknown]
+        return {**unknown, **await self._native.tags_of_each(known)}
+
+    async def by_arn(self, arns: Collection[str]) -> TagsByArn:
+        """What the index shows of resources whose own service is not known here."""
+        return await self._index.by_arn(arns)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        return await self._client.all(work)
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        """One call of the metadata controller's; what failed, by ARN. Raises CloudError where the whole call did."""
+        tags = {key: value or "" for key, value in batch.tags}
+        match batch.verb:
+            case Verb.CREATE_TAGS | Verb.DELETE_TAGS:
+                verb = "attach" if batch.verb is Verb.CREATE_TAGS else "detach"
+                await self._native.send_to_ec2(verb, batch.targets, tags)
+                return {}
+            case Verb.TAG_RESOURCES:
+                return await self._index.tag(batch.targets, tags)
+            case Verb.UNTAG_RESOURCES:
+                return await self._index.untag(batch.targets, tags)
+        raise ValueError(f"{batch.verb} is no call of AWS")
+
+
+def _unreadable(arn: str) -> CloudError:
+    return NotOffered(
+        f"the tags of {arn} cannot be read from its service, so none of them is overwritten or removed: remove it from "
+        "the classifiers, or change its tags there; with spec.deletionPolicy: Retain they stay",
+        code="NotReadable",
+    )
+
+
+def _as_texts(found: TagsByArn) -> TagsByTarget:
+    return {target: texts(tags) for target, tags in found.items()}
+
+
+def _not_yet(error: CloudError) -> CloudError:
+    """Nothing is tagged but what was just seen: a service that does not know it lags behind."""
+    if not isinstance(error, NotFound):
+        return error
+    message = error.message.replace("Check that it still exists", "It is tried again")
+    return NotReady(message, code=error.code, request_id=error.request_id)

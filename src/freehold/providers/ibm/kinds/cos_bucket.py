@@ -1,0 +1,95 @@
+"""Kind ``cos-bucket``: has no tags, so its instance carries its mark, also one of others (ADR 25).
+
+Engine id: ``<instance guid>/<region>.<name>``. Names are global: one that a stranger has shows at the create. IBM
+deletes only empty buckets, so no object is ever lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.providers.ibm import crn
+from freehold.providers.ibm.buckets import Buckets, join, split
+from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.marks import named_in_mark
+from freehold.providers.ibm.times import SETTLE
+
+KIND = "cos-bucket"
+
+
+def _observed(instance: str, region: str, name: str, target: str) -> Observed:
+    return Observed(
+        id=join(instance, region, name),
+        name=name,
+        state=State.READY,
+        target=target,
+        carried=True,
+        nonce_fields=frozenset({name}),
+        attributes={"name": name, "region": region, "instance": instance},
+    )
+
+
+class CosBucketDriver:
+    """A bucket is there at once, and gone at once."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._buckets = Buckets(client)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        instance, region, name = request["instance"], request["region"], request["name"]
+        await self._buckets.create(instance, region, name)
+        return _observed(instance, region, name, request["instance_crn"])
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        inside = {instance: await self._buckets.of_instance(instance) for instance in {split(r.id)[0] for r in refs}}
+        found: dict[str, Observed] = {}
+        for ref in refs:
+            instance = split(ref.id)[0]
+            for name, region in inside[instance].items():
+                ident = join(instance, region, name)
+                # An id that was read from a mark is cut where the name is long: its bucket is not gone.
+                if ref.id in (ident, f"{instance}/{named_in_mark(KIND, ident)}"):
+                    found[ref.id] = _observed(instance, region, name, ref.target)
+        return found
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found: dict[NodeKey, Sequence[Observed]] = {}
+        for want in wants:
+            instance, name = want.request["instance"], want.name
+            region = (await self._buckets.of_instance(instance)).get(name)
+            here = [] if region is None else [_observed(instance, region, name, want.request["instance_crn"])]
+            found[want.key] = here
+        return found
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        """Only what :meth:`find` finds: a bucket has the wanted name from the start, so no nonce is ever in it."""
+        return [one for found in (await self.find(wants)).values() for one in found]
+
+    def identify(self, target: str, carried: str = "") -> str:
+        parsed = crn.parse(target)
+        is_storage = parsed and parsed.service == "cloud-object-storage"
+        return f"{parsed.instance}/{carried}" if parsed and is_storage and "." in carried else ""
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Nothing about a bucket is changed in place."""
+
+    async def delete(self, ref: Ref) -> None:
+        _, region, name = split(ref.id)
+        await self._buckets.delete(region, name)
+
+
+def kind(client: ApiClient) -> Kind:
+    return Kind(
+        name=KIND,
+        api="cos",
+        tagging=Tagging.NEVER,
+        dedupe=Dedupe.KEY,
+        driver=CosBucketDriver(client),
+        requires=("cos-instance",),
+        carrier="cos-instance",
+        create_time=2.0,
+        delete_time=2.0,
+        settle=SETTLE,
+    )

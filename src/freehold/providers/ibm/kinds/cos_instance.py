@@ -1,0 +1,82 @@
+"""Kind ``cos-instance``: a Cloud Object Storage instance of the standard plan. Engine id: the guid.
+
+A deleted one stays in reclamation for days, from which a person may restore it: for us it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.engine.drivers import Listed
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.providers.ibm import buckets
+from freehold.providers.ibm.calls import PAGE, ApiClient
+from freehold.providers.ibm.resource_controller import COS, Instances, by_id, observed
+from freehold.providers.ibm.times import SETTLE
+
+TARGET = "Global"
+
+
+class CosInstanceDriver:
+    """Names need not be unique; instances are global."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._instances = Instances(client, COS)
+        self._buckets = buckets.Buckets(client)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        body = await self._instances.create(request["name"], birth.nonce, TARGET, request["resource_group"])
+        return observed(body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        return by_id(observed(body) for body in await self._instances.present(refs))
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [observed(body) for body in await self._instances.by_nonce(wants, nonces)]
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return self._instances.guid_of(target)
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._instances.rename(ref.id, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        """With its keys; the buckets have been looked at before."""
+        await self._instances.delete(ref.id, recursive=True)
+
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        """The account has one list."""
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        return [Listed(observed(body)) for body in await self._instances.running()]
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        inside = await self._buckets.of_instance(ref.id)
+        return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = CosInstanceDriver(client)
+    return Kind(
+        name="cos-instance",
+        api="rc",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME",
+        delete_command="ibmcloud resource service-instance-delete {id}",
+        driver=driver,
+        mutable=frozenset({"name"}),
+        contains=("cos-bucket",),
+        create_time=10.0,
+        delete_time=5.0,
+        settle=SETTLE,
+        listing=driver,
+        container=driver,
+    )

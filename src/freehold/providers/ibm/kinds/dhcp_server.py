@@ -1,0 +1,190 @@
+"""Kind ``dhcp-server``: a DHCP server and the private network that it brings along, or a plain network that is reused.
+
+Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark is on the network;
+one that has no CRN is carried by the workspace (docs/reference/ibm-cloud.md#powervs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freehold.engine.errors import CloudError, InUse, NotFound, NotReady
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.providers.ibm import crn
+from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.dhcp_networks import MarkedNetworks, network_seen, server_seen
+from freehold.providers.ibm.names import DHCP, birth_name, has_nonce
+from freehold.providers.ibm.power_networks import PowerNetworks
+from freehold.providers.ibm.times import SETTLE
+
+
+class DhcpServerDriver:
+    """IBM allows one DHCP server in a workspace; its private network outlives it for a while."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._power = PowerNetworks(client)
+        self._marks = MarkedNetworks(self._power)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        guid = request["workspace"]
+        workspace = await self._power.workspace(guid, zone=request["zone"])
+        optional = {"cidr": request.get("cidr"), "dnsServer": request.get("dns"), "snatEnabled": request.get("snat")}
+        wanted = {name: value for name, value in optional.items() if value is not None}
+        body = {"name": birth_name(request["name"], birth.nonce, DHCP), **wanted}
+        made = await self._power.create_server(workspace, body)
+        try:
+            return await self._marks.server(guid, workspace, made, "")
+        except CloudError:
+            # It exists; a later read finds its network, which has the mark.
+            return server_seen(guid, made, workspace, "", False)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        found: dict[str, Observed] = {}
+        for ref in refs:
+            try:
+                seen = await self._look(ref)
+            except NotFound:  # the workspace itself is gone
+                continue
+            if seen is not None:
+                found[ref.id] = seen
+        return found
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        return {want.key: await self._find(want) for want in wants}
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        found: dict[str, Observed] = {}
+        scopes = {want.request["workspace"]: "" for want in wants}
+        scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
+        for guid, target in sorted(scopes.items()):
+            here = await self._inside(guid, await self._power.workspace(guid, target))
+            ours = [one for one in here if has_nonce(one.name, nonces) or _shows_no_network(one)]
+            ours += [one for want in wants if want.request["workspace"] == guid for one in _matching(here, want)]
+            found |= {one.id: one for one in ours}
+        return list(found.values())
+
+    def identify(self, target: str, carried: str = "") -> str:
+        parsed = crn.parse(target)
+        if parsed is None or parsed.service != "power-iaas":
+            return ""
+        if carried:
+            return f"{parsed.instance}/dhcp/{carried}"
+        return f"{parsed.instance}/network/{parsed.id}" if parsed.type == "network" else ""
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        guid, form, ident = ref.id.split("/")
+        workspace = await self._power.workspace(guid, ref.target)
+        if form == "dhcp":
+            server = await self._power.server(workspace, ident)
+            if server is None:
+                raise NotFound(f"the DHCP server {ident} of workspace {guid} is gone")
+            ident = (server.get("network") or {}).get("id", "")
+            if not ident:
+                raise NotReady(f"the DHCP server of workspace {guid} has no network yet")
+        await self._power.rename_network(workspace, ident, changes["network"])
+
+    async def delete(self, ref: Ref) -> None:
+        """A network goes with the server that manages it, a plain one by itself."""
+        guid, form, ident = ref.id.split("/")
+        workspace = await self._power.workspace(guid, ref.target)
+        try:
+            if form == "dhcp":
+                await self._power.delete_server(workspace, ident)
+                return
+            for server in await self._power.servers(workspace):
+                if (server.get("network") or {}).get("id") == ident:
+                    await self._power.delete_server(workspace, server["id"])
+                    return
+            await self._power.delete_network(workspace, ident)
+        except InUse as refused:
+            raise refused.held_by(await self._machines(workspace, ident)) from refused
+
+    async def _machines(self, workspace: str, ident: str) -> str:
+        """The virtual machines on the network of server or network ``ident``: what holds a delete up (CAPIBM#1815)."""
+        network = ((await self._power.server(workspace, ident) or {}).get("network") or {}).get("id", ident)
+        return ", ".join(
+            sorted(
+                f"virtual machine {vm['serverName']} ({vm['pvmInstanceID']})"
+                for vm in await self._power.machines(workspace)
+                if vm["pvmInstanceID"] != ident
+                and network in {attached.get("networkID") for attached in vm.get("networks") or ()}
+            )
+        )
+
+    async def _look(self, ref: Ref) -> Observed | None:
+        guid, form, ident = ref.id.split("/")
+        workspace = await self._power.workspace(guid, ref.target)
+        if form == "network":
+            network = await self._power.network(workspace, ident)
+            return network_seen(guid, network, workspace) if network else None
+        server = await self._power.server(workspace, ident)
+        if server is not None:
+            return await self._marks.server(guid, workspace, server, ref.target)
+        left = await self._marks.left_behind(workspace, ref.target)
+        if left is None:
+            return None
+        return replace(network_seen(guid, left, workspace, State.DELETING), id=ref.id)
+
+    async def _find(self, want: Want) -> Sequence[Observed]:
+        guid = want.request["workspace"]
+        try:
+            here = await self._inside(guid, await self._power.workspace(guid, zone=want.request.get("zone", "")))
+        except NotFound:  # the workspace itself is gone
+            return []
+        return _matching(here, want)
+
+    async def _inside(self, guid: str, workspace: str) -> list[Observed]:
+        """The DHCP servers of a workspace, and the networks that none of them brought along.
+
+        Raises NotFound when the workspace is gone.
+        """
+        networks = {body["networkID"]: body for body in await self._power.networks(workspace)}
+        here: list[Observed] = []
+        for server in await self._power.servers(workspace):
+            body = networks.pop((server.get("network") or {}).get("id", ""), None)
+            own = (body or {}).get("crn") or ""
+            target = own or (workspace if body else "")
+            here.append(server_seen(guid, server, workspace, target, bool(body) and not own))
+        for body in networks.values():
+            state = State.DELETING if body.get("dhcpManaged") else State.READY
+            here.append(network_seen(guid, body, workspace, state))
+        return here
+
+
+def _matching(here: Sequence[Observed], want: Want) -> list[Observed]:
+    """Those with a nonce, or that may have one; and those of the first of the wanted names that there is."""
+    nonce_fields = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]
+    for name in want.request.get("search") or [want.name]:
+        named = [one for one in here if one.name == name and one not in nonce_fields]
+        if named:
+            return [*nonce_fields, *named]
+    return nonce_fields
+
+
+def _shows_no_network(one: Observed) -> bool:
+    """False for a server that shows its network; raises NotReady for one that may show one of ours yet."""
+    if not one.name and one.state is State.PENDING:
+        message = f"the DHCP server {one.id} shows no network yet, by whose name ours is known"
+        raise NotReady(f"{message}. It is asked again")
+    return False
+
+
+def kind(client: ApiClient) -> Kind:
+    return Kind(
+        name="dhcp-server",
+        api="power",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud pi subnet update {network_id} --name NEW_NAME",
+        driver=DhcpServerDriver(client),
+        requires=("workspace",),
+        carrier="workspace",
+        carrier_owned=True,
+        mutable=frozenset({"network"}),
+        create_only=frozenset({"cidr", "dns", "snat"}),
+        create_time=300.0,
+        delete_time=210.0,  # its private network outlives it by half a minute (openshift/installer#9458)
+        settle=SETTLE,
+    )

@@ -1,0 +1,169 @@
+"""Kind ``load-balancer``: a VPC load balancer with its pools and listeners. Engine id: ``<region>/<id>``.
+
+A rename would put it into ``update_pending``, so it is created under its wanted name, and its nonce is in the
+name of its first pool, the API server's. Listeners are parts: ours are added when missing, others' are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from freehold.engine.drivers import Listed, User
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.providers.ibm import vpc
+from freehold.providers.ibm.balancer_parts import Listeners, pool_prototype
+from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.names import VPC, has_nonce, nested
+from freehold.providers.ibm.times import SETTLE
+
+
+def _observed(region: str, body: Json) -> Observed:
+    attributes = {
+        "hostname": body["hostname"],
+        "public": body["is_public"],
+        "subnets": sorted(subnet["id"] for subnet in body["subnets"]),
+    }
+    if groups := body.get("security_groups"):
+        attributes["security_groups"] = sorted(group["id"] for group in groups)
+    return vpc.observed(region, body, body["provisioning_status"], attributes, _pools(body))
+
+
+def _listed(region: str, body: Json) -> Listed:
+    """The list names its listeners by id only."""
+    return Listed(_observed(region, body))
+
+
+def _pools(body: Json) -> list[str]:
+    return [pool["name"] for pool in body.get("pools") or ()]
+
+
+def _born(body: Json, nonces: NonceSet) -> bool:
+    return any(has_nonce(name, nonces) for name in _pools(body))
+
+
+def _ids(values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"id": value} for value in values]
+
+
+class LoadBalancerDriver:
+    """Names are unique in a VPC, but the list is the region's: namesakes in other VPCs are told apart."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._balancers = vpc.Collection(client, "load_balancer", "load_balancers")
+        self._subnets = vpc.Collection(client, "subnet", "subnets")
+        self._listeners = Listeners(client)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        names = {pool["name"]: pool["name"] for pool in request["pools"]}
+        first = request["pools"][0]["name"]
+        names[first] = nested(first, birth.nonce, VPC)
+        fields: dict[str, Any] = {
+            "name": request["name"],
+            "resource_group": {"id": request["resource_group"]},
+            "pools": [pool_prototype(pool, names[pool["name"]]) for pool in request["pools"]],
+            "listeners": [
+                {
+                    "port": listener["port"],
+                    "protocol": listener["protocol"],
+                    "default_pool": {"name": names[listener["pool"]]},
+                }
+                for listener in request["listeners"]
+            ],
+        }
+        if request["security_groups"]:
+            fields["security_groups"] = _ids(request["security_groups"])
+        public, subnets = request["public"], _ids(request["subnets"])
+        body = await self._balancers.create(
+            request["region"], request["name"], lambda send: send(public, subnets, **fields), name=request["name"]
+        )
+        return _observed(request["region"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [_observed(region, body) for region, body in await self._balancers.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        regions = sorted({want.request["region"] for want in wants})
+        bodies = {region: await self._balancers.every(region) for region in regions}
+        found: dict[NodeKey, Sequence[Observed]] = {}
+        for want in wants:
+            region = want.request["region"]
+            found[want.key] = [_observed(region, body) for body in bodies[region] if await self._fits(body, want)]
+        return found
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        """One list a region: it cannot be narrowed to a VPC. What has a nonce of ours is ours in any VPC."""
+        for region, home in vpc.homes(places):
+            await vpc.confirm_vpc(self._client, region, home)
+        found: list[Observed] = []
+        for region in sorted({*(region for region, _ in vpc.homes(places)), *(w.request["region"] for w in wants)}):
+            here = [want for want in wants if want.request["region"] == region]
+            for body in await self._balancers.every(region):
+                if _born(body, nonces) or any([await self._fits(body, want) for want in here]):
+                    found.append(_observed(region, body))
+        return found
+
+    async def _fits(self, body: Json, want: Want) -> bool:
+        """Whether a pool has one of our nonces, or it has the wanted name and is in the wanted VPC."""
+        if _born(body, want.nonces):
+            return True
+        wanted = want.request
+        return body["name"] == want.name and await self._same_vpc(wanted["region"], body, wanted["subnets"])
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "load-balancer")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Nothing but its listeners is changed in place."""
+
+    async def delete(self, ref: Ref) -> None:
+        await self._balancers.delete(ref)
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        return await self._listeners.every(*vpc.split(ref.id))
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._listeners.add(*vpc.split(ref.id), part)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._listeners.remove(*vpc.split(ref.id), part)
+
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return [User(each) for each in await self._listeners.users(*vpc.split(ref.id))]
+
+    async def _same_vpc(self, region: str, body: Json, wanted: Sequence[str]) -> bool:
+        """Whether a namesake is in our VPC: told by its subnets, which are asked for only if they differ."""
+        have = [subnet["id"] for subnet in body["subnets"]]
+        if not set(have).isdisjoint(wanted):
+            return True
+        if not have:
+            return False
+        theirs, ours = [await self._subnets.get(region, ident) for ident in (have[0], wanted[0])]
+        return theirs is not None and ours is not None and bool(theirs["vpc"]["id"] == ours["vpc"]["id"])
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = LoadBalancerDriver(client)
+    return Kind(
+        name="load-balancer",
+        api="vpc",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is load-balancer-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is load-balancer-delete {id}",
+        driver=driver,
+        requires=("vpc-subnet", "security-group"),
+        born_with_parts=True,
+        calls_a_part=2,  # its pool, too
+        create_time=240.0,
+        delete_time=120.0,
+        settle=SETTLE,
+        parts=driver,
+        usage=driver,
+        addresses=frozenset({"hostname"}),
+        changeable=frozenset({"subnets", "security_groups"}),
+        listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed),
+    )

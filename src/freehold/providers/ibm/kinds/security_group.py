@@ -1,0 +1,107 @@
+"""Kind ``security-group``: a security group of a VPC, all of whose rules are ours. Engine id: ``<region>/<id>``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from freehold.engine.drivers import Listed
+from freehold.engine.errors import InUse, NotFound
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.providers.ibm import rules, vpc
+from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.names import VPC, birth_name
+from freehold.providers.ibm.times import SETTLE
+
+
+def _observed(region: str, body: Json) -> Observed:
+    """A group has no status: it is there at once, and gone at once."""
+    return vpc.observed(region, body, "available", {"vpc": body["vpc"]["id"]})
+
+
+def _listed(region: str, body: Json) -> Listed:
+    return Listed(_observed(region, body), rules.parts_of(body))
+
+
+class SecurityGroupDriver:
+    """Names are unique in a VPC."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._groups = vpc.Collection(client, "security_group", "security_groups")
+        self._rules = rules.Rules(client)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        name = birth_name(request["name"], birth.nonce, VPC)
+        home, group = {"id": request["vpc"]}, {"id": request["resource_group"]}
+        body = await self._groups.create(
+            request["region"],
+            request["name"],
+            lambda send: send(vpc=home, name=name, resource_group=group),
+            name=name,
+        )
+        return _observed(request["region"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [_observed(region, body) for region, body in await self._groups.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found = await self._groups.named(wants)
+        return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [_observed(region, body) for region, body in await self._groups.by_nonce(places, wants, nonces)]
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "security-group")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._groups.rename(ref, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        """Where two groups name each other in rules, none can go first: then its rules that name groups go.
+
+        IBM does not say which load balancers hold it up, so they are asked for and named.
+        """
+        try:
+            await self._groups.delete(ref)
+        except InUse as refused:
+            body = await self._groups.get(*vpc.split(ref.id)) or {}
+            parts = [rules.part_of(rule) for rule in body.get("rules") or ()]
+            for part in sorted(parts, key=lambda part: part.natural_key):
+                if (part.request.get("remote") or {}).get("crn"):
+                    with suppress(NotFound):  # of the rule; of the group it would mean that it is gone
+                        await self.remove_part(ref, part)
+            targets = (f"{target['name']} ({target['id']})" for target in body.get("targets") or ())
+            raise refused.held_by(", ".join(sorted(targets))) from refused
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        return await self._rules.every(*vpc.split(ref.id))
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._rules.add(*vpc.split(ref.id), part)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._rules.remove(*vpc.split(ref.id), part)
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = SecurityGroupDriver(client)
+    return Kind(
+        name="security-group",
+        api="vpc",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is security-group-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is security-group-delete {id}",
+        driver=driver,
+        requires=("vpc",),
+        mutable=frozenset({"name"}),
+        exclusive_parts=frozenset({rules.KIND}),
+        create_time=2.0,
+        delete_time=2.0,
+        settle=SETTLE,
+        parts=driver,
+        listing=vpc.Listing(vpc.Collection(client, "security_group", "security_groups"), _listed),
+    )

@@ -1,0 +1,163 @@
+"""Kind ``transit-gateway``. Engine id: the uuid. Whether names are unique is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.engine.drivers import Listed
+from freehold.engine.errors import InUse
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.providers.ibm import crn
+from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.names import TRANSIT, birth_name, has_nonce, matches
+from freehold.providers.ibm.times import SETTLE, epoch
+from freehold.providers.ibm.transit_connections import Connections
+
+STATES = {
+    "pending": State.PENDING,
+    "available": State.READY,
+    "failed": State.FAILED,
+    "suspended": State.FAILED,
+    "suspending": State.FAILED,
+    "deleting": State.DELETING,
+}
+"""IBM suspends gateways with fewer than two connections after 45 days (docs/reference/ibm-cloud.md#transit-gateway)."""
+
+
+def _observed(body: Json) -> Observed:
+    attributes = {name: body[name] for name in ("id", "location", "global", "name")}
+    attributes["crn"] = body.get("crn", "")  # which the SDK's model does not require
+    if group := body.get("resource_group"):
+        attributes["resource_group"] = group["id"]
+    return Observed(
+        id=body["id"],
+        name=body["name"],
+        state=STATES.get(body["status"], State.PENDING),
+        target=attributes["crn"],
+        nonce_fields=frozenset({body["name"]}),
+        created_at=epoch(body.get("created_at")),
+        vendor_state=body["status"],
+        region=body["location"],
+        attributes=attributes,
+    )
+
+
+class TransitGatewayDriver:
+    """A gateway that is ``deleted`` may still be listed for a while (terraform-provider-ibm#1783)."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._sdk = client.session.transit
+        self._connections = Connections(client)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        name, location, routing = (
+            birth_name(request["name"], birth.nonce, TRANSIT),
+            request["location"],
+            request["global"],
+        )
+        group = {"id": request["resource_group"]}
+        body = await self._client.write(
+            "transit",
+            "create_transit_gateway",
+            lambda: self._sdk().create_transit_gateway(location, name, global_=routing, resource_group=group),
+            f"transit gateway {request['name']}",
+            name=name,
+            location=location,
+        )
+        return _observed(body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        found: dict[str, Observed] = {}
+        for ref in refs:
+            body = await self._get(ref.id)
+            if body is not None and body["status"] != "deleted":
+                found[ref.id] = _observed(body)
+        return found
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        bodies = await self._every()
+        return {want.key: [_observed(body) for body in bodies if _fits(body, want)] for want in wants}
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [
+            _observed(body)
+            for body in await self._every()
+            if has_nonce(body["name"], nonces) or any(_fits(body, want) for want in wants)
+        ]
+
+    def identify(self, target: str, carried: str = "") -> str:
+        parsed = crn.parse(target)
+        return parsed.id if parsed and parsed.service == "transit" and parsed.type == "gateway" else ""
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        name, routing = changes.get("name"), changes.get("global")
+        await self._client.write(
+            "transit",
+            "update_transit_gateway",
+            lambda: self._sdk().update_transit_gateway(ref.id, name=name, global_=routing),
+            f"transit gateway {ref.id}",
+            **changes,
+        )
+
+    async def delete(self, ref: Ref) -> None:
+        """Refused while it has connections; IBM does not say which, so they are asked for and named."""
+        try:
+            await self._client.write(
+                "transit",
+                "delete_transit_gateway",
+                lambda: self._sdk().delete_transit_gateway(ref.id),
+                f"transit gateway {ref.id}",
+            )
+        except InUse as refused:
+            there = await self._connections.of_gateway(ref.id)
+            names = sorted(f"connection {body.get('name', '')} ({body['id']})" for body in there)
+            raise refused.held_by(", ".join(names)) from refused
+
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        """The account has one list."""
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        return [Listed(_observed(body)) for body in await self._every()]
+
+    async def _every(self) -> list[Json]:
+        bodies = await self._client.pages(
+            "transit",
+            "list_transit_gateways",
+            lambda start: self._sdk().list_transit_gateways(limit=PAGE, start=start),
+            "transit_gateways",
+            "in the account",
+        )
+        return [body for body in bodies if body["status"] != "deleted"]
+
+    async def _get(self, ident: str) -> Json | None:
+        body: Json | None = await self._client.get_or_none(
+            "transit", "get_transit_gateway", lambda: self._sdk().get_transit_gateway(ident), f"transit gateway {ident}"
+        )
+        return body
+
+
+def _fits(body: Json, want: Want) -> bool:
+    return body["location"] == want.request["location"] and matches(body["name"], want.name, want.nonces)
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = TransitGatewayDriver(client)
+    return Kind(
+        name="transit-gateway",
+        api="transit",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud tg gateway-update {id} --name NEW_NAME",
+        delete_command="ibmcloud tg gateway-delete {id}",
+        driver=driver,
+        mutable=frozenset({"name", "global"}),
+        create_time=120.0,
+        delete_time=60.0,
+        settle=SETTLE,
+        listing=driver,
+    )

@@ -1,0 +1,84 @@
+"""Kind ``vpc-subnet``: a subnet of a VPC, in one zone. Engine id: ``<region>/<id>``. Names are unique in a VPC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from freehold.engine.drivers import Listed
+from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.providers.ibm import vpc
+from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.names import VPC, birth_name
+from freehold.providers.ibm.times import SETTLE
+
+
+def _observed(region: str, body: Json) -> Observed:
+    attributes = {"zone": body["zone"]["name"], "vpc": body["vpc"]["id"], "cidr": body["ipv4_cidr_block"]}
+    return vpc.observed(region, body, body["status"], attributes)
+
+
+def _listed(region: str, body: Json) -> Listed:
+    return Listed(_observed(region, body))
+
+
+class VpcSubnetDriver:
+    """A subnet is the range that is asked for, or is cut from an address prefix of its zone by size."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._subnets = vpc.Collection(client, "subnet", "subnets")
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        prototype: dict[str, Any] = {
+            "name": birth_name(request["name"], birth.nonce, VPC),
+            "vpc": {"id": request["vpc"]},
+            "zone": {"name": request["zone"]},
+            "resource_group": {"id": request["resource_group"]},
+        }
+        if cidr := request.get("cidr"):
+            prototype["ipv4_cidr_block"] = cidr
+        else:
+            prototype["total_ipv4_address_count"] = request["address_count"]
+        body = await self._subnets.create(
+            request["region"], request["name"], lambda send: send(prototype), name=prototype["name"]
+        )
+        return _observed(request["region"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [_observed(region, body) for region, body in await self._subnets.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found = await self._subnets.named(wants)
+        return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [_observed(region, body) for region, body in await self._subnets.by_nonce(places, wants, nonces)]
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "subnet")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._subnets.rename(ref, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        await self._subnets.delete(ref)
+
+
+def kind(client: ApiClient) -> Kind:
+    return Kind(
+        name="vpc-subnet",
+        api="vpc",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        rename_command="ibmcloud is subnet-update {id} --name NEW_NAME",
+        delete_command="ibmcloud is subnet-delete {id}",
+        driver=VpcSubnetDriver(client),
+        requires=("vpc",),
+        mutable=frozenset({"name"}),
+        create_time=10.0,
+        delete_time=10.0,
+        settle=SETTLE,
+        listing=vpc.Listing(vpc.Collection(client, "subnet", "subnets"), _listed),
+    )

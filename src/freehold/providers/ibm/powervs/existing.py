@@ -1,0 +1,155 @@
+"""The way without the create-infra annotation: the workspace and the network must be there already.
+
+Nothing is created, so no node may ever reach a create: each is ``given``. What the spec gives by name is
+looked up first (``lookups`` says what to ask the kinds' drivers); the answers come back in
+``Facts.existing``, and the id that was found is then as good as one in the spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from freehold.api import names as api_names
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.engine.graph import Naming, Node
+from freehold.engine.resources import NodeKey, Observed, Want
+from freehold.providers.ibm.powervs import input as powervs_input
+from freehold.providers.ibm.powervs.facts import Facts
+from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
+from freehold.providers.ibm.powervs.names import dhcp_of, network_of
+from freehold.providers.ibm.powervs.network import workspace_id
+from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
+from freehold.providers.objects.spec_problems import Problem
+
+
+@dataclass(frozen=True)
+class ById:
+    """A question that ``Driver.observe`` answers; a ``Want`` is one for ``Driver.find``."""
+
+    key: NodeKey
+    id: str
+
+
+IdLookup = Want | ById
+
+
+def lookups(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[IdLookup, ...]:
+    """What to look for next: the workspace, and once that is known the network in it. Empty when done.
+
+    A workspace that is given by id is asked for its zone, where the spec does not say it and a network has
+    to be found by name. A ``Want`` without zone means any zone.
+    """
+    found: list[IdLookup] = []
+    if given := workspace_id(spec):
+        if not spec.zone and _network_name(spec):
+            found.append(ById(WORKSPACE, given))
+    elif spec.service_instance and (name := spec.service_instance.name):
+        found.append(Want(WORKSPACE, name, {"name": name, "zone": spec.zone or "", "resource_group": ""}))
+    guid, zone = _workspace(spec, facts)
+    if guid and zone and (name := _network_name(spec)):
+        network = network_of(dhcp_of(name))
+        request = {"workspace": guid, "zone": zone, "name": dhcp_of(name), "network": network}
+        found.append(Want(NETWORK, name, {**request, "search": list(dict.fromkeys([name, network]))}))
+    return tuple(lookup for lookup in found if lookup.key not in facts.existing)
+
+
+def _network_name(spec: IBMPowerVSClusterSpec) -> str:
+    """The name to look for; an id goes before it."""
+    return (spec.network and not spec.network.id and spec.network.name) or ""
+
+
+def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
+    """Id and zone; empty while unknown."""
+    answer = facts.existing.get(WORKSPACE)
+    if isinstance(answer, Answer):
+        return answer.value.id, str(answer.value.attributes.get("zone", spec.zone or ""))
+    return workspace_id(spec), spec.zone or ""
+
+
+def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+    """What must be changed, or made, by a person."""
+    hint = f"or set annotation {api_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
+    problems = [*powervs_input.one_workspace(spec), *powervs_input.protected_tags(spec)]
+    if not workspace_id(spec) and not (spec.service_instance and spec.service_instance.name):
+        problems.append(
+            Problem("spec.serviceInstance", f"it is missing; give the id or the name of a workspace, {hint}")
+        )
+    if not (spec.network and (spec.network.id or spec.network.name)):
+        problems.append(Problem("spec.network", f"it is missing; give the id or the name of a network, {hint}"))
+    if isinstance(facts.existing.get(WORKSPACE), NoSuch):
+        name = workspace_id(spec) or (spec.service_instance and spec.service_instance.name)
+        problems.append(
+            Problem(
+                _field(spec, WORKSPACE), f"there is no workspace {name!r}; correct it, create the workspace, {hint}"
+            )
+        )
+    if isinstance(facts.existing.get(NETWORK), NoSuch):
+        name = _network_name(spec)
+        problems.append(
+            Problem(_field(spec, NETWORK), f"there is no network {name!r}; correct it, create the network, {hint}")
+        )
+    return tuple(problems)
+
+
+def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+    """Names that more than one resource has: nothing is wrong with the manifest, and a person says which is meant."""
+    return tuple(
+        Problem(
+            _field(spec, key),
+            f"{len(answer.ids)} resources have this name ({', '.join(answer.ids)}); give the id instead",
+        )
+        for key, answer in facts.existing.items()
+        if isinstance(answer, Several)
+    )
+
+
+def _field(spec: IBMPowerVSClusterSpec, key: NodeKey) -> str:
+    """Where the manifest names it."""
+    if key == NETWORK:
+        return "spec.network.name"
+    if spec.service_instance and (spec.service_instance.id or not spec.service_instance_id):
+        return "spec.serviceInstance." + ("id" if spec.service_instance.id else "name")
+    return "spec.serviceInstanceID"
+
+
+def missing(spec: IBMPowerVSClusterSpec, facts: Facts) -> Mapping[str, NoAnswer]:
+    """What could not be asked, or has not been yet, by field."""
+    unanswered = {key: answer for key, answer in facts.existing.items() if isinstance(answer, NoAnswer)}
+    asked = {lookup.key: NOT_ASKED for lookup in lookups(spec, facts)}
+    return {_field(spec, key): answer for key, answer in {**asked, **unanswered}.items()}
+
+
+def nodes(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Node, ...]:
+    """Workspace and network, both given; call it when ``check`` and ``missing`` find nothing."""
+    guid, _ = _workspace(spec, facts)
+    instance, network = spec.service_instance, spec.network
+    inside = f"{guid}/network/{network.id}" if network and network.id else _found(facts, NETWORK).id
+    return (
+        Node(
+            WORKSPACE,
+            (instance and instance.name) or guid,
+            no_request,
+            Naming.EXPLICIT,
+            given=partial(constant, guid),
+            field="spec.serviceInstance",
+        ),
+        Node(
+            NETWORK,
+            (network and (network.name or network.id)) or inside,
+            no_request,
+            Naming.EXPLICIT,
+            frozenset({WORKSPACE}),
+            given=partial(constant, inside),
+            field="spec.network",
+            noun="network",
+        ),
+    )
+
+
+def _found(facts: Facts, key: NodeKey) -> Observed:
+    answer = facts.existing[key]
+    if not isinstance(answer, Answer):
+        raise ValueError(f"{key} has not been found")
+    return answer.value

@@ -1,0 +1,280 @@
+"""What is wrong with a manifest, one sentence each: what, where, what to do.
+
+What must be given: docs/reference/requirements.md I6, I13, I22; what not together: I24.
+
+Only what depends on the create-infra annotation, or what a schema cannot say, or what would otherwise be
+refused by the cloud halfway; the schema has refused the rest at apply time.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
+
+from freehold.api import names as api_names
+from freehold.api.annotations import CreateInfra, create_infra
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs import names
+from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
+from freehold.providers.objects.cloud_answers import Answer, NoSuch
+from freehold.providers.objects.spec_problems import Problem
+from freehold.tagging.protected import Access, IgnoreList, access
+from freehold.tagging.resources import Cloud
+
+Checks = Iterator[Problem]
+_SMALLEST_SUBNET = 29
+"""In bits of the prefix: 8 addresses (https://cloud.ibm.com/docs/vpc?topic=vpc-about-networking-for-vpc)."""
+
+
+def creation(annotations: Mapping[str, str]) -> bool | Problem:
+    """Whether the infrastructure is to be created, or what is wrong with the annotation that says so."""
+    match create_infra(annotations):
+        case CreateInfra.REQUESTED:
+            return True
+        case CreateInfra.NOT_REQUESTED:
+            return False
+    value = annotations[api_names.CREATE_INFRA_ANNOTATION]
+    return Problem(
+        f"metadata.annotations[{api_names.CREATE_INFRA_ANNOTATION}]",
+        f"{value!r} is not a boolean; write 'true' or 'false'",
+    )
+
+
+def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+    """Everything that must be changed before the infrastructure can be created, in the order of the spec."""
+    parts = (_id_or_name, _place, _names, _network, _subnets, _groups, _gateway, _load_balancers, _object_storage)
+    return tuple(problem for part in parts for problem in part(spec, facts))
+
+
+def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    """docs/reference/requirements.md I24: one of the two, or nobody can tell which resource is meant."""
+    yield from one_workspace(spec)
+    yield from protected_tags(spec)
+    if spec.vpc and spec.vpc.id and spec.vpc.name:
+        yield Problem("spec.vpc", f"id {spec.vpc.id!r} and name {spec.vpc.name!r} are both set; give one of them")
+
+
+def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
+    """The deprecated field beside its successor: the same id, or a person must say which one is meant."""
+    old, new = spec.service_instance_id, spec.service_instance
+    if old and new and (new.id or new.name) and (new.id or old) != old:
+        yield Problem(
+            "spec.serviceInstanceID", f"{old!r} is not spec.serviceInstance.id {new.id!r}; remove one of them"
+        )
+    elif old and new and new.name and not new.id:
+        yield Problem(
+            "spec.serviceInstanceID", f"spec.serviceInstance.name {new.name!r} is set too; remove one of them"
+        )
+
+
+def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
+    """Check the tags, which are on existing resources too: none may say that one is a cluster's, or a controller's."""
+    for index, tag in enumerate(spec.tags):
+        if access(Cloud.IBM, tag.key, IgnoreList()) is Access.PROTECTED:
+            yield Problem(
+                f"spec.tags[{index}].key",
+                f"{tag.key!r} would be put on existing resources, too, and controllers of clusters decide by such keys "
+                "what they may use and delete; choose another",
+            )
+
+
+def _place(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    if not (spec.resource_group and spec.resource_group.name):
+        yield Problem("spec.resourceGroup.name", "it is missing; name the resource group in which to create")
+    elif isinstance(facts.resource_group, NoSuch):
+        yield Problem(
+            "spec.resourceGroup.name", _unknown("resource group", spec.resource_group.name, facts.resource_group)
+        )
+    if not spec.zone:
+        yield Problem("spec.zone", "it is missing; give the PowerVS zone in which to create, for example dal10")
+    elif isinstance(facts.zone, NoSuch):
+        yield Problem("spec.zone", _unknown("PowerVS zone", spec.zone, facts.zone))
+    elif isinstance(facts.zone, Answer) and not facts.zone.value.edge_router:
+        yield Problem(
+            "spec.zone",
+            f"zone {spec.zone!r} has no Power Edge Router, which the transit gateway needs; choose a zone that has one",
+        )
+    region = spec.vpc.region if spec.vpc else None
+    if not region:
+        yield Problem("spec.vpc.region", "it is missing; give the VPC region in which to create, for example us-south")
+    elif isinstance(facts.vpc_zones, NoSuch):
+        yield Problem("spec.vpc.region", _unknown("VPC region", region, facts.vpc_zones))
+
+
+def _unknown(what: str, value: str, answer: NoSuch) -> str:
+    choice = f"choose one of {', '.join(answer.known)}" if answer.known else "correct it"
+    return f"there is no {what} {value!r}; {choice}"
+
+
+def _names(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    named: list[tuple[str, str | None, names.Rule]] = []
+    if spec.service_instance and not spec.service_instance.id:
+        named.append(("spec.serviceInstance.name", spec.service_instance.name, names.INSTANCE))
+    if spec.network and not spec.network.id:
+        named.append(("spec.network.name", spec.network.name, names.NETWORK))
+    if spec.dhcp_server and not spec.dhcp_server.id:
+        named.append(("spec.dhcpServer.name", spec.dhcp_server.name, names.DHCP))
+    if spec.vpc and not spec.vpc.id:
+        named.append(("spec.vpc.name", spec.vpc.name, names.VPC))
+    named += [(f"spec.vpcSubnets[{i}].name", s.name, names.VPC) for i, s in enumerate(spec.vpc_subnets) if not s.id]
+    groups = enumerate(spec.vpc_security_groups)
+    named += [(f"spec.vpcSecurityGroups[{i}].name", g.name, names.VPC) for i, g in groups if not g.id]
+    if spec.transit_gateway and not spec.transit_gateway.id:
+        named.append(("spec.transitGateway.name", spec.transit_gateway.name, names.GATEWAY))
+    named += [
+        (f"spec.loadBalancers[{i}].name", b.name, names.VPC) for i, b in enumerate(spec.load_balancers) if not b.id
+    ]
+    if spec.cos_instance:
+        named.append(("spec.cosInstance.name", spec.cos_instance.name, names.INSTANCE))
+        named.append(("spec.cosInstance.bucketName", spec.cos_instance.bucket_name, names.BUCKET))
+    for field, name, rule in named:
+        if name and (validation_error := rule.validation_error(name)):
+            yield Problem(field, validation_error)
+
+
+def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    dhcp = spec.dhcp_server
+    if dhcp is None:
+        return
+    if spec.network and (spec.network.id or spec.network.name) and (dhcp.id or dhcp.name):
+        field = "spec.dhcpServer." + ("id" if dhcp.id else "name")
+        yield Problem(field, "spec.network names the network already; give one of the two, not both")
+    if dhcp.cidr:
+        yield from _cidr("spec.dhcpServer.cidr", dhcp.cidr)
+    try:
+        ipaddress.IPv4Address(dhcp.dns_server)
+    except ValueError:
+        yield Problem(
+            "spec.dhcpServer.dnsServer", f"{dhcp.dns_server!r} is not an IPv4 address; write one like 1.1.1.1"
+        )
+
+
+def _cidr(field: str, value: str) -> Checks:
+    try:
+        network = ipaddress.IPv4Network(value, strict=False)
+    except ValueError:
+        yield Problem(field, f"{value!r} is not an IPv4 range; write one like 192.168.10.0/24")
+        return
+    if "/" not in value or str(network.network_address) != value.partition("/")[0]:
+        yield Problem(field, f"{value!r} is not the first address of a range with its length; write {network}")
+
+
+def _duplicates(field: str, values: Iterable[str | None]) -> Checks:
+    seen: dict[str, int] = {}
+    for index, value in enumerate(values):
+        if not value:
+            continue
+        if value in seen:
+            yield Problem(f"{field.format(index)}", f"{value!r} is used by {field.format(seen[value])} too; rename one")
+        seen.setdefault(value, index)
+
+
+def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    yield from _duplicates("spec.vpcSubnets[{}].name", (s.name for s in spec.vpc_subnets))
+    yield from _duplicates("spec.vpcSubnets[{}].id", (s.id for s in spec.vpc_subnets))
+    ranges: list[tuple[str, ipaddress.IPv4Network]] = []
+    for index, subnet in enumerate(spec.vpc_subnets):
+        field = f"spec.vpcSubnets[{index}]"
+        if subnet.cidr and not subnet.id:
+            yield from _subnet_range(f"{field}.cidr", subnet.cidr, ranges)
+        zones = facts.vpc_zones
+        if subnet.zone and not subnet.id and isinstance(zones, Answer) and subnet.zone not in zones.value:
+            region = spec.vpc.region if spec.vpc else ""
+            message = f"VPC region {region!r} has no zone {subnet.zone!r}; choose one of {', '.join(zones.value)}"
+            yield Problem(f"{field}.zone", message)
+
+
+def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv4Network]]) -> Checks:
+    """One that is legal is added to ``earlier``."""
+    problems = list(_cidr(field, value))
+    yield from problems
+    if problems:
+        return
+    network = ipaddress.IPv4Network(value)
+    if network.prefixlen > _SMALLEST_SUBNET:
+        yield Problem(field, f"{value!r} has {network.num_addresses} addresses; a subnet has at least 8")
+    for other, taken in earlier:
+        if network.overlaps(taken):
+            yield Problem(field, f"{value!r} overlaps {other} {str(taken)!r}; give each subnet a range of its own")
+    earlier.append((field, network))
+
+
+def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    yield from _duplicates("spec.vpcSecurityGroups[{}].name", (g.name for g in spec.vpc_security_groups))
+    yield from _duplicates("spec.vpcSecurityGroups[{}].id", (g.id for g in spec.vpc_security_groups))
+    groups = {g.name for g in spec.vpc_security_groups}
+    subnets = {s.name for s in spec.vpc_subnets}
+    for i, group in enumerate(spec.vpc_security_groups):
+        for j, rule in enumerate(group.rules):
+            end, prototype = ("source", rule.source) if rule.source else ("destination", rule.destination)
+            for k, remote in enumerate(prototype.remotes if prototype else ()):
+                field = f"spec.vpcSecurityGroups[{i}].rules[{j}].{end}.remotes[{k}]"
+                if remote.security_group_name and remote.security_group_name not in groups:
+                    yield Problem(
+                        f"{field}.securityGroupName",
+                        f"{remote.security_group_name!r} is no group of spec.vpcSecurityGroups; add it there",
+                    )
+                if remote.cidr_subnet_name and remote.cidr_subnet_name not in subnets:
+                    yield Problem(
+                        f"{field}.cidrSubnetName",
+                        f"{remote.cidr_subnet_name!r} is no subnet of spec.vpcSubnets; add it there",
+                    )
+                if remote.address:
+                    yield from _address(f"{field}.address", remote.address)
+
+
+def _address(field: str, value: str) -> Checks:
+    try:
+        ipaddress.IPv4Address(value)
+    except ValueError:
+        yield Problem(field, f"{value!r} is not an IPv4 address; write one like 192.168.10.7")
+
+
+def _gateway(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    gateway, region = spec.transit_gateway, spec.vpc.region if spec.vpc else None
+    if gateway is None or gateway.id or gateway.global_routing is not False or not region:
+        return
+    if isinstance(facts.zone, Answer) and needs_global_routing(facts.zone.value.region, region):
+        yield Problem(
+            "spec.transitGateway.globalRouting",
+            "global routing is required since PowerVS and VPC region are from different region: zone "
+            f"{spec.zone!r}, VPC region {region!r}; set it to true or leave it out",
+        )
+
+
+def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    balancers = spec.load_balancers
+    yield from _duplicates("spec.loadBalancers[{}].name", (b.name for b in balancers))
+    yield from _duplicates("spec.loadBalancers[{}].id", (b.id for b in balancers))
+    if balancers and not any(b.public for b in balancers):
+        yield Problem("spec.loadBalancers", "at least one must be public, for the API server; set public: true on one")
+    groups, subnets = {g.name for g in spec.vpc_security_groups}, {s.name for s in spec.vpc_subnets}
+    for index, balancer in enumerate(balancers):
+        field = f"spec.loadBalancers[{index}]"
+        for i, listener in enumerate(balancer.additional_listeners):
+            if listener.port == facts.api_port:
+                message = f"port {listener.port} is the API server's and is listened on already; remove it"
+                yield Problem(f"{field}.additionalListeners[{i}].port", message)
+        for i, reference in enumerate(balancer.security_groups):
+            if not reference.id and reference.name not in groups:
+                message = f"{reference.name!r} is no group of spec.vpcSecurityGroups; add it there, or give its id"
+                yield Problem(f"{field}.securityGroups[{i}].name", message)
+        for i, reference in enumerate(balancer.subnets):
+            if not reference.id and reference.name not in subnets:
+                message = f"{reference.name!r} is no subnet of spec.vpcSubnets; add it there, or give its id"
+                yield Problem(f"{field}.subnets[{i}].name", message)
+
+
+def _object_storage(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    """With Ignition, the three fields of the bucket are needed (docs/reference/requirements.md I22)."""
+    if spec.ignition is None:
+        return
+    cos = spec.cos_instance
+    fields = {
+        "name": cos and cos.name,
+        "bucketName": cos and cos.bucket_name,
+        "bucketRegion": cos and cos.bucket_region,
+    }
+    for field, value in fields.items():
+        if not value:
+            yield Problem(f"spec.cosInstance.{field}", "it is missing, and spec.ignition needs it; set it")

@@ -1,0 +1,214 @@
+"""Tags of IBM Cloud: how they are read and changed.
+
+Source: docs/reference/ibm-cloud.md#global-tagging, #global-search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
+from freehold.engine.inventory import TagChange, TagsByTarget, one_by_one
+from freehold.providers.ibm.calls import ApiClient, Json, rows
+from freehold.providers.ibm.marks import PREFIX, UUID
+
+T = TypeVar("T")
+
+
+def _quoted(text: str) -> str:
+    """A phrase of a Lucene query. Targets come from journals: the text of one must not become a query."""
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+
+
+def _plain(text: str) -> str:
+    """Part of an unquoted term, in which a ``*`` may follow: every character that could mean something escaped."""
+    return re.sub(r"([^A-Za-z0-9-])", r"\\\1", text)
+
+
+class IbmTagger:
+    """Global Tagging changes, Global Search finds. Tags are attached and detached, never replaced."""
+
+    api = "tagging"
+    asks_resources = False
+    SEARCH_PAGE = 1000
+    TAGS_PAGE = 1000
+    BATCH = 100
+
+    def __init__(self, client: ApiClient, carried: Sequence[str]) -> None:
+        """``carried``: the kinds whose marks are on another resource."""
+        self._client = client
+        self._carried = carried
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        """One query: targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
+        terms = [f"tags:{_quoted(f'{UUID}:{uuid}')}"]
+        terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in self._carried]
+        terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]
+        return await self._search(" OR ".join(terms), f"marks of {uuid}")
+
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
+        terms = [f"tags:{mark}\\:*" for mark in (UUID, *(f"{PREFIX}{kind}" for kind in self._carried))]
+        return await self._search(" OR ".join(terms), "marks of every cluster")
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        """All pages of what is attached to ``target``; this list pages by offset.
+
+        ListNotFound where the tag service does not know ``target``: that proves neither that it is gone nor that it
+        has no tags.
+        """
+        found: set[str] = set()
+        offset = 0
+        while True:
+            body = await self._tags_page(target, offset)
+            items = rows(body, "items", "list_tags", target)
+            found |= {item["name"] for item in items}
+            offset += len(items)
+            total = body.get("total_count")
+            if not items or (total is not None and offset >= total):
+                return frozenset(found)
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        return await one_by_one(self, targets)
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._change("attach_tag", changes)
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._change("detach_tag", changes)
+
+    # -- for the metadata controller ----------------------------------------------------------------------------
+
+    async def tagged(self, names: Sequence[str]) -> TagsByTarget:
+        """What the search shows with one of these tags."""
+        return await self._search(" OR ".join(f"tags:{_quoted(name)}" for name in names), ", ".join(names))
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        return await self._client.all(work)
+
+    async def send(
+        self, operation: str, names: Sequence[str], targets: Sequence[str], *, update: bool
+    ) -> dict[str, CloudError]:
+        """One ``attach_tag`` or ``detach_tag``; what failed, by target. Raises CloudError where the whole call did.
+
+        ``update``: each key loses its other values in the same step.
+        """
+        return await self._answered(operation, sorted(names), targets, **({"update": True} if update else {}))
+
+    async def _search(self, query: str, subject: str) -> TagsByTarget:
+        found: dict[str, frozenset[str]] = {}
+        cursor: str | None = None
+        while True:
+            body = await self._search_page(query, cursor, subject)
+            items = rows(body, "items", "search", subject)
+            found |= {item["crn"]: frozenset(item.get("tags") or ()) for item in items}
+            cursor = body.get("search_cursor")
+            if not items or not cursor or len(items) < body.get("limit", self.SEARCH_PAGE):
+                return found
+
+    async def _search_page(self, query: str, cursor: str | None, subject: str) -> Json:
+        sdk = self._client.session.search
+        body: Json = await self._client.read_list(
+            "search",
+            "search",
+            lambda: sdk().search(query=query, fields=["crn", "tags"], search_cursor=cursor, limit=self.SEARCH_PAGE),
+            subject,
+        )
+        return body
+
+    async def _tags_page(self, target: str, offset: int) -> Json:
+        sdk = self._client.session.tagging
+        body: Json = await self._client.read_list(
+            "tagging",
+            "list_tags",
+            lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
+            target,
+        )
+        return body
+
+    async def _change(self, operation: str, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        groups: dict[frozenset[str], list[str]] = {}
+        for change in changes:
+            if change.tags:
+                groups.setdefault(change.tags, []).append(change.target)
+        failed: dict[str, CloudError] = {}
+        for tags, targets in groups.items():
+            for at in range(0, len(targets), self.BATCH):
+                failed |= await self._batch(operation, tags, targets[at : at + self.BATCH])
+        return failed
+
+    async def _batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
+        try:
+            return await self._answered(operation, sorted(tags), targets)
+        except NotFound:  # said of the whole batch: which of them is missing, if one is, cannot be told
+            return {target: _unplaced(operation.removesuffix("_tag"), target) for target in targets}
+        except CloudError as error:
+            return dict.fromkeys(targets, error)
+
+    async def _answered(
+        self, operation: str, names: Sequence[str], targets: Sequence[str], **how: bool
+    ) -> dict[str, CloudError]:
+        """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
+        sdk = self._client.session.tagging
+        verb, resources = operation.removesuffix("_tag"), [{"resource_id": target} for target in targets]
+        body = await self._client.write(
+            self.api,
+            operation,
+            lambda: getattr(sdk(), operation)(tag_names=names, resources=resources, tag_type="user", **how),
+            ", ".join(targets),
+            tags=names,
+            **how,
+        )
+        answers = {result["resource_id"]: result for result in (body or {}).get("results") or ()}
+        return {
+            target: _refusal(verb, target, str(answers.get(target, {}).get("message") or "no answer for it"))
+            for target in targets
+            if answers.get(target, {"is_error": True}).get("is_error")
+        }
+
+
+def _unplaced(verb: str, target: str) -> CloudError:
+    message = f"IBM Cloud did not {verb} the tags of {target}: something that it was asked about is not found"
+    return NotReady(f"{message}. It is tried again", code="404")
+
+
+_MISSING = r"(?:does not exist|not found)"
+
+
+def _is_missing(said: str, target: str) -> bool:
+    """Whether it is the resource that is missing: a tag, an account or a service may be "not found" as well."""
+    thing = rf"(?:\bresource\b|{re.escape(target)})"
+    about = rf"{thing}[^.]*\b{_MISSING}|{_MISSING}:? *{re.escape(target)}"
+    return re.search(about, said, re.IGNORECASE) is not None
+
+
+_REFUSALS: tuple[tuple[str, type[CloudError], str], ...] = (
+    ("too many tags", Quota, "Detach tags that are not needed"),
+    ("not valid", Invalid, "Correct the tag in the manifest"),
+)
+
+
+def _refusal(verb: str, target: str, said: str) -> CloudError:
+    message = f"IBM Cloud did not {verb} the tags of {target}: {said}"
+    if _is_missing(said, target):
+        missing = NotFound if verb == "detach" else NotReady  # an index that lags does not know a new resource
+        return missing(f"{message}. It is looked for again", code="is_error")
+    if "not authorized" in said.casefold():
+        return _unauthorized(verb, message)
+    for words, error, advice in _REFUSALS:
+        if words in said.casefold():
+            return error(f"{message}. {advice}", code="is_error")
+    return Unavailable(f"{message}. It is tried again", code="is_error")
+
+
+def _unauthorized(verb: str, message: str) -> CloudError:
+    """An attach is also refused so while the index does not know a new resource (terraform-provider-ibm#3874).
+
+    Nothing is detached but what was read before, so of a detach it means what it says.
+    """
+    advice = "grant the API key's owner the editor role on it"
+    if verb == "attach":
+        return NotReady(f"{message}. It is tried again; if it goes on, {advice}", code="is_error")
+    return Denied(f"{message}. {advice[0].upper()}{advice[1:]}", code="is_error")
