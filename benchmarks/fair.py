@@ -12,10 +12,10 @@ from benchmarks import herd
 from benchmarks.powervs import critical_create, critical_delete, named
 from benchmarks.rows import Explained, Row
 from freehold.api.served import POWERVS_CLUSTER
-from freehold.operator.app import Settings as OperatorSettings
-from freehold.operator.controller import RequeueAfter
-from freehold.operator.reconciler import Reconciler
-from freehold.operator.workqueue import Priority, WorkQueue
+from freehold.controllers.app import Settings as OperatorSettings
+from freehold.controllers.controller import RequeueAfter
+from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.access.limits import Limits
 from freehold.providers.access.ports import PacedPort

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from benchmarks import herd
 from benchmarks.rows import Row
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine.port import step
-from freehold.operator.controller import RequeueAfter
 from freehold.providers.access.limits import Limits
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness, MemoryDocument, example

@@ -64,10 +64,10 @@ async def new_cloud(profile: str, speed: str) -> None:
 async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.cli.arenas import use_few_arenas
     from freehold.cli.collector import collected_seldom
+    from freehold.controllers.app import Operator, Settings
+    from freehold.controllers.cloud_access import CloudAccess
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import Connection
-    from freehold.operator.app import Operator, Settings
-    from freehold.operator.cloud_access import CloudAccess
     from freehold.providers.access.limits import Limits
     from freehold_sim.ibm.settings import Settings as CloudSettings
 
@@ -93,12 +93,12 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
 
 
 async def controller(api_url: str, count: str) -> None:
+    from freehold.controllers.controller import Controller, Done, Result
+    from freehold.controllers.timing import RunningTime
     from freehold.engine.clock import SystemClock
     from freehold.kube.client import KubeClient
     from freehold.kube.config import Connection
     from freehold.kube.resources import Key
-    from freehold.operator.controller import Controller, Done, Result
-    from freehold.operator.timing import RunningTime
 
     finished: set[Key] = set()
     all_finished = asyncio.Event()

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from benchmarks.rows import Row
 from freehold.api import names
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine import journal as journals
 from freehold.engine.keys import KeyRing
-from freehold.operator.controller import RequeueAfter
 from freehold_sim.ibm.settings import Delays, Settings
 from harness.powervs import Harness, example
 

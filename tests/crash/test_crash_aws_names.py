@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from freehold.controllers.recovery.open_decisions import questions
 from freehold.engine.context import EngineDeps
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.errors import Unavailable, Unknown
@@ -19,7 +20,6 @@ from freehold.engine.keyed_codec import OWNER, SEAL, UUID
 from freehold.engine.outcomes import Blocked, Reason, Waiting
 from freehold.engine.port import Call, Effect, step
 from freehold.engine.resources import NodeKey
-from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION
 from lab import catalogue, families, faults

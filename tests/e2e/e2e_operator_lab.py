@@ -32,9 +32,9 @@ from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 from freehold.api import names
 from freehold.api.placeholders import PLACEHOLDERS
 from freehold.cli.credentials import access_of
+from freehold.controllers.app import Operator, RingSecret, Settings
 from freehold.engine.clock import SystemClock
 from freehold.kube.config import load
-from freehold.operator.app import Operator, RingSecret, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"

@@ -13,7 +13,7 @@ import sys
 
 from e2e_operator_lab import ServeOptions
 
-from freehold.operator.app import Operator
+from freehold.controllers.app import Operator
 
 
 async def serve(wish: ServeOptions) -> None:

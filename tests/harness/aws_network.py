@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api.served import AWS_CLUSTER
+from freehold.controllers.plan.list_cache import ListedOnce
+from freehold.controllers.plan.plan import Plan, PlanRow
+from freehold.controllers.plan.planner import plan_with
 from freehold.engine.keyed_codec import UUID
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.operator.listed_once import ListedOnce
-from freehold.operator.plan import Plan, PlanRow
-from freehold.operator.planning import plan_with
 from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness

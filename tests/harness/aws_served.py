@@ -8,15 +8,15 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
+from freehold.controllers.adapters import ADAPTERS, Aws, Clouds
+from freehold.controllers.controller import RequeueAfter
+from freehold.controllers.plan.planner import Plan, plan_with
+from freehold.controllers.reconciler import Reconciler
 from freehold.engine.clock import ManualClock
 from freehold.engine.interface import Intervals
 from freehold.engine.port import InlinePort
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.adapters import ADAPTERS, Aws, Clouds
-from freehold.operator.controller import RequeueAfter
-from freehold.operator.planning import Plan, plan_with
-from freehold.operator.reconciler import Reconciler
 from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsCloud

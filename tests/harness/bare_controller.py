@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from freehold.controllers.events import Severity
 from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Key
-from freehold.operator.events import Severity
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 from freehold.operator.metadata.changes import AuditedChanges, watched
 from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS, Means

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api import names
-from freehold.operator.controller import RequeueAfter, Result
+from freehold.controllers.controller import RequeueAfter, Result
 from harness.powervs import IGNITION, Harness, example
 from harness.resources import MARK, REGION, existing, let_in, made_by_others, omitted, snapshot
 from harness.traits import Trait, kind_of, made, traits, unborn

@@ -12,12 +12,12 @@ import yaml
 from freehold.api import conditions
 from freehold.api.metadata_status import MetadataStatus
 from freehold.api.parse import parse
+from freehold.controllers.controller import RequeueAfter, Result
+from freehold.controllers.events import Severity
 from freehold.engine.clock import ManualClock
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import Call, Port
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.operator.controller import RequeueAfter, Result
-from freehold.operator.events import Severity
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts, Identities
 from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 from freehold.operator.metadata.controller import GRANTS

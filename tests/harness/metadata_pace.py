@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
-from freehold.operator.controller import RequeueAfter
 from freehold.providers.access.limits import Limits
 from freehold.providers.access.ports import PacedPort, together
 from freehold.providers.aws.session import READ

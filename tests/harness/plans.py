@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from freehold.api.served import POWERVS_CLUSTER
+from freehold.controllers.plan.planner import Plan, plan_with
+from freehold.controllers.plan.rows import Action
 from freehold.engine.port import InlinePort, step
-from freehold.operator.plan_rows import Action
-from freehold.operator.planning import Plan, plan_with
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter

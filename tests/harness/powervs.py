@@ -20,6 +20,13 @@ import yaml
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import POWERVS_CLUSTER, ServedName
+from freehold.controllers.adapters import collects
+from freehold.controllers.collecting import Collections
+from freehold.controllers.controller import Done, RequeueAfter, Result
+from freehold.controllers.events import Severity
+from freehold.controllers.name_claims import NameClaims
+from freehold.controllers.other_objects import claimed, naming, owning
+from freehold.controllers.reconciler import Reconciler
 from freehold.engine import journal as journals
 from freehold.engine.clock import Clock, ManualClock
 from freehold.engine.interface import Intervals
@@ -27,13 +34,6 @@ from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, Port, step
-from freehold.operator.adapters import collects
-from freehold.operator.collecting import Collections
-from freehold.operator.controller import Done, RequeueAfter, Result
-from freehold.operator.events import Severity
-from freehold.operator.name_claims import NameClaims
-from freehold.operator.other_objects import claimed, naming, owning
-from freehold.operator.reconciler import Reconciler
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit, NoAudit
 from freehold.providers.ibm.accounts import IbmAccount
@@ -146,7 +146,7 @@ class StoredObject:
 
 
 class MemoryDocument:
-    """One pass's view of a stored object (operator.reconciler.ObjectHandle)."""
+    """One pass's view of a stored object (controllers.reconciler.ObjectHandle)."""
 
     def __init__(self, stored: StoredObject) -> None:
         self._stored = stored
@@ -187,7 +187,7 @@ class Events:
 
 @dataclass
 class HeldRing:
-    """The operator's key ring (operator.reconciler.Rings), set by the test. ``missed`` counts its calls."""
+    """The operator's key ring (controllers.reconciler.Rings), set by the test. ``missed`` counts its calls."""
 
     ring: KeyRing = field(default_factory=lambda: KeyRing.single(b"the key of the stage" * 2))
     asked_for_more: int = 0

@@ -126,7 +126,7 @@ def test_a_row_that_no_longer_fits_is_named(package: Path, mutant: Mutant, said:
 
 def test_the_files_own_unit_tests_are_tried_first_and_of_each_the_quickest() -> None:
     """A scenario reaches nearly every line, and takes seconds where a unit test is immediate."""
-    own, slow, other = "tests/unit/ibm/a::x", "tests/unit/ibm/a::y", "tests/unit/operator/a::z"
+    own, slow, other = "tests/unit/ibm/a::x", "tests/unit/ibm/a::y", "tests/unit/controllers/a::z"
     story, failing = "tests/scenario/a::s", "tests/unit/ibm/a::broken"
     seconds = {story: 0.1, slow: 2.0, own: 1.0, other: 0.01}
     reach = Reach(
@@ -170,9 +170,8 @@ def copy() -> Iterator[Copy]:
 
 def test_the_sample_covers_every_folder() -> None:
     assert {each.file.partition("/")[0] for each in SAMPLE} >= {
-        "operator",
+        "controllers",
         "kube",
-        "reconcilers",
         "providers",
         "engine",
     }
@@ -205,7 +204,7 @@ def test_a_trial_that_cannot_start_is_not_a_kill(copy: Copy) -> None:
     """A missing test shows nothing about a mutant."""
     mutant = SAMPLE[0]
     tried = copy.attempt(
-        mutant, edit(mutant, PACKAGE), {"tests/unit/operator/test_operator_objects.py::test_gone": 1.0}
+        mutant, edit(mutant, PACKAGE), {"tests/unit/controllers/test_controllers_objects.py::test_gone": 1.0}
     )
     assert tried.verdict is Verdict.BROKEN
 

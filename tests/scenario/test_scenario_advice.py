@@ -18,9 +18,9 @@ import pytest
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.cli.main import cli
+from freehold.controllers import reconciler
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Key
-from freehold.operator import reconciler
 from freehold.providers.objects.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
 from freehold.providers.objects.identity import IdentityProblem
 from harness.aws_account import REGION
@@ -48,7 +48,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     ),
     reconciler.ACCOUNT_CHANGED: (
         "unit/aws/test_aws_accounts_bad_input.py::test_a_region_that_is_changed_moves_nothing",
-        "unit/operator/test_operator_reconcile.py::test_with_a_key_of_another_account_nothing_is_done",
+        "unit/controllers/test_controllers_reconcile.py::test_with_a_key_of_another_account_nothing_is_done",
     ),
     names.REASON_NO_CREDENTIALS: (f"{HERE}::test_what_is_missing_for_an_object_of_aws_is_supplied",),
     names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED: (

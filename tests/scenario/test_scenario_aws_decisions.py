@@ -9,13 +9,13 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
+from freehold.controllers.plan.planner import Plan, plan_with
+from freehold.controllers.recovery.open_decisions import questions
 from freehold.engine import decisions, journal
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.journal import Journal
 from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
-from freehold.operator.planning import Plan, plan_with
-from freehold.operator.questions import questions
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import STORAGE, aws_cluster

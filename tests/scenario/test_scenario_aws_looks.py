@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.controllers.observation_log import Seen
 from freehold.kube.resources import key_of
-from freehold.operator.looks import Seen
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_account import TARGET_ATTRIBUTES
 from harness.aws_cluster import AwsHarness, aws_cluster

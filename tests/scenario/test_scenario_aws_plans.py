@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from freehold.operator.plan import Action, Plan
+from freehold.controllers.plan.plan import Action, Plan
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, changes, own, planned, writes

@@ -13,12 +13,12 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
+from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
+from freehold.controllers.recovery.orphans import MarkedOwner, orphans, unmarked
 from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
-from freehold.operator.orphans import MarkedOwner, orphans, unmarked
-from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold.providers.access.accounts import Binding, OneAccount, Place
 from freehold.providers.aws.kind_facts import FACTS
 from freehold_sim.aws.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.api import names
-from freehold.operator.plan import Action
+from freehold.controllers.plan.plan import Action
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster

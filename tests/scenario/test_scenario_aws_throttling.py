@@ -8,11 +8,11 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
+from freehold.controllers.app import Settings as OperatorSettings
+from freehold.controllers.controller import RequeueAfter
+from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.engine.keyed_codec import NODE, OWNER
-from freehold.operator.app import Settings as OperatorSettings
-from freehold.operator.controller import RequeueAfter
-from freehold.operator.reconciler import Reconciler
-from freehold.operator.workqueue import Priority, WorkQueue
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.access.limits import Limits
 from freehold.providers.access.ports import PacedPort

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.operator.plan import Action
+from freehold.controllers.plan.plan import Action
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned

@@ -15,8 +15,8 @@ import yaml
 
 from freehold.api import names
 from freehold.cli import copies
+from freehold.controllers.predicates import on_spec_or_metadata
 from freehold.engine import journal as journals
-from freehold.operator.predicates import on_spec_or_metadata
 from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_cluster import AwsHarness

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine.interface import Intervals
 from freehold.engine.port import step
-from freehold.operator.controller import RequeueAfter
 from freehold_sim.ibm.settings import Delays, Lags, Quotas, Settings
 from harness.powervs import Harness, MemoryDocument, StoredObject, example
 

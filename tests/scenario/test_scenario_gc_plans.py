@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from freehold.api import names
+from freehold.controllers.plan.collection import CollectionPlan, Fate, dumped, loaded
+from freehold.controllers.plan.collection_planner import plan_collection
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import step
-from freehold.operator.collection_plan import CollectionPlan, Fate, dumped, loaded
-from freehold.operator.collection_planning import plan_collection
 from freehold.providers.access.audit import NoAudit
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness

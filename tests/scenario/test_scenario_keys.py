@@ -9,12 +9,12 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
+from freehold.controllers.keyring.needs import need_of
+from freehold.controllers.plan.planner import plan_with
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.keys import KeyRing, derive
-from freehold.operator.keyring_use import need_of
-from freehold.operator.planning import plan_with
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter

@@ -10,15 +10,15 @@ from typing import Any
 from freehold.api import names
 from freehold.cli import lost_key
 from freehold.cli.lost_key import LostKeyList
+from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing, evidence
+from freehold.controllers.keyring.needs import need_of
+from freehold.controllers.keyring.stored_form import Acceptance, RingDocument
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.drivers import User
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
-from freehold.operator.keyring import Acceptance, RingDocument
-from freehold.operator.keyring_use import need_of
-from freehold.operator.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing, evidence
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import aws_cluster

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.controllers.controller import Done, RequeueAfter
 from freehold.engine.keys import KeyRing, digest_of
-from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold_sim.aws.settings import Lags, Settings
 from harness.metadata import CLASSIFIER, PLACE, WANTED, Lab

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.engine.port import Call
 from freehold.kube.resources import Key
-from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.metadata.controller import GRANTS
 from freehold.operator.metadata.means import AWS_METADATAS, CONFLICT_SECONDS, UNKNOWN_SECONDS
 from freehold.operator.metadata.removal import TagRemoval

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from freehold.api import names
+from freehold.controllers.controller import RequeueAfter
 from freehold.kube.resources import Key
-from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, RESOURCES, WANTED, Lab
 from harness.simulated_aws import tagged

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine.errors import CloudError, Denied, Invalid
 from freehold.engine.port import Call
-from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, WANTED, Lab
 from harness.metadata_on_both import Both

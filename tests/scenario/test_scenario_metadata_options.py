@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from freehold.operator.controller import RequeueAfter
+from freehold.controllers.controller import RequeueAfter
 from freehold.tagging.protected import IgnoreList
 from harness.metadata import CLASSIFIER, WANTED, Lab
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.kube.resources import Key
-from freehold.operator.controller import RequeueAfter
 from freehold.providers.aws.identity_objects import KINDS, StoredIdentities
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Lags, Quotas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import conditions
-from freehold.operator.controller import RequeueAfter
+from freehold.controllers.controller import RequeueAfter
 from freehold.operator.metadata.means import CONFLICT_SECONDS
 from freehold.operator.metadata.reconcile import INDEX_SECONDS
 from freehold_sim.faults import Effect, Fault

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
-from freehold.operator.controller import RequeueAfter
 from freehold.operator.metadata.means import SLOW_SECONDS
 from freehold.operator.metadata.record import LABEL, NAME
 from freehold.tagging.stored_record import shard_of

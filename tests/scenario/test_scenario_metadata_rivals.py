@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
+from freehold.controllers.keyring.needs import first_ring
 from freehold.kube.resources import Key
-from freehold.operator.keyring_use import first_ring
 from freehold.operator.metadata.key_needs import tag_needs
 from harness.metadata import CLASSIFIER, NAMESPACE, PLACE, WANTED, Lab
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine.port import Call
-from freehold.operator.controller import RequeueAfter
 from freehold_sim.aws.settings import Quotas, Settings
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, WANTED, Killed, Lab

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from freehold.controllers.controller import RequeueAfter
 from freehold.kube.resources import Key
 from freehold.kube.watch import State
-from freehold.operator.controller import RequeueAfter
 from freehold.operator.metadata.controller import GRANTS, Caches
 from freehold.operator.metadata.means import UNKNOWN_SECONDS
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab

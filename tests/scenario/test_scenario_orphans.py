@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.controllers.recovery.orphans import MarkedOwner, orphans, unmarked
 from freehold.engine import journal as journals
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
-from freehold.operator.orphans import MarkedOwner, orphans, unmarked
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
-from freehold.operator.plan_rows import Action, PlanRow
-from freehold.operator.planning import Plan
+from freehold.controllers.plan.planner import Plan
+from freehold.controllers.plan.rows import Action, PlanRow
 from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned

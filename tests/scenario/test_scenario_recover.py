@@ -12,11 +12,11 @@ from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.cli.errors import CliError
 from freehold.cli.recover import _refuse_unclear
+from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
+from freehold.controllers.recovery.orphans import MarkedOwner, orphans
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
-from freehold.operator.orphans import MarkedOwner, orphans
-from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold.providers.access.accounts import Around, Place
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.flow import Identified

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.controllers.keyring.needs import first_ring, need_of
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.ownership import Owner
-from freehold.operator.keyring_use import first_ring, need_of
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import MACHINE, own

@@ -11,7 +11,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.terminal import API_KEY_VARIABLE
 
 if TYPE_CHECKING:
-    from freehold.operator.cloud_access import CloudAccess
+    from freehold.controllers.cloud_access import CloudAccess
 
 API_KEY = "simulated-api-key"
 ACCESS_KEY, SECRET_KEY = "AKIASIMULATED0000001", "simulated-secret-key"
@@ -60,7 +60,7 @@ def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAcces
 
     Each is addressed by its name, since any of them may be at the root.
     """
-    from freehold.operator.cloud_access import CloudAccess
+    from freehold.controllers.cloud_access import CloudAccess
     from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
 
     if not simulator:

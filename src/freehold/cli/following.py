@@ -17,10 +17,10 @@ from freehold.cli.look_service import Requester, Told, looks_of_server
 from freehold.cli.progress import DONE, Display
 from freehold.cli.session import Session
 from freehold.cli.view import View, ViewPhase, view
+from freehold.controllers.observation_log import Look, Seen
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import Change, Reflector, State
-from freehold.operator.looks import Look, Seen
 
 _TICK_SECONDS = 0.25
 _GRACE_DOMAIN_SECONDS = 30.0

@@ -18,9 +18,9 @@ from freehold.cli.quick import ReadSession
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, warn
+from freehold.controllers.owner_cluster import CLUSTERS
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
-from freehold.operator.owner_cluster import CLUSTERS
 from freehold.providers.objects.served_resources import resource_of
 
 COLLECTABLE = tuple(resource_of(served) for served in SERVED if served.collectable)

@@ -24,8 +24,8 @@ from freehold.cli.state_directory import CloudChoice
 from freehold.cli.tables import Rows, printed, with_ids
 from freehold.cli.terminal import say, tell, tell_at_once, width
 from freehold.collection.things import Task
+from freehold.controllers.plan.collection import CollectionPlan, Fate
 from freehold.kube.resources import Json, Key
-from freehold.operator.collection_plan import CollectionPlan, Fate
 
 if TYPE_CHECKING:
     from freehold.cli.session import Session

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freehold.cli.errors import CliError
+from freehold.controllers.plan.collection import CollectionPlan, dumped, loaded
 from freehold.kube.errors import KubeError
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json
-from freehold.operator.collection_plan import CollectionPlan, dumped, loaded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from freehold.operator.app import Settings
+    from freehold.controllers.app import Settings
 
 COLLECTIONS = "/freehold/collections"
 
@@ -33,8 +33,8 @@ class CollectionService:
     async def answer(self, body: Json) -> Json:
         """Return ``plans`` of ``objects``, or the ``problem`` that there are none."""
         from freehold.cli.local_plans import collections_with, ring_in
+        from freehold.controllers.keyring.file import FileRing
         from freehold.kube.client import KubeClient
-        from freehold.operator.keyring_file import FileRing
 
         try:
             async with KubeClient(self._settings.kube) as client:

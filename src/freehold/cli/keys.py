@@ -27,10 +27,10 @@ from freehold.cli.naming import Naming, find_object
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say, tell, warn
-from freehold.engine.journal import StaleObject
-from freehold.kube.client import KubeClient
-from freehold.kube.errors import KubeError
-from freehold.operator.keyring import (
+from freehold.controllers.keyring.file import FileRing
+from freehold.controllers.keyring.needs import Need, first_ring, need_of, needs
+from freehold.controllers.keyring.secret import NAMESPACE, SecretRing, text_of
+from freehold.controllers.keyring.stored_form import (
     Acceptance,
     RingDocument,
     RingError,
@@ -40,9 +40,9 @@ from freehold.operator.keyring import (
     dumps,
     parsed,
 )
-from freehold.operator.keyring_file import FileRing
-from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
-from freehold.operator.keyring_use import Need, first_ring, need_of, needs
+from freehold.engine.journal import StaleObject
+from freehold.kube.client import KubeClient
+from freehold.kube.errors import KubeError
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
 from freehold.operator.metadata.record import RecordKeyMissing, TagRecord

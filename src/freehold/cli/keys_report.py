@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any
 
 from freehold.cli.terminal import duration
-from freehold.operator.keyring import RecordName, RingDocument, listed
-from freehold.operator.keyring_use import Need, objects
+from freehold.controllers.keyring.needs import Need, objects
+from freehold.controllers.keyring.stored_form import RecordName, RingDocument, listed
 
 
 class State(Enum):

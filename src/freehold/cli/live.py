@@ -34,7 +34,7 @@ from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import NotAStore, Store, in_words
 
 if TYPE_CHECKING:
-    from freehold.operator.app import Operator, Settings
+    from freehold.controllers.app import Operator, Settings
 
 _STOP_SECONDS = 20.0
 
@@ -159,8 +159,8 @@ def _definitions() -> list[dict[str, Any]]:
 
 
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
+    from freehold.controllers.app import Settings  # with the vendor's SDKs: only where they are needed
     from freehold.engine.interface import Intervals
-    from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
     from freehold.tagging.configuration import Configuration
 
     intervals, deep = Intervals(), options.deep_every
@@ -183,7 +183,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
 
 async def _require_ring(settings: Settings) -> None:
     """The operator would wait for its key ring; a person at a terminal is told at once."""
-    from freehold.operator.app import keeper_of
+    from freehold.controllers.app import keeper_of
 
     async with KubeClient(settings.kube) as client:
         keeper = keeper_of(client, settings)
@@ -194,7 +194,7 @@ async def _require_ring(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _operating(settings: Settings, failed: asyncio.Future[None]) -> AsyncIterator[Operator]:
-    from freehold.operator.app import Operator
+    from freehold.controllers.app import Operator
 
     operator = Operator(settings)
     task = asyncio.create_task(operator.run(), name="operator")

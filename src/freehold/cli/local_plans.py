@@ -22,13 +22,13 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
+    from freehold.controllers.adapters import Clouds
+    from freehold.controllers.app import Settings
+    from freehold.controllers.keyring.stored_form import RingStore
+    from freehold.controllers.plan.collection import CollectionPlan
+    from freehold.controllers.plan.list_cache import ListedOnce
+    from freehold.controllers.plan.plan import Plan
     from freehold.engine.keys import KeyRing
-    from freehold.operator.adapters import Clouds
-    from freehold.operator.app import Settings
-    from freehold.operator.collection_plan import CollectionPlan
-    from freehold.operator.keyring import RingStore
-    from freehold.operator.listed_once import ListedOnce
-    from freehold.operator.plan import Plan
     from freehold.providers.access.accounts import CloudAccount
 
 
@@ -47,7 +47,7 @@ async def asked(
 
 async def settings_of(session: Session, target: Access, simulator: str) -> Settings:
     """Those of an operator, for a command that does a part of its work here."""
-    from freehold.operator.app import RingSecret, Settings
+    from freehold.controllers.app import RingSecret, Settings
 
     return Settings(
         kube=session.client.connection,
@@ -65,9 +65,9 @@ async def plans_with(
 ) -> list[Plan]:
     """The same, with the settings of an operator."""
     from freehold.api.served import served_of
-    from freehold.operator.other_objects import StoredObjects
-    from freehold.operator.owner_cluster import OwnerClusterReader
-    from freehold.operator.planning import AsIfStored, plan
+    from freehold.controllers.other_objects import StoredObjects
+    from freehold.controllers.owner_cluster import OwnerClusterReader
+    from freehold.controllers.plan.planner import AsIfStored, plan
     from freehold.providers.objects.gate import Mode
     from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
@@ -86,8 +86,8 @@ async def collections_with(
     client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing
 ) -> list[CollectionPlan]:
     """Say what deletes of ``objects`` would collect."""
-    from freehold.operator.collection_planning import plan_collections
-    from freehold.operator.other_objects import StoredObjects
+    from freehold.controllers.other_objects import StoredObjects
+    from freehold.controllers.plan.collection_planner import plan_collections
     from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
@@ -97,7 +97,7 @@ async def collections_with(
 def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListedOnce]:
     """By kind: all objects of those kinds of which an account can have one of a name, with ``objects`` among them."""
     from freehold.api.served import SERVED
-    from freehold.operator.listed_once import ListedOnce
+    from freehold.controllers.plan.list_cache import ListedOnce
     from freehold.providers.objects.served_resources import resource_of
 
     found = {}
@@ -119,7 +119,7 @@ async def ring_in(store: RingStore, if_none: str = "") -> KeyRing:
 
     Raises CliError.
     """
-    from freehold.operator.keyring import RingDocument, RingError
+    from freehold.controllers.keyring.stored_form import RingDocument, RingError
 
     try:
         found = await store.read()
@@ -156,7 +156,7 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
 
 def clouds_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Clouds:
     """The clouds as an operator has them, for a command that only reads."""
-    from freehold.operator.app import clouds_of
+    from freehold.controllers.app import clouds_of
     from freehold.providers.access.audit import NoAudit
 
     return clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
@@ -180,7 +180,7 @@ async def accounts_of(
 async def _accounts(
     session: Session, target: Access, stack: AsyncExitStack, simulator: str
 ) -> Callable[[Json], Awaitable[CloudAccount]]:
-    from freehold.operator.adapters import ADAPTERS
+    from freehold.controllers.adapters import ADAPTERS
     from freehold.providers.access.accounts import NoCredentials
 
     settings = await settings_of(session, target, simulator)

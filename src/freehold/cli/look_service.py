@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from freehold.controllers.observation_log import Look, Seen
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.looks import Look, Seen
 
 if TYPE_CHECKING:
-    from freehold.operator.app import Operator
+    from freehold.controllers.app import Operator
 
 LOOKS = "/freehold/looks"
 

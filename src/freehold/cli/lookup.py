@@ -12,8 +12,8 @@ from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
 
 if TYPE_CHECKING:
+    from freehold.controllers.keyring.stored_form import RingStore
     from freehold.engine.keys import KeyRing
-    from freehold.operator.keyring import RingStore
 
 
 async def of_name(session: ReadSession, resources: Sequence[Resource], key: Key) -> list[Json]:
@@ -55,17 +55,17 @@ def short(name: str) -> str:
 def ring_store(target: Access, session: ReadSession) -> RingStore:
     """Return where the operator keeps its key ring."""
     if target.state:
-        from freehold.operator.keyring_file import FileRing
+        from freehold.controllers.keyring.file import FileRing
 
         return FileRing(target.state.keys)
-    from freehold.operator.keyring_secret import NAMESPACE, SecretRing
+    from freehold.controllers.keyring.secret import NAMESPACE, SecretRing
 
     return SecretRing(session.client, target.keys_namespace or NAMESPACE)
 
 
 async def key_ring(target: Access, session: ReadSession) -> KeyRing | None:
     """The operator's key ring; None where there is none that this user may read."""
-    from freehold.operator.keyring import RingError
+    from freehold.controllers.keyring.stored_form import RingError
 
     try:
         found = (await ring_store(target, session).read()).document

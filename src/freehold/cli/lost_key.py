@@ -22,13 +22,7 @@ from freehold.cli.local_plans import accounts_of
 from freehold.cli.session import Session
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.terminal import API_KEY_VARIABLE, duration, say, tell
-from freehold.engine.drivers import User
-from freehold.engine.errors import CloudError
-from freehold.kube.errors import NotFound
-from freehold.kube.resources import Json
-from freehold.operator.keyring import Acceptance, RecordName, RingDocument
-from freehold.operator.keyring_use import Need, need_of
-from freehold.operator.lost_key_evidence import (
+from freehold.controllers.keyring.lost_key_evidence import (
     ObjectEvidence,
     RecordEvidence,
     Standing,
@@ -36,6 +30,12 @@ from freehold.operator.lost_key_evidence import (
     evidence,
     unread,
 )
+from freehold.controllers.keyring.needs import Need, need_of
+from freehold.controllers.keyring.stored_form import Acceptance, RecordName, RingDocument
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError
+from freehold.kube.errors import NotFound
+from freehold.kube.resources import Json
 from freehold.providers.objects.identity import recorded
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _require_credentials(session: Session, target: Access) -> None:
 async def _rows(
     session: Session, accounts: _Accounts, raw: Json, document: RingDocument, lost: str, need: Need
 ) -> tuple[RecordEvidence, ...]:
-    from freehold.operator.other_objects import StoredObjects
+    from freehold.controllers.other_objects import StoredObjects
     from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     records = unaccepted_records(document, lost, need)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 from freehold.cli.errors import CliError
 
 if TYPE_CHECKING:
+    from freehold.controllers.observers import Onlookers
     from freehold.operator.metadata.observer import Observer
-    from freehold.operator.onlookers import Onlookers
 
 
 @contextmanager
 def onlookers_of(address: tuple[str, int] | None, *observers: Observer) -> Iterator[Onlookers]:
     """``observers``, and metrics where an address is given. Raises CliError where it cannot be used."""
     if address is None:
-        from freehold.operator.onlookers import Onlookers
+        from freehold.controllers.observers import Onlookers
 
         yield Onlookers(passes=observers)
         return
-    from freehold.operator.metrics import Metrics  # its library is needed for nothing else
-    from freehold.operator.metrics_server import Address, served
+    from freehold.controllers.metrics import Metrics  # its library is needed for nothing else
+    from freehold.controllers.metrics_server import Address, served
 
     metrics = Metrics()
     with ExitStack() as stack:

@@ -23,7 +23,7 @@ from freehold.collection.selector import Selector
 from freehold.tagging.configuration import Configuration
 
 if TYPE_CHECKING:
-    from freehold.operator.onlookers import Onlookers
+    from freehold.controllers.observers import Onlookers
 
 
 def run(
@@ -52,9 +52,9 @@ async def _operate(
     audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
     onlookers: Onlookers,
 ) -> None:  # fmt: skip
+    from freehold.controllers.app import ConflictingProvider, Operator, RingSecret, Settings
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import load, pod_namespace
-    from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
     from freehold.providers.access.audit import AuditInUse
 
     connection = load(kubeconfig=kubeconfig)

@@ -21,7 +21,7 @@ from freehold.cli.tables import Rows, printed
 from freehold.cli.terminal import duration, say, tell, warn, width
 
 if TYPE_CHECKING:
-    from freehold.operator.orphans import Marked, MarkedOwner, Unmarked
+    from freehold.controllers.recovery.orphans import Marked, MarkedOwner, Unmarked
 
 _NOBODY_KNOWS = (
     "Another management cluster or laptop may serve these owners: nothing may be deleted because it is listed here. Of "
@@ -71,9 +71,9 @@ def _show(places: Places, found: Sequence[Lost], now: float) -> None:
 
 
 async def _found(target: Access, regions: Sequence[str]) -> tuple[Places, Sequence[Lost], float]:
+    from freehold.controllers.recovery.orphans import orphans, unmarked
     from freehold.engine.errors import CloudError
     from freehold.engine.keys import KeyRing
-    from freehold.operator.orphans import orphans, unmarked
 
     async with opened(target) as session, AsyncExitStack() as stack:
         present = await present_uuids(session)

@@ -68,8 +68,8 @@ async def places_of(
 
     ``regions`` are those of AWS that the person named.
     """
+    from freehold.controllers.adapters import ADAPTERS
     from freehold.engine.errors import CloudError
-    from freehold.operator.adapters import ADAPTERS
     from freehold.providers.access.accounts import Around, NoCredentials
 
     settings = await settings_of(session, target, await simulator_of(session, target, stack))

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates
 from freehold.cli.errors import CliError
+from freehold.controllers.plan.plan import Plan, dumped, loaded
 from freehold.kube.errors import KubeError
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json
-from freehold.operator.plan import Plan, dumped, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from freehold.operator.app import Settings
+    from freehold.controllers.app import Settings
 
 PLANS = "/freehold/plans"
 
@@ -45,9 +45,9 @@ class PlanService:
     async def answer(self, body: Json) -> Json:
         """Of :class:`Wished`, and ``gates`` by name; ``plans``, or the ``problem`` that there are none."""
         from freehold.cli.local_plans import plans_with, ring_in
+        from freehold.controllers.keyring.file import FileRing
         from freehold.engine.interface import Intervals
         from freehold.kube.client import KubeClient
-        from freehold.operator.keyring_file import FileRing
 
         gates = frozenset(map(FeatureGate, body["gates"]))
         settings = replace(self._settings, audit=None, intervals=Intervals(), gates=gates)

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
-from freehold.operator.plan import TAG_ACTIONS, Action, Plan, PlanRow
+from freehold.controllers.plan.plan import TAG_ACTIONS, Action, Plan, PlanRow
 
 _WORDS = {
     Action.MAY_CREATE: ("perhaps to create", "perhaps to create"),

@@ -31,7 +31,7 @@ from freehold.providers.objects.served_resources import METADATA_RESOURCES, READ
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates
     from freehold.cli.session import Session
-    from freehold.operator.plan import Plan, PlanRow
+    from freehold.controllers.plan.plan import Plan, PlanRow
 
 NOTHING, CHANGES = 0, 2
 """Exit codes with ``--detailed-exitcode``; anything else is FAILED."""

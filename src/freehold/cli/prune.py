@@ -20,9 +20,9 @@ from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, key_of
 
 if TYPE_CHECKING:
+    from freehold.controllers.plan.planner import Plan
+    from freehold.controllers.plan.rows import PlanRow
     from freehold.engine.decisions import Decision
-    from freehold.operator.plan_rows import PlanRow
-    from freehold.operator.planning import Plan
 
 _NAMING = Naming("prune")
 

@@ -30,9 +30,9 @@ from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from freehold.controllers.recovery.lost_objects import Judged, Recovery
+    from freehold.controllers.recovery.orphans import MarkedOwner
     from freehold.engine.kinds import Registry
-    from freehold.operator.orphans import MarkedOwner
-    from freehold.operator.recovery import Judged, Recovery
 
 
 def run(
@@ -77,8 +77,8 @@ class _Wanted:
 
 
 async def _recover(target: Access, wanted: _Wanted, documents: Sequence[ManifestDocument], *, yes: bool) -> None:
+    from freehold.controllers.recovery.lost_objects import NoOwner, recovery_of
     from freehold.engine.errors import CloudError
-    from freehold.operator.recovery import NoOwner, recovery_of
 
     async with opened(target) as session, AsyncExitStack() as stack:
         ring = await key_ring(target, session)
@@ -109,7 +109,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
 
 async def _chosen(session: Session, places: Places, wanted: _Wanted) -> tuple[Searched, MarkedOwner]:
     """Raises CliError unless it is just one, and CloudError."""
-    from freehold.operator.orphans import orphans as orphaned
+    from freehold.controllers.recovery.orphans import orphans as orphaned
 
     present, where = await present_uuids(session), wanted.namespace or session.namespace
     named = await parse_names(session, Naming("recover"), wanted.words, where) if wanted.words else []
@@ -168,7 +168,7 @@ async def _object(
     recovery: Recovery, at: Searched, documents: Sequence[ManifestDocument], *, key_lost: bool
 ) -> dict[str, Any]:
     """The object to make, with the spec of its manifest where there is one. Raises CliError."""
-    from freehold.operator.recovery import rebuilt, skeleton
+    from freehold.controllers.recovery.lost_objects import rebuilt, skeleton
 
     owner = recovery.owner
     spec = skeleton(recovery, at.place)

@@ -24,10 +24,10 @@ from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
+    from freehold.controllers.recovery.open_decisions import Candidate, Question
     from freehold.engine.journal import Entry
     from freehold.engine.keys import KeyRing
     from freehold.engine.resources import NodeKey
-    from freehold.operator.questions import Candidate, Question
 
 
 def run(
@@ -50,9 +50,9 @@ def run(
 
 
 async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace: str, *, yes: bool) -> None:
+    from freehold.controllers.other_objects import StoredObjects
+    from freehold.controllers.recovery.open_decisions import matching, owned, questions
     from freehold.engine.decisions import Decision, Verdict
-    from freehold.operator.other_objects import StoredObjects
-    from freehold.operator.questions import matching, owned, questions
     from freehold.providers.objects.served_resources import SERVED_RESOURCES
 
     async with opened(target) as session, AsyncExitStack() as stack:
@@ -158,7 +158,7 @@ async def _decide_about_copy(target: Access, words: Sequence[str], namespace: st
 
 def _command(key: _Decided, question: Question, ident: str, among: Sequence[Question]) -> str:
     """The command that means this resource, or this create: the node where the id alone means several."""
-    from freehold.operator.questions import matching
+    from freehold.controllers.recovery.open_decisions import matching
 
     shown = vendor_id(ident)
     words = [shown] if shown and len(matching(among, shown)) == 1 else [str(question.key), *([shown] if shown else [])]
@@ -177,7 +177,7 @@ def _chosen(
     found: Sequence[Question], asked: tuple[str, str], verdict: str, key: _Decided
 ) -> tuple[Question, Candidate | None]:
     """Raises CliError unless it is one create, with --mine one resource, and with --not-mine all that it may be."""
-    from freehold.operator.questions import matching
+    from freehold.controllers.recovery.open_decisions import matching
 
     (resource, ident), fit = asked, matching(found, *asked)
     if len(fit) != 1:

@@ -224,8 +224,8 @@ def _refuse_settings(server: LiveServer, settings: Path | None) -> None:
 
 async def _require_ring(state: StateDirectory) -> None:
     """The operator of another process serves nothing without its key ring, and only its log would say so."""
-    from freehold.operator.keyring import RingError
-    from freehold.operator.keyring_file import FileRing
+    from freehold.controllers.keyring.file import FileRing
+    from freehold.controllers.keyring.stored_form import RingError
 
     try:
         found = await FileRing(state.keys).read()

@@ -61,8 +61,8 @@ async def _found(
 ) -> list[Resource]:
     async with opened(target) as session, AsyncExitStack() as stack:
         # Here, because the session has told by now that something goes on.
+        from freehold.controllers.app import clouds_of
         from freehold.engine.errors import CloudError
-        from freehold.operator.app import clouds_of
         from freehold.operator.metadata.controller import tag_accounts
         from freehold.operator.metadata.places import Region
         from freehold.providers.access.audit import NoAudit

@@ -8,12 +8,12 @@ from typing import Any
 from freehold.api.names import EXTERNAL_RESOURCE_GC_ANNOTATION
 from freehold.cli.following import UntilReady, follow
 from freehold.cli.gc_service import collections_of_server
+from freehold.controllers.plan.collection import CollectionPlan, Fate
 from freehold.demo import checks
 from freehold.demo.acts import Act
 from freehold.demo.stage import Serving, Stage
 from freehold.demo.world import AWSWorld, Resource, others, ours
 from freehold.kube.resources import Key
-from freehold.operator.collection_plan import CollectionPlan, Fate
 
 _PATIENCE = 120.0
 _LOOK = 0.3

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from unittest import mock
 
 from freehold.api import names
+from freehold.controllers.controller import RequeueAfter
 from freehold.engine import decisions, engine
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision
@@ -19,7 +20,6 @@ from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.keys import ObjectKeys
 from freehold.engine.port import Call, Effect, Port, step
-from freehold.operator.controller import RequeueAfter
 from harness.powervs import MemoryDocument, ReconcilerHarness, StoredObject
 from lab.life import Course
 from lab.seam import World

@@ -24,7 +24,7 @@ _rules = partial(Mutant, "providers/aws/cluster/rules.py")
 _network_input = partial(Mutant, "providers/aws/cluster/network_input.py")
 _status = partial(Mutant, "providers/aws/cluster/status.py")
 
-_reconciler = partial(Mutant, "operator/reconciler.py")
+_reconciler = partial(Mutant, "controllers/reconciler.py")
 _given_nodes = partial(Mutant, "providers/aws/cluster/nodes/given.py")
 
 _identities = partial(Mutant, "providers/aws/cluster/identities.py")
@@ -363,21 +363,21 @@ MUTANTS = (
         "a living cluster of which everything was given can never make anything of its own",
     ),
     Mutant(
-        "operator/name_claims.py",
+        "controllers/name_claims.py",
         "_has_records",
         "journal.begun",
         "bool(journal.ours)",
         "an idle older object takes the name of a living cluster of which everything is given",
     ),
     Mutant(
-        "operator/name_claims.py",
+        "controllers/name_claims.py",
         "NameClaims._name",
         "journal.entries if journal else {}",
         "{}",
         "a cluster that a label names otherwise now keeps that name from another one",
     ),
     Mutant(
-        "operator/reconciler.py",
+        "controllers/reconciler.py",
         "Reconciler._unless_taken",
         " or plan.holds_name",
         "",

@@ -8,8 +8,8 @@ _family = partial(Mutant, "providers/aws/cluster/family_input.py")
 _discover = partial(Mutant, "providers/aws/cluster/discover.py")
 _recorded = partial(Mutant, "providers/aws/cluster/recorded.py")
 _machines = partial(Mutant, "providers/aws/cluster/nodes/machines.py")
-_claims = partial(Mutant, "operator/name_claims.py")
-_reconciler = partial(Mutant, "operator/reconciler.py")
+_claims = partial(Mutant, "controllers/name_claims.py")
+_reconciler = partial(Mutant, "controllers/reconciler.py")
 _decide = partial(Mutant, "providers/aws/cluster/decide.py")
 
 MUTANTS = (
@@ -24,7 +24,7 @@ MUTANTS = (
         "return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)",
         "return plan",
         "two objects of one name make two clusters that CAPA and the cloud controller take for one",
-        killed_by="tests/unit/operator/test_operator_name_claims.py"
+        killed_by="tests/unit/controllers/test_controllers_name_claims.py"
         "::test_of_two_objects_that_are_applied_together_one_makes_a_cluster",
     ),
     _reconciler(

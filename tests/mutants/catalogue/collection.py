@@ -14,7 +14,7 @@ _volumes = partial(Mutant, "providers/aws/collectors/volumes.py")
 _survey = partial(Mutant, "providers/aws/collectors/survey.py")
 _phase = partial(Mutant, "engine/phases/collect.py")
 _delete = partial(Mutant, "engine/phases/delete.py")
-_rivals = partial(Mutant, "operator/collecting.py")
+_rivals = partial(Mutant, "controllers/collecting.py")
 _binding = partial(Mutant, "providers/aws/permissions/delete_binding.py")
 
 _STRANGERS = "a stranger's is deleted"

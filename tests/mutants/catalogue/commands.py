@@ -7,18 +7,18 @@ from mutants.rows import Mutant
 _following = partial(Mutant, "cli/following.py")
 _deciding = partial(Mutant, "cli/deciding.py")
 _view = partial(Mutant, "cli/view.py")
-_looks = partial(Mutant, "operator/looks.py")
-_reconciler = partial(Mutant, "operator/reconciler.py")
-_app = partial(Mutant, "operator/app.py")
+_looks = partial(Mutant, "controllers/observation_log.py")
+_reconciler = partial(Mutant, "controllers/reconciler.py")
+_app = partial(Mutant, "controllers/app.py")
 _dry_run = partial(Mutant, "engine/dry_run.py")
 _applying = partial(Mutant, "cli/applying.py")
 _engine = partial(Mutant, "engine/engine.py")
 _balancing = partial(Mutant, "providers/aws/balancing_driver.py")
 _vpc = partial(Mutant, "providers/aws/kinds/vpc.py")
-_last_refusals = partial(Mutant, "operator/last_refusals.py")
+_last_refusals = partial(Mutant, "controllers/plan/last_errors.py")
 _keys_command = partial(Mutant, "cli/keys.py")
 _lost_key = partial(Mutant, "cli/lost_key.py")
-_lost_key_evidence = partial(Mutant, "operator/lost_key_evidence.py")
+_lost_key_evidence = partial(Mutant, "controllers/keyring/lost_key_evidence.py")
 
 MUTANTS = (
     _keys_command(

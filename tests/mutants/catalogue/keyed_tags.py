@@ -19,7 +19,7 @@ _drift = partial(Mutant, "engine/phases/drift.py")
 _parts = partial(Mutant, "engine/phases/parts.py")
 _prune = partial(Mutant, "engine/phases/prune.py")
 _recovery = partial(Mutant, "engine/phases/recovery.py")
-_others = partial(Mutant, "operator/other_objects.py")
+_others = partial(Mutant, "controllers/other_objects.py")
 _codec = partial(Mutant, "engine/keyed_codec.py")
 
 MUTANTS = (

@@ -42,7 +42,7 @@ _given_tags = partial(Mutant, "engine/phases/given_tags.py")
 
 _decide = partial(Mutant, "engine/phases/decide.py")
 _decisions = partial(Mutant, "engine/decisions.py")
-_other_objects = partial(Mutant, "operator/other_objects.py")
+_other_objects = partial(Mutant, "controllers/other_objects.py")
 _fitness = partial(Mutant, "engine/phases/fitness.py")
 
 DECISIONS = (

@@ -12,9 +12,9 @@ _read_marks = partial(Mutant, "engine/phases/read_marks.py")
 _journal = partial(Mutant, "engine/journal.py")
 _observe = partial(Mutant, "engine/phases/observe.py")
 _proofs = partial(Mutant, "engine/proofs.py")
-_questions = partial(Mutant, "operator/questions.py")
+_questions = partial(Mutant, "controllers/recovery/open_decisions.py")
 _rows = partial(Mutant, "providers/objects/resource_rows.py")
-_recovery = partial(Mutant, "operator/recovery.py")
+_recovery = partial(Mutant, "controllers/recovery/lost_objects.py")
 _recover = partial(Mutant, "cli/recover.py")
 
 MUTANTS = (

@@ -4,28 +4,28 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_objects = partial(Mutant, "operator/objects.py")
-_reconciler = partial(Mutant, "operator/reconciler.py")
+_objects = partial(Mutant, "controllers/objects.py")
+_reconciler = partial(Mutant, "controllers/reconciler.py")
 _account = partial(Mutant, "providers/ibm/accounts.py")
 _served = partial(Mutant, "providers/access/served_account.py")
-_app = partial(Mutant, "operator/app.py")
+_app = partial(Mutant, "controllers/app.py")
 _ports = partial(Mutant, "providers/access/ports.py")
 _limits = partial(Mutant, "providers/access/limits.py")
 _audit = partial(Mutant, "providers/access/audit.py")
 _chain = partial(Mutant, "providers/access/audit_chain.py")
-_around = partial(Mutant, "operator/owner_cluster.py")
-_events = partial(Mutant, "operator/events.py")
-_wakes = partial(Mutant, "operator/predicates.py")
-_controller = partial(Mutant, "operator/controller.py")
-_queue = partial(Mutant, "operator/workqueue.py")
-_planning = partial(Mutant, "operator/planning.py")
-_ring = partial(Mutant, "operator/keyring.py")
-_ring_file = partial(Mutant, "operator/keyring_file.py")
-_ring_secret = partial(Mutant, "operator/keyring_secret.py")
-_ring_use = partial(Mutant, "operator/keyring_use.py")
-_orphans = partial(Mutant, "operator/orphans.py")
-_recovery = partial(Mutant, "operator/recovery.py")
-_keeper = partial(Mutant, "operator/keyring_keeper.py")
+_around = partial(Mutant, "controllers/owner_cluster.py")
+_events = partial(Mutant, "controllers/events.py")
+_wakes = partial(Mutant, "controllers/predicates.py")
+_controller = partial(Mutant, "controllers/controller.py")
+_queue = partial(Mutant, "controllers/workqueue.py")
+_planning = partial(Mutant, "controllers/plan/planner.py")
+_ring = partial(Mutant, "controllers/keyring/stored_form.py")
+_ring_file = partial(Mutant, "controllers/keyring/file.py")
+_ring_secret = partial(Mutant, "controllers/keyring/secret.py")
+_ring_use = partial(Mutant, "controllers/keyring/needs.py")
+_orphans = partial(Mutant, "controllers/recovery/orphans.py")
+_recovery = partial(Mutant, "controllers/recovery/lost_objects.py")
+_keeper = partial(Mutant, "controllers/keyring/keeper.py")
 
 WRITES_TO_THE_OBJECT = (
     _objects(
@@ -33,7 +33,7 @@ WRITES_TO_THE_OBJECT = (
         'metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}',
         'metadata = {**patch.get("metadata", {})}',
         "the journal is written over a version that somebody else has changed",
-        killed_by="tests/unit/operator/test_operator_objects.py::test_a_journal_is_not_written_over_one_that_somebody_else_has_written",
+        killed_by="tests/unit/controllers/test_controllers_objects.py::test_a_journal_is_not_written_over_one_that_somebody_else_has_written",
     ),
     _objects(
         "ObjectHandle.patch_status",
@@ -85,14 +85,14 @@ RECONCILE = (
         "            plan = None",
         "            raise",
         "a spec that breaks the decision keeps everything that the object owns",
-        killed_by="tests/unit/operator/test_operator_toy_kind.py::test_a_delete_does_not_depend_on_the_spec[nothing]",
+        killed_by="tests/unit/controllers/test_controllers_toy_kind.py::test_a_delete_does_not_depend_on_the_spec[nothing]",
     ),
     _reconciler(
         "Reconciler.reconcile",
         "await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))",
         "pass",
         "an object that no reconcile gets through shows nothing, and whoever waits for it waits for ever",
-        killed_by="tests/unit/operator/test_operator_toy_kind.py::test_a_defect_is_told_and_raised",
+        killed_by="tests/unit/controllers/test_controllers_toy_kind.py::test_a_defect_is_told_and_raised",
     ),
     _reconciler(
         "Reconciler.reconcile",

@@ -10,7 +10,7 @@ _codec = partial(Mutant, "engine/keyed_codec.py")
 _session = partial(Mutant, "providers/aws/session.py")
 _text = partial(Mutant, "engine/tag_text.py")
 
-_app = partial(Mutant, "operator/app.py")
+_app = partial(Mutant, "controllers/app.py")
 
 _calls = partial(Mutant, "providers/aws/calls.py")
 _binding = partial(Mutant, "providers/aws/permissions/delete_binding.py")

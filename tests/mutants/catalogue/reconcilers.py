@@ -171,7 +171,7 @@ IDENTITY = (
         ' or held.get("uid") != raw["metadata"]["uid"]',
         "",
         "a copied status gives the resources of one object to another",
-        killed_by="tests/unit/reconcilers/test_reconcilers_identity.py::test_a_recreated_object_gets_a_new_identity",
+        killed_by="tests/unit/controllers/test_controllers_identity.py::test_a_recreated_object_gets_a_new_identity",
     ),
     _identity(
         "_recorded",

@@ -6,7 +6,7 @@ from mutants.rows import Mutant
 
 _planning = partial(Mutant, "operator/metadata/planning.py")
 _changes = partial(Mutant, "operator/metadata/changes.py")
-_metrics = partial(Mutant, "operator/metrics.py")
+_metrics = partial(Mutant, "controllers/metrics.py")
 _csv = partial(Mutant, "cli/tags_csv.py")
 _page = partial(Mutant, "cli/tags_report_html.py")
 _text = partial(Mutant, "cli/tags_text.py")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.operator.plan import Action
+from freehold.controllers.plan.plan import Action
 from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_account import REGION

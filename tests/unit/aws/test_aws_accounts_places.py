@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from freehold.controllers.adapters import ADAPTERS, Clouds
 from freehold.kube.resources import Json, Key
-from freehold.operator.adapters import ADAPTERS, Clouds
 from freehold.providers.access.accounts import Around, NoCredentials, Place
 from harness.aws_account import REGION
 from harness.aws_served import SECRETS_IN, ServedAws

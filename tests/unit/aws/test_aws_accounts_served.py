@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.cli.nesting import parents
 from freehold.cli.view import view
-from freehold.operator.plan_rows import Action
+from freehold.controllers.plan.rows import Action
 from harness.aws_account import REGION
 from harness.aws_served import ServedAws
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from freehold.controllers.recovery.open_decisions import questions
 from freehold.engine.decisions import Verdict
 from freehold.engine.inventory import NoOthers
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, State
-from freehold.operator.questions import questions
 from freehold.providers.aws.decoded import Seen
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.kinds import elastic_ip

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.controllers.other_objects import StoredObjects
+from freehold.controllers.recovery.open_decisions import matching, questions
 from freehold.engine.decisions import Verdict
 from freehold.engine.graph import Graph
 from freehold.engine.journal import Entry, Journal, Phase, dumps
@@ -19,8 +21,6 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Resource
-from freehold.operator.other_objects import StoredObjects
-from freehold.operator.questions import matching, questions
 from freehold.providers.objects.served_resources import SERVED_RESOURCES
 from freehold_sim.aws.settings import Lags, Settings
 from freehold_sim.faults import Effect, Fault

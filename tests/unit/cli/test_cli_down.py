@@ -15,10 +15,10 @@ from freehold.cli.kinds import OURS
 from freehold.cli.serving_address import kubeconfig
 from freehold.cli.session import opened
 from freehold.cli.state_directory import StateDirectory
+from freehold.controllers.owner_cluster import CLUSTERS
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden
 from freehold.kube.resources import Key
-from freehold.operator.owner_cluster import CLUSTERS
 from harness.commands import PROGRAM, freehold
 from harness.serving import served
 from harness.terminals import freehold_on_terminal, shell_on_terminal

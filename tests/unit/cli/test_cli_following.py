@@ -12,10 +12,10 @@ from freehold.cli.errors import CliError
 from freehold.cli.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
 from freehold.cli.kinds import OURS
 from freehold.cli.manifests import ManifestDocument
+from freehold.controllers.observation_log import Look, Seen
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key
 from freehold.kube.watch import Change, Origin
-from freehold.operator.looks import Look, Seen
 
 KEY = Key("n", "a")
 

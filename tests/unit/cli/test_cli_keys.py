@@ -25,6 +25,7 @@ from freehold.api.crd import custom_resource_definitions
 from freehold.cli.errors import CliError
 from freehold.cli.main import cli
 from freehold.cli.serving_address import kubeconfig
+from freehold.controllers.keyring.stored_form import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.engine import journal as journals
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.keys import KeyRing, derive
@@ -33,7 +34,6 @@ from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
-from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from freehold.cli.lost_key import LostKeyList, details, left_out
+from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing
+from freehold.controllers.keyring.stored_form import RecordName
 from freehold.engine.drivers import User
 from freehold.kube.resources import Key
-from freehold.operator.keyring import RecordName
-from freehold.operator.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing
 
 VPC = RecordEvidence(RecordName("vpc/main", "vpc-1", "d" * 64), Standing.AGREES)
 DEMO = Key("prod", "demo")

@@ -3,7 +3,7 @@
 import pytest
 
 from freehold.cli.plan_text import plan_table, print_plan
-from freehold.operator.plan import Action, Plan, PlanRow
+from freehold.controllers.plan.plan import Action, Plan, PlanRow
 
 ROWS = (
     PlanRow("workspace", "main", "team-a", Action.REUSE, "found by the name in the spec", "7ae595e3-0fda"),

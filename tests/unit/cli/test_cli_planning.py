@@ -16,9 +16,9 @@ from freehold.cli.plan_service import Wished, plans_of_server
 from freehold.cli.planning import Asked, wished
 from freehold.cli.serving_address import kubeconfig
 from freehold.cli.session import opened
+from freehold.controllers.plan.plan import Action, Plan, PlanRow, dumped
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, key_of
-from freehold.operator.plan import Action, Plan, PlanRow, dumped
 
 ROWS = (
     PlanRow("workspace", "main", "team-a", Action.REUSE, "found by the name in the spec", "7ae595e3-0fda"),

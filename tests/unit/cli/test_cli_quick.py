@@ -19,14 +19,14 @@ import pytest
 from freehold.cli.errors import CliError
 from freehold.cli.planning import concluded
 from freehold.cli.state_directory import Lock
-from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
+from freehold.controllers.plan.plan import Action, Plan, PlanRow, dumped, loaded
 from harness.commands import PROGRAM, freehold_in, freehold_process
 
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
 
 
 OTHERS_CODE = (
-    "operator.app",
+    "controllers.app",
     "reconcilers",
     "tagging",
     "clouds",

@@ -10,10 +10,10 @@ import pytest
 from freehold.cli.errors import CliError
 from freehold.cli.main import resolve
 from freehold.cli.resolve import _chosen, _command, _Decided, _ways
+from freehold.controllers.recovery.open_decisions import Candidate, Question, matching
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
-from freehold.operator.questions import Candidate, Question, matching
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 
 DEMO = _Decided(POWERVS_CLUSTERS, Key("prod", "demo"), "default")

@@ -7,11 +7,11 @@ import contextlib
 import pytest
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
+from freehold.controllers.keyring.needs import Need, first_ring
+from freehold.controllers.keyring.stored_form import MissingRing
 from freehold.engine.journal import StaleObject
 from freehold.engine.keys import KeyRing, digest_of
 from freehold.kube.resources import CONFIG_MAPS, Key
-from freehold.operator.keyring import MissingRing
-from freehold.operator.keyring_use import Need, first_ring
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.record import NAME, RECORD_UUID, RecordKeyMissing, TagRecord
 from freehold.reconcilers.metadata.references import Provider

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
 from freehold.api.served import METADATA_GRANT
+from freehold.controllers.adapters import Aws, Clouds
+from freehold.controllers.controller import Controller, Done, Reconcile, Result, Watched
+from freehold.controllers.keyring.keeper import RingKeeper
+from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.objects import separate_managers
+from freehold.controllers.observers import NOBODY, Onlookers
+from freehold.controllers.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.controllers.timing import RunningTime
 from freehold.engine.clock import SystemClock
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import State
-from freehold.operator.adapters import Aws, Clouds
-from freehold.operator.controller import Controller, Done, Reconcile, Result, Watched
-from freehold.operator.keyring import RingError
-from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.metadata.changes import AuditedChanges, ChangeAudit, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.removal import TagRemoval
-from freehold.operator.objects import separate_managers
-from freehold.operator.onlookers import NOBODY, Onlookers
-from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
-from freehold.operator.timing import RunningTime
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of

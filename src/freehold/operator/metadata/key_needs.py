@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from freehold.controllers.keyring.needs import Need
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.operator.keyring_use import Need
 from freehold.operator.metadata.means import PROVIDERS
 from freehold.operator.metadata.record import KEY, LABEL, NAME, RECORD_UUID
 from freehold.reconcilers.metadata.references import Provider

@@ -10,11 +10,11 @@ from typing import Final, Protocol
 
 from freehold.api import names
 from freehold.api.served import AWS_METADATA, CLOUD_METADATA, IBM_METADATA
+from freehold.controllers.events import Severity
 from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.operator.events import Severity
 from freehold.operator.metadata.observer import Observer, ReadyObserver, nobody, not_told
 from freehold.operator.metadata.places import TagAccounts
 from freehold.operator.metadata.record import StoredRecord, TagRecord

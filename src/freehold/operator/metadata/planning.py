@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
+from freehold.controllers.app import Settings, clouds_of
+from freehold.controllers.plan.planner import GivenRing, NoEvents
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.engine.keys import KeyRing
@@ -22,7 +24,6 @@ from freehold.kube import errors as kube
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.operator.app import Settings, clouds_of
 from freehold.operator.metadata.controller import GRANTS, tag_accounts
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, ParsedObjects
 from freehold.operator.metadata.observer import Outcomes
@@ -32,7 +33,6 @@ from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
-from freehold.operator.planning import GivenRing, NoEvents
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.tags import tagged_resources as aws
 from freehold.providers.ibm import tagged as ibm

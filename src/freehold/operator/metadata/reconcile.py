@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Final
 
 from freehold.api import names
+from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.engine.journal import StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, key_of
-from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.metadata.means import (
     CLOUD_METADATAS,
     CONFLICT_SECONDS,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from freehold.api import names
+from freehold.controllers.controller import Done, RequeueAfter, Result
+from freehold.controllers.events import Severity
 from freehold.engine.journal import StaleObject
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
-from freehold.operator.controller import Done, RequeueAfter, Result
-from freehold.operator.events import Severity
 from freehold.operator.metadata.means import (
     CONFLICT_SECONDS,
     GRANTS_UNKNOWN,

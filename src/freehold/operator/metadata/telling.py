@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from freehold.api import conditions
+from freehold.controllers.events import Severity
 from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.operator.events import Severity
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, dict_of
 from freehold.operator.metadata.speaking import Referred, referred, speaker
 from freehold.reconcilers.metadata import status

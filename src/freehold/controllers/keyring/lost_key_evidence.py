@@ -1,0 +1,151 @@
+"""What the cloud says of each resource that a record under a lost key names: a person decides by it. Reads only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass, replace
+from enum import StrEnum
+
+from freehold.controllers.keyring.stored_form import RecordName
+from freehold.engine import proofs
+from freehold.engine.context import PassContext
+from freehold.engine.drivers import User
+from freehold.engine.errors import CloudError
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.journal import Journal
+from freehold.engine.ownership import Strength
+from freehold.engine.phases import observe
+from freehold.engine.resources import NodeKey, Observed, Ref
+from freehold.engine.state import ObjectState
+from freehold.kube.resources import Key
+
+
+class Standing(StrEnum):
+    """What acceptance would mean for a record."""
+
+    AGREES = "agrees"  # record and marks agree: it is believed, if a person accepts it
+    DIFFERS = "differs"  # the marks do not show it: it is not believed
+    GONE = "gone"  # there is no such resource
+    UNREAD = "unread"  # the cloud could not be asked
+
+
+@dataclass(frozen=True)
+class RecordEvidence:
+    """One record, and what the cloud says of its resource.
+
+    ``why`` says why it is not believed, or not read. ``created_at`` is epoch seconds, None where the cloud does not
+    tell. ``tags`` are those that are no marks. ``inside`` and ``users`` are None where no read shows them.
+    ``marked_on`` is the carrier of its mark. ``others`` are objects that have it on record, too.
+    """
+
+    record: RecordName
+    standing: Standing
+    why: str = ""
+    name: str = ""
+    created_at: float | None = None
+    created_by: str = ""
+    tags: tuple[str, ...] = ()
+    inside: tuple[User, ...] | None = None
+    users: tuple[User, ...] | None = None
+    marked_on: str = ""
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ObjectEvidence:
+    """One object that names the lost key. ``rows`` are empty where no record of a resource names it."""
+
+    kind: str
+    object: Key
+    uuid: str
+    rows: tuple[RecordEvidence, ...] = ()
+
+
+def digest_of_list(lost: str, objects: Sequence[ObjectEvidence]) -> str:
+    """Return the SHA-256 of all that a person is shown before key ``lost`` is given up.
+
+    It is used whole: whoever may edit objects and tag resources could search for two lists with one short digest.
+    What a failed read said is left out: it differs each time.
+    """
+    said = [
+        [each.kind, str(each.object), each.uuid, [[*astuple(row)[:2], *astuple(row)[3:]] for row in each.rows]]
+        for each in objects
+    ]
+    return hashlib.sha256(json.dumps(["freehold keys accept", lost, said]).encode()).hexdigest()
+
+
+def unread(records: Collection[RecordName], why: str) -> tuple[RecordEvidence, ...]:
+    """Return these records of an object whose account could not be asked."""
+    return tuple(RecordEvidence(each, Standing.UNREAD, why) for each in sorted(records))
+
+
+async def evidence(journal: Journal, records: Collection[RecordName], deps: EngineDeps) -> tuple[RecordEvidence, ...]:
+    """Read what each record names. The ring of ``deps`` accepts all of them, so that the marks alone decide.
+
+    Each is read by itself: one whose id the cloud refuses must not hide the others.
+    """
+    ctx = PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
+    rows = [await _of_record(ctx, each) for each in sorted(records)]
+    claims = await _claims(ctx, [row.record for row in rows if row.standing in (Standing.AGREES, Standing.DIFFERS)])
+    return tuple(replace(row, others=claims.get(row.record, ())) for row in rows)
+
+
+async def _claims(ctx: PassContext, records: Sequence[RecordName]) -> dict[RecordName, tuple[str, ...]]:
+    """The other objects that have these resources on record, read once for each kind."""
+    found = {}
+    for kind in {NodeKey.parse(each.node).kind for each in records}:
+        ids = {each.id: each for each in records if NodeKey.parse(each.node).kind == kind}
+        for ident, objects in (await ctx.deps.others.owning(ctx.owner, kind, ids.keys())).items():
+            found[ids[ident]] = objects
+    return found
+
+
+async def _of_record(ctx: PassContext, record: RecordName) -> RecordEvidence:
+    key = NodeKey.parse(record.node)
+    if key.kind not in ctx.deps.registry:
+        return RecordEvidence(record, Standing.UNREAD, f"no kind of resource is called {key.kind!r}")
+    seen = (await observe.by_key(ctx, [key]))[key]
+    if seen is None:
+        return RecordEvidence(record, Standing.GONE)
+    try:
+        if isinstance(seen, CloudError):
+            raise seen
+        return await _shown(ctx, key, record, seen)
+    except CloudError as error:
+        return RecordEvidence(record, Standing.UNREAD, error.message)
+
+
+async def _shown(ctx: PassContext, key: NodeKey, record: RecordName, seen: Observed) -> RecordEvidence:
+    """Raises CloudError."""
+    tags = seen.tags
+    if tags is None:
+        tags = await ctx.deps.tagger.tags_of(seen.target) if seen.target else frozenset()
+    found = proofs.evidence(ctx, key, seen, tags)
+    agrees = found.strength is Strength.PROVEN
+    kind, ref = ctx.kind(key), Ref(seen.id, seen.target)
+    inside: Sequence[User] | None = None
+    if kind.container is not None:
+        inside = [User(each.name, each.id) for each in await kind.container.children(ref)]
+    elif kind.contents is not None:
+        inside = await kind.contents.contents(ref)
+    users = await kind.usage.users(ref) if kind.usage is not None else None
+    return RecordEvidence(
+        record,
+        Standing.AGREES if agrees else Standing.DIFFERS,
+        "" if agrees else found.source,
+        seen.name,
+        seen.created_at,
+        seen.created_by,
+        () if seen.carried else tuple(sorted(tag for tag in tags if not ctx.deps.codec.is_mark(tag))),
+        None if inside is None else tuple(sorted(inside)),
+        None if users is None else tuple(sorted(users)),
+        seen.target if seen.carried else "",
+    )
+
+
+class _Unsaved:
+    async def save(self, journal: Journal) -> None:
+        """Nothing is stored by asking."""

@@ -1,0 +1,156 @@
+"""What the operator tells Prometheus: calls by API and class, and how the tags of metadata objects stand.
+
+Calls are counted by a wrapper of the port, below the rate limits: each one that is sent. Labels are names of APIs,
+classes, operations and of our own objects: never a tag, a value or the id of a resource, of which there is no end and
+which are for nobody who may only look at metrics.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from freehold.controllers.controller import Reconcile, Result
+from freehold.controllers.observers import Onlookers
+from freehold.engine.errors import CloudError
+from freehold.engine.port import Call, Effect, Port
+from freehold.kube.resources import Key
+from freehold.operator.metadata.observer import Outcomes
+from freehold.providers.access.audit import Changes
+from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.status import NOT_APPLIED, left_of
+from freehold.tagging.batches import Batch
+from freehold.tagging.wanted_keys import Reason
+
+T = TypeVar("T")
+
+_OBJECT = ("namespace", "name")
+_STATES = ("managed", "drifted", "failed", "left")
+_SECONDS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
+_SIZES = (1, 5, 10, 20, 50, 100, 200)
+
+
+class Metrics:
+    """The metrics of one process, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._calls = Counter(
+            "freehold_cloud_calls",
+            "Requests that were sent to a cloud, by API, effect (read, write) and class: ok, or the error's.",
+            ("api", "effect", "class"),
+            registry=self.registry,
+        )
+        self._resources = Gauge(
+            "freehold_tag_resources",
+            "Resources of a CloudMetadata in its last pass: managed (selected), drifted (repaired), failed, left "
+            "(something that is asked for is not so, as where there is no room for a tag).",
+            (*_OBJECT, "state"),
+            registry=self.registry,
+        )
+        self._ready = Gauge(
+            "freehold_tag_ready", "Whether the condition Ready of a CloudMetadata is true: 1 or 0.", _OBJECT,
+            registry=self.registry,
+        )  # fmt: skip
+        self._changes = Counter(
+            "freehold_tag_changes", "Tags that were added, changed or removed.", ("operation",), registry=self.registry
+        )
+        self._batches = Histogram(
+            "freehold_tag_batch_size", "Resources in a call that changes tags.", ("verb",),
+            registry=self.registry, buckets=_SIZES,
+        )  # fmt: skip
+        self._duration = Histogram(
+            "freehold_tag_sync_duration_seconds", "Wall time of one pass over a CloudMetadata.",
+            registry=self.registry, buckets=_SECONDS,
+        )  # fmt: skip
+        self._age = Gauge(
+            "freehold_tag_sync_age_seconds", "Wall time since the last pass over a CloudMetadata ended.", _OBJECT,
+            registry=self.registry,
+        )  # fmt: skip
+
+    def onlookers(self, *others: Any) -> Onlookers:
+        """What the operator has to tell; ``others`` are observers that are told too."""
+        return Onlookers((self.passed, *others), (self,), self.timed, self.measured, (self.ready,))
+
+    # -- the port -----------------------------------------------------------------------------------------------
+
+    def measured(self, port: Port) -> Port:
+        return MeasuredPort(port, self)
+
+    def sent(self, call: Call, error: Exception | None) -> None:
+        """What changes only our own object is no call to a cloud."""
+        if call.effect is not Effect.STORE:
+            self._calls.labels(call.api, call.effect.value, class_of(error)).inc()
+
+    # -- the metadata controller --------------------------------------------------------------------------------
+
+    def passed(self, key: Key, outcomes: Outcomes | None) -> None:
+        """An observer (metadata.observer). What was refused has no resources; what is gone has no metrics."""
+        if outcomes is None:
+            self._forget(key)
+            return
+        ended = time.monotonic()
+        self._age.labels(*key).set_function(lambda: time.monotonic() - ended)
+        worked = [each for each in outcomes if isinstance(each, Outcome)]
+        drifted = {repair.resource for each in worked for repair in each.repairs}
+        left = {resource for each in worked for resource in left_of(each, (*NOT_APPLIED, Reason.TRIMMED))}
+        failed = sum(len(each.failed) for each in worked)
+        numbers = (sum(each.selected for each in worked), len(drifted), failed, len(left))
+        for state, number in zip(_STATES, numbers, strict=True):
+            self._resources.labels(*key, state).set(number)
+
+    def ready(self, key: Key, is_ready: bool) -> None:
+        """A ReadyObserver (metadata.observer)."""
+        self._ready.labels(*key).set(is_ready)
+
+    def _forget(self, key: Key) -> None:
+        labels = dict(zip(_OBJECT, key, strict=True))
+        self._resources.remove_by_labels(labels)
+        self._age.remove_by_labels(labels)
+        self._ready.remove_by_labels(labels)
+
+    def timed(self, reconcile: Reconcile) -> Reconcile:
+        async def measured(key: Key) -> Result:
+            with self._duration.time():
+                return await reconcile(key)
+
+        return measured
+
+    def sending(self, subject: str, changes: Changes) -> None:
+        """Counted when it is answered."""
+
+    def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
+        self._batches.labels(batch.verb.value).observe(len(batch.targets))
+        for resource, tags in changes.items():
+            for before, after in tags.values() if resource not in errors else ():
+                self._changes.labels("remove" if after is None else "add" if before is None else "change").inc()
+
+
+def class_of(error: Exception | None) -> str:
+    """One word: ``ok``, the class of a cloud's error, ``defect`` for anything else."""
+    if error is None:
+        return "ok"
+    return type(error).__name__ if isinstance(error, CloudError) else "defect"
+
+
+class MeasuredPort:
+    """Counts what passes."""
+
+    def __init__(self, inner: Port, metrics: Metrics) -> None:
+        self._inner = inner
+        self._metrics = metrics
+
+    async def send(self, call: Call) -> Any:
+        try:
+            reply = await self._inner.send(call)
+        except Exception as error:
+            self._metrics.sent(call, error)
+            raise
+        self._metrics.sent(call, None)
+        return reply
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)

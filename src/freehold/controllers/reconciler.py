@@ -1,0 +1,536 @@
+"""One reconcile of an object of any kind: from the object to the engine's two passes, and back to its status.
+
+The path: gate (may it be worked on?) → account (are there credentials?) → identity (whose resources are they?) →
+desired (the adapter's graph of wanted nodes, unless another object has the name) → ``engine.ensure`` or
+``engine.release`` → status. Gate and identity are pure decisions with named outcomes. All I/O goes through the object's
+handle, the adapter and the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from freehold.api import names
+from freehold.api.served import ServedName
+from freehold.collection.policy import Policy
+from freehold.controllers import mending
+from freehold.controllers.collecting import Collections, ObjectCollection
+from freehold.controllers.controller import Done, RequeueAfter, Result
+from freehold.controllers.events import COLLECTED, Severity
+from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.name_claims import NameClaims
+from freehold.controllers.observation_log import Looks, Seen
+from freehold.controllers.pass_events import event_specs
+from freehold.engine import decisions, engine
+from freehold.engine.clock import Clock
+from freehold.engine.decisions import Conclusion, Decision
+from freehold.engine.errors import CloudError, NeedsPerson
+from freehold.engine.graph import Graph
+from freehold.engine.interface import EngineDeps
+from freehold.engine.inventory import NoOthers, OtherObjects
+from freehold.engine.journal import Journal, StaleObject
+from freehold.engine.keys import KeyRing
+from freehold.engine.outcomes import Blocked, Outcome, Reason, of_error
+from freehold.engine.state import ObjectState
+from freehold.kube.errors import KubeError
+from freehold.kube.field_managers import Writer, other_writers
+from freehold.kube.resources import Json, key_of
+from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials
+from freehold.providers.objects import gate, identity, status
+from freehold.providers.objects.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
+
+CONFLICT_SECONDS = 1.0
+SLOW_SECONDS = 300.0
+OCCUPIED_SECONDS = 30.0
+ACCOUNT_CHANGED = "AccountChanged"
+DEFECT = "InternalError"
+
+_LOG = logging.getLogger(__name__)
+
+
+class ObjectHandle(Protocol):
+    """One object in one pass; production's is in controllers.objects, tests keep theirs in a dict."""
+
+    @property
+    def raw(self) -> Json: ...
+
+    async def save(self, journal: Journal) -> None: ...
+
+    async def newest(self) -> Json:
+        """The object as it is stored now; the pass goes on with ``raw``. Raises StaleObject where it is gone."""
+        ...
+
+    async def apply(self, patch: Mapping[str, Any]) -> None: ...
+
+    async def patch_status(self, status: Mapping[str, Any]) -> None: ...
+
+
+class Rings(Protocol):
+    """The operator's key ring, as it is now."""
+
+    @property
+    def ring(self) -> KeyRing:
+        """Raises RingError while there is none."""
+        ...
+
+    def missed(self) -> None:
+        """An object names a key that the ring lacks."""
+        ...
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None: ...
+
+
+@dataclass
+class _Served:
+    """What this process remembers of one object."""
+
+    state: ObjectState
+    cloud: CloudAccount
+    generation: int
+    asked: tuple[Decision, ...] = ()
+    record: str = ""
+    """The journal as it was last read or stored."""
+    writers: frozenset[Writer] | None = None
+    """Who else owned fields of the object when it was last stored; None until then."""
+
+
+@dataclass(frozen=True)
+class _ObjectPass:
+    """One pass of one object whose identity and account are known."""
+
+    document: ObjectHandle
+    binding: Binding
+    journal: Journal
+    known: _Served
+    ring: KeyRing
+    stored: Journal
+    """The journal as the object has it: without what this pass has not saved."""
+
+
+class Reconciler:
+    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost.
+
+    ``collects``: garbage collection is on for objects of this kind that are new.
+    """
+
+    def __init__(
+        self,
+        served: ServedName,
+        accounts: Accounts,
+        rings: Rings,
+        clock: Clock,
+        recorder: Recorder,
+        others: OtherObjects | None = None,
+        claims: NameClaims | None = None,
+        collections: Collections | None = None,
+        *,
+        collects: bool = False,
+    ) -> None:
+        self._served = served
+        self._accounts = accounts
+        self._rings = rings
+        self._clock = clock
+        self._recorder = recorder
+        self._others = others or NoOthers()
+        self.looks = Looks()
+        self._claims = claims
+        self._collections = collections
+        self._collects = collects
+        self._known: dict[str, _Served] = {}
+        self._asked: set[str] = set()
+        """UIDs of which somebody asked for a look at everything, and what saves calls in looks is not forgotten yet."""
+
+    async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
+        """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError.
+
+        A defect is told in the status first: an object without any news looks as if it were being worked on.
+        """
+        before = document.raw.get("status") or {}
+        self._begin(document.raw)
+        try:
+            result, notes = await self._decide(document, cluster)
+        except StaleObject:
+            return RequeueAfter(CONFLICT_SECONDS)
+        except (KubeError, CloudError, RingError):
+            raise
+        except Exception as defect:
+            with suppress(StaleObject, KubeError):
+                await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))
+            raise
+        finally:
+            self._remember_record(document.raw)
+        after = document.raw.get("status") or {}
+        for event in event_specs(before, after, notes):
+            self._recorder.record(document.raw, event.severity, event.reason, event.message)
+        return result
+
+    def _begin(self, raw: Json) -> None:
+        uid = raw["metadata"]["uid"]
+        if not self.looks.begin(key_of(raw)):
+            return
+        self._asked.add(uid)
+        if known := self._known.get(uid):
+            known.state.invalidate()
+
+    def gone(self, last: Json) -> None:
+        """Say what an object leaves in the cloud that went while nothing of ours held it: no pass comes to it again."""
+        known = self._known.pop(last["metadata"]["uid"], None)
+        if self._collections is not None:
+            self._collections.forget(last["metadata"]["uid"])
+        left = mending.left_behind(last, known.record) if known else ()
+        if known is None or not left:
+            return
+        for each in left:
+            known.cloud.left(_subject(last), each, "its object was deleted while its finalizer was off")
+        message = mending.orphaned(left)
+        _LOG.warning("%s: %s", _subject(last), message)
+        self._recorder.record(last, Severity.WARNING, "ResourcesLeftBehind", message)
+
+    async def _mend(self, document: ObjectHandle) -> bool:
+        """Put back what of ours was taken off the object, and say who wrote it since. Whether anything was taken."""
+        uid = document.raw["metadata"]["uid"]
+        known = self._known.get(uid)
+        record = known.record if known else ""
+        found = mending.mending(document.raw, self._served.finalizer, self._rings.ring, record)
+        if found is None:
+            return False
+        if not found.is_remembered:
+            self._known.pop(uid, None)  # creates of the lost journal may be under way: nothing shortens a wait
+        await document.apply(found.patch)
+        message = mending.told(found, known.writers if known else None, other_writers(document.raw["metadata"]))
+        self._recorder.record(document.raw, Severity.WARNING, "RecordPutBack", message)
+        return True
+
+    def _remember_record(self, raw: Json) -> None:
+        """Keep the journal for the case that somebody takes it off; one that does not count is not put back."""
+        metadata = raw["metadata"]
+        known = self._known.get(metadata["uid"])
+        text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
+        if known is None or text is None:
+            return
+        if text != known.record:
+            found = identity.identify(raw, self._served.finalizer, self._rings.ring)
+            if not isinstance(found, identity.Identified):
+                return
+            known.record = text
+        if "managedFields" in metadata:
+            known.writers = other_writers(metadata)
+
+    async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
+        decision = gate.decide(document.raw, cluster, self._served)
+        if not gate.leaves_alone(decision) and await self._mend(document):
+            decision = gate.decide(document.raw, cluster, self._served)
+        raw = document.raw
+        match decision:
+            case gate.Skip():
+                self._note(document, Seen.LEFT)
+                return Done(), ()
+            case gate.ReleaseForMove():
+                await document.apply(_without(raw, self._served.finalizer))
+                return Done(), ()
+            case gate.Paused(message):
+                await self._write(document, status.paused(raw, message, self._now()))
+                return Done(), ()
+            case gate.Hold(reason, message):
+                await self._write(document, status.held(raw, reason, message, self._now()))
+                return RequeueAfter(SLOW_SECONDS), ()
+            case gate.WaitForMachines(message):
+                await self._write(document, status.waiting_for_machines(raw, message, self._now()))
+                return RequeueAfter(OCCUPIED_SECONDS), ()
+            case gate.Release():
+                return await self._bind(document, None)
+            case gate.Proceed() as proceed:
+                return await self._bind(document, proceed)
+
+    async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+        """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
+        binding = await self._accounts.binding(document.raw)
+        if isinstance(binding, NoCredentials):
+            if proceed is None and self._never_began(document):
+                return await self._let_go(document)
+            self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
+            why = status.held(document.raw, binding.reason, binding.message, self._now(), binding.parts)
+            await self._write(document, why)
+            return RequeueAfter(SLOW_SECONDS), ()
+        return await self._identified(document, binding, proceed)
+
+    async def _identified(
+        self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None
+    ) -> tuple[Result, tuple[str, ...]]:
+        ring = self._rings.ring
+        found = identity.identify(document.raw, self._served.finalizer, ring, collects=self._collects)
+        if isinstance(found, identity.KeyMissing):
+            return await self._without_key(document, found)
+        if isinstance(found, identity.ReadOnly):
+            why = status.held(document.raw, found.reason.value, found.message, self._now())
+            await self._write(document, why)
+            return RequeueAfter(SLOW_SECONDS), ()
+        try:  # before anything is written: where nobody can be asked, nothing is begun that a delete would wait for
+            account = await binding.cloud.account()
+        except CloudError as error:
+            if proceed is None and isinstance(error, NeedsPerson) and self._never_began(document):
+                return await self._let_go(document)
+            return await self._failed(document, error)
+        if isinstance(found, identity.Minted) and found.anew:
+            await document.patch_status({})
+        if found.patch is not None:
+            await document.apply(found.patch)
+        # Not before the patch is stored: another process that was faster may have creates under way.
+        uid = document.raw["metadata"]["uid"]
+        lost = not isinstance(found, identity.Identified) and uid in self._known
+        if lost:
+            del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
+        minted = isinstance(found, identity.Minted) and not (lost or found.anew)
+        known = self._remember(document.raw, binding.cloud, minted=minted)
+        journal = replace(found.journal, account=found.journal.account or account, untouched="")
+        if journal.account != account:
+            return await self._elsewhere(document, binding.cloud.name, journal.account, account)
+        current = _ObjectPass(document, binding, journal, known, ring, found.journal)
+        if uid in self._asked:
+            self._forget_readings(current)
+            self._asked.discard(uid)
+        return await (self._release(current) if proceed is None else self._ensure(current, proceed))
+
+    def _never_began(self, document: ObjectHandle) -> bool:
+        return identity.never_began(document.raw, self._rings.ring)
+
+    async def _let_go(self, document: ObjectHandle) -> tuple[Result, tuple[str, ...]]:
+        """The cloud cannot be asked, and need not be: nothing was ever begun for this object."""
+        _LOG.info("%s: nothing was ever begun for it; its finalizer is taken off", _subject(document.raw))
+        await document.apply(_without(document.raw, self._served.finalizer))
+        self._known.pop(document.raw["metadata"]["uid"], None)
+        return Done(), ()
+
+    async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
+        """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
+        self._known.pop(document.raw["metadata"]["uid"], None)
+        self._rings.missed()
+        why = status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now())
+        await self._write(document, why)
+        return RequeueAfter(SLOW_SECONDS), ()
+
+    async def _elsewhere(
+        self, document: ObjectHandle, cloud: str, recorded: str, account: str
+    ) -> tuple[Result, tuple[str, ...]]:
+        """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
+        (theirs, region), (ours, _) = (each.partition("/")[::2] for each in (recorded, account))
+        until = f"it runs with credentials of {recorded}"
+        if region and theirs == ours:
+            until = f"spec.region is {region} again"
+        message = (
+            f"its resources are in {cloud} account {recorded}, and it would be served in {account}: nothing is read, "
+            f"created or deleted until {until}"
+        )
+        why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
+        await self._write(document, why)
+        return RequeueAfter(SLOW_SECONDS), ()
+
+    def _remember(self, raw: Json, cloud: CloudAccount, *, minted: bool) -> _Served:
+        uid = raw["metadata"]["uid"]
+        if uid not in self._known or self._known[uid].cloud is not cloud:  # what was seen elsewhere tells nothing here
+            state = ObjectState(first_seen=self._clock.monotonic(), minted=minted)
+            self._known[uid] = _Served(state, cloud, int(raw["metadata"].get("generation", 0)))
+            self._remember_record(raw)
+        known = self._known[uid]
+        generation = int(raw["metadata"].get("generation", 0))
+        if generation != known.generation:
+            known.state.invalidate()
+            known.generation = generation
+        return known
+
+    async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> tuple[Result, tuple[str, ...]]:
+        document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
+        plan = await self._unless_taken(current, await adapter.desired(document.raw, proceed, journal))
+        if not isinstance(plan, Wanted):
+            report = PassReport(plan, current.stored)
+            await self._write(document, adapter.status(document.raw, report, self._now()))
+            return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
+        if plan.known_before:  # what an earlier process made is looked for before anything is created
+            known.state.minted = False
+        deps = self._deps(current)
+        tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
+        try:
+            if plan.mode is Mode.FROZEN:
+                reading, copied = current.binding.cloud.read_only_deps(current.ring), known.state.dry_run_copy()
+                done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
+            else:
+                asked = self._decisions(document.raw, known)
+                done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
+        except CloudError as error:
+            return await self._failed(document, error)
+        report = PassReport(plan, done.journal, done.outcomes)
+        seen = Seen.LOOKED if done.looked else Seen.TOLD
+        await self._write(document, adapter.status(document.raw, report, self._now()), seen)
+        known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
+        await self._answer(document, current.binding.cloud, done.decided)
+        return RequeueAfter(done.after, done.at_rest), done.notes
+
+    def _forget_readings(self, current: _ObjectPass) -> None:
+        """What other looks do not read each time; of this object only, where it is of one object."""
+        current.binding.cloud.look_anew()
+        registry = self._deps(current).registry
+        for key, entry in current.journal.entries.items():
+            kind = registry.get(key.kind)
+            if kind is not None and kind.remembering is not None:
+                kind.remembering.forget([entry.id])
+
+    async def _unless_taken(self, current: _ObjectPass, plan: Desired) -> Desired:
+        """What has begun, by its record or by what the cloud has of it, keeps its name."""
+        raw, journal = current.document.raw, current.journal
+        if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours or plan.holds_name:
+            return plan
+        holder = await self._claims.holder(raw, journal.account)
+        return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)
+
+    async def _release(self, current: _ObjectPass) -> tuple[Result, tuple[str, ...]]:
+        """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
+        document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
+        cloud = current.binding.cloud
+        alone = gate.Proceed(document.raw["metadata"]["name"])
+        try:
+            plan: Desired | None = await adapter.desired(document.raw, alone, journal)
+        except CloudError:
+            raise
+        except Exception:  # a defect of ours; nothing of the spec may keep what is owned from being deleted
+            _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", _subject(document.raw))
+            plan = None
+        graph = plan.graph if isinstance(plan, Wanted) else Graph(())
+        deps = replace(self._deps(current), collection=self._collection(current))
+        never_began = self._never_began(document)
+        try:
+            asked = self._decisions(document.raw, known)
+            done = await engine.release(deps, graph, journal, document, known.state, asked)
+        except CloudError as error:
+            if never_began and isinstance(error, NeedsPerson):
+                return await self._let_go(document)
+            return await self._failed(document, error)
+        report = PassReport(
+            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
+        )
+        await self._write(document, adapter.status(document.raw, report, self._now()))
+        if done.collection.is_news:
+            cloud.collected(_subject(document.raw), done.collection.summary)
+            self._recorder.record(document.raw, Severity.NORMAL, COLLECTED, done.collection.summary)
+        await self._answer(document, cloud, done.decided)
+        if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
+            return await self._let_go(document)
+        if done.released and isinstance(plan, Undecided) and not never_began:
+            return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
+        if done.released:
+            _audit_kept(document.raw, cloud)
+            await document.apply(_without(document.raw, self._served.finalizer))
+            self._known.pop(document.raw["metadata"]["uid"], None)
+            cloud.forget(_subject(document.raw))
+            if self._collections is not None:
+                self._collections.forget(document.raw["metadata"]["uid"])
+            return Done(), done.notes
+        return RequeueAfter(done.after), done.notes
+
+    def _collection(self, current: _ObjectPass) -> ObjectCollection | None:
+        """Collect by what the object says at each delete, and not only when the pass began."""
+        document, cloud, adapter = current.document, current.binding.cloud, current.binding.adapter
+        wanted = adapter.collected(document.raw, current.journal)
+        if wanted is None or self._collections is None:
+            return None
+
+        async def ask() -> Policy:
+            said = adapter.collected(await document.newest(), current.journal)
+            return wanted.policy if said is None else said.policy
+
+        return self._collections.of(document.raw, wanted.cluster, cloud, ask)
+
+    def _deps(self, current: _ObjectPass) -> EngineDeps:
+        deps = current.binding.cloud.deps(_subject(current.document.raw), current.ring, current.journal.owner.uuid)
+        return replace(deps, others=self._others)
+
+    def _decisions(self, raw: Json, known: _Served) -> tuple[Decision, ...]:
+        """What a person has decided and nothing has acted on. The evidence is read anew for it."""
+        asked = decisions.pending(_stored_decisions(raw))
+        if asked and asked != known.asked:
+            known.state.invalidate()
+        known.asked = asked
+        return asked
+
+    async def _answer(self, document: ObjectHandle, cloud: CloudAccount, decided: Sequence[Conclusion]) -> None:
+        """Beside each decision, in the audit log with who made it, and as an event."""
+        if not decided:
+            return
+        for each in decided:
+            what = f"{each.decision.verdict} {each.decision.node} {each.decision.id}".rstrip()
+            by = each.decision.by if each.is_signed else ""
+            cloud.decided(_subject(document.raw), what, by, done=each.done, why=each.message)
+            severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
+            self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
+        text = decisions.dumps(decisions.answered(_stored_decisions(document.raw), decided))
+        await document.apply({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
+
+    async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
+        """The cloud refused a call that concerns the whole object, such as the search by our tags."""
+        outcome = of_error(error)
+        why = status.held(document.raw, outcome.reason.value, outcome.message, self._now())
+        await self._write(document, why)
+        return RequeueAfter(outcome.after), ()
+
+    async def _write(self, document: ObjectHandle, update: StatusUpdate, seen: Seen = Seen.TOLD) -> None:
+        """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
+        if update.patch:
+            await document.apply(update.patch)
+        if update.changed:
+            await document.patch_status(update.status)
+        self._note(document, seen)
+
+    def _note(self, document: ObjectHandle, seen: Seen) -> None:
+        self.looks.note(key_of(document.raw), seen, str(document.raw["metadata"].get("resourceVersion", "")))
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+def _told(defect: Exception) -> str:
+    """The operator's log has where it was."""
+    said = " ".join(str(defect).split())[:300]
+    return (
+        f"a defect in Freehold stopped this reconcile: {type(defect).__name__}: {said}. It is tried again; what the "
+        "operator logs at that time belongs into a report"
+    )
+
+
+def _stored_decisions(raw: Json) -> tuple[Decision, ...]:
+    try:
+        return decisions.loads((raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]")
+    except decisions.DamagedDecisions:  # somebody else wrote them: none counts
+        return ()
+
+
+def _is_denied(outcomes: Iterable[Outcome]) -> bool:
+    """Whether the credentials may not look."""
+    return any(isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED for outcome in outcomes)
+
+
+def _audit_kept(raw: Json, cloud: CloudAccount) -> None:
+    """To the audit log, before the finalizer goes: the status goes with it, and an event may be refused."""
+    for row in (raw.get("status") or {}).get("resources") or ():
+        if row.get("state") == "Kept":
+            resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
+            cloud.left(_subject(raw), resource, str(row.get("message") or row.get("reason") or ""))
+
+
+def _subject(raw: Json) -> str:
+    metadata = raw["metadata"]
+    return f"{raw['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _without(raw: Json, finalizer: str) -> Mapping[str, Any]:
+    """A patch that takes the finalizer off."""
+    metadata = raw["metadata"]
+    rest = [name for name in metadata.get("finalizers") or () if name != finalizer]
+    return {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}}

@@ -1,0 +1,158 @@
+"""Cluster and Machines of an object: if the API server does not answer, they are unknown, never absent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
+from freehold.controllers.owner_cluster import OwnerClusterReader, cluster_mapper
+from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.objects import gate
+
+REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
+GONE = NotFound("not there")
+OBJECT: Json = {
+    "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/v1beta2",
+    "kind": names.POWERVS_CLUSTER_KIND,
+    "metadata": {"name": "c1", "namespace": "ns"},
+}
+OWNER = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "owner", "uid": "u"}
+OWNED = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [OWNER]}}
+REFERRER = {
+    "metadata": {"name": "referrer", "namespace": "ns"},
+    "spec": {
+        "infrastructureRef": {
+            "apiGroup": names.INFRASTRUCTURE_GROUP,
+            "kind": names.POWERVS_CLUSTER_KIND,
+            "name": "c1",
+        }
+    },
+}
+
+
+def machine(name: str, cluster: str) -> Json:
+    return {"metadata": {"name": name, "labels": {names.CLUSTER_NAME_LABEL: cluster}}}
+
+
+class Server:
+    """Answers by plural; an error is raised. Lists are narrowed by label as an API server does."""
+
+    def __init__(self, **answers: Any) -> None:
+        self._answers = {"customresourcedefinitions": {"metadata": {}}, "clusters": GONE, "ibmpowervsmachines": []}
+        self._answers |= answers
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        return self._answer(resource)
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
+        found = self._answer(resource)
+        name, _, value = label_selector.partition("=")
+        return ObjectList([o for o in found if not name or o["metadata"]["labels"].get(name) == value], "1")
+
+    def _answer(self, resource: Resource) -> Any:
+        found = self._answers[resource.plural]
+        if isinstance(found, KubeError):
+            raise found
+        return found
+
+
+async def around(
+    raw: Json, mode: gate.Mode = gate.Mode.AUTO, served: ServedName = POWERVS_CLUSTER, **answers: Any
+) -> gate.ClusterContext:
+    client: Any = Server(**answers)  # all of a client that is used
+    return await OwnerClusterReader(client, mode, served).context(raw)
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_an_api_server_that_does_not_answer_does_not_count_as_one_without_cluster_api(error: KubeError) -> None:
+    """Otherwise an object of a Cluster would be served without it, although it may be paused."""
+    found = await around(OBJECT, customresourcedefinitions=error, clusters=[])
+    assert found.crds is gate.Presence.UNKNOWN
+    assert (await around(OBJECT, customresourcedefinitions=GONE)).crds is gate.Presence.ABSENT
+    assert (await around(OBJECT, clusters=[])).crds is gate.Presence.PRESENT
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_a_cluster_that_cannot_be_read_is_not_absent(error: KubeError) -> None:
+    """It may be paused."""
+    assert isinstance((await around(OWNED, clusters=error)).owner, gate.UnreadableCluster)
+    assert isinstance((await around(OWNED, clusters=GONE)).owner, gate.NoCluster)
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_clusters_that_cannot_be_listed_may_refer_to_it(error: KubeError) -> None:
+    assert isinstance((await around(OBJECT, clusters=error)).referrer, gate.UnreadableCluster)
+    assert isinstance((await around(OBJECT, clusters=[])).referrer, gate.NoCluster)
+    assert (await around(OBJECT, clusters=[REFERRER])).referrer == gate.FoundCluster(REFERRER)
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_machines_that_cannot_be_listed_may_be_there(error: KubeError) -> None:
+    """Deleting their network would break them."""
+    leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
+    found = await around(leaving, gate.Mode.OFF, ibmpowervsmachines=error)
+    assert isinstance(found.machines, gate.UnreadableMachines)
+    assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=GONE)).machines == ()
+
+
+async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() -> None:
+    """Machines of other clusters do not hold the delete; without a delete they are not read."""
+    machines = [machine("m2", "c1"), machine("m1", "c1"), machine("other", "c2")]
+    leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
+    assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
+    assert (await around(OBJECT, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ()
+    owned = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
+    theirs = [machine("m1", "owner")]
+    assert (await around(owned, ibmpowervsmachines=theirs)).machines == ("m1",)
+
+
+def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
+    """Only if the reference is of our kind: an object of another provider may have the same name."""
+    concerned = cluster_mapper(POWERVS_CLUSTER, list)
+    assert list(concerned(REFERRER)) == [Key("ns", "c1")]
+    reference = {**REFERRER["spec"]["infrastructureRef"], "kind": "AWSCluster"}
+    assert list(concerned({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
+    assert list(concerned({"metadata": {}, "spec": {}})) == []
+    control_plane = cluster_mapper(replace(POWERVS_CLUSTER, link=ClusterLink.CONTROL_PLANE), list)
+    assert list(control_plane(REFERRER)) == []
+
+
+def test_a_change_of_a_cluster_concerns_all_its_machines() -> None:
+    """A pause or its end must reach each of them."""
+
+    def known(name: str, namespace: str, cluster: str) -> Json:
+        labels = {names.CLUSTER_NAME_LABEL: cluster}
+        return {"metadata": {"name": name, "namespace": namespace, "labels": labels}}
+
+    objects = [known("m1", "ns", "referrer"), known("m2", "ns", "other"), known("m3", "elsewhere", "referrer")]
+    assert list(cluster_mapper(MACHINE, lambda: objects)(REFERRER)) == [Key("ns", "m1")]
+
+
+MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=None)
+MADE = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [{**OWNER, "kind": "Machine"}]}}
+
+
+async def test_a_machine_belongs_to_the_cluster_that_its_machine_names() -> None:
+    """A missing Machine or Cluster is named; one that cannot be read does not count as absent."""
+    named = {"metadata": {"name": "owner"}, "spec": {"clusterName": "referrer"}}
+    assert (await around(MADE, served=MACHINE, machines=named, clusters=REFERRER)).owner == gate.FoundCluster(REFERRER)
+    assert (await around(MADE, served=MACHINE, machines=GONE)).owner == gate.NoCluster("Machine 'owner'")
+    assert (await around(MADE, served=MACHINE, machines=named)).owner == gate.NoCluster("Cluster 'referrer'")
+    for error in REFUSED:
+        found = await around(MADE, served=MACHINE, machines=error)
+        assert isinstance(found.owner, gate.UnreadableCluster)
+
+
+async def test_an_object_without_a_cluster_reads_none() -> None:
+    """CloudMetadata and similar kinds are served even if the API server does not let us read Clusters."""
+    served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
+    refused = Forbidden("RBAC")
+    leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
+    found = await around(leaving, served=served, customresourcedefinitions=refused, clusters=refused)
+    assert found == gate.ClusterContext(gate.Mode.AUTO)

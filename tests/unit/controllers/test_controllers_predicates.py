@@ -1,0 +1,56 @@
+"""What causes a reconcile: changes by others, and not our own writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.controllers import predicates
+
+BASE: dict[str, Any] = {
+    "metadata": {"name": "a", "uid": "1", "generation": 1, "resourceVersion": "5", "annotations": {"x": "1"}},
+    "spec": {"size": 1},
+    "status": {},
+}
+
+
+def changed(**meta: Any) -> dict[str, Any]:
+    return {**BASE, "metadata": {**BASE["metadata"], "resourceVersion": "6", **meta}}
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (changed(), False),
+        ({**changed(), "status": {"ready": True}}, False),
+        (changed(annotations={"x": "1", "freehold.dev/journal": "{}"}), True),
+        (changed(managedFields=[{}]), False),
+        (changed(generation=2), True),
+        (changed(annotations={"x": "2"}), True),
+        (changed(annotations={}), True),
+        (changed(labels={"a": "b"}), True),
+        (changed(finalizers=["f"]), True),
+        (changed(deletionTimestamp="2026-01-01T00:00:00Z"), True),
+        (changed(ownerReferences=[{"uid": "9"}]), True),
+    ],
+    ids=["version only", "our status", "a journal that is put back", "managed fields", "spec", "annotation",
+         "annotation removed", "label", "finalizer", "deletion", "owner"],
+)  # fmt: skip
+def test_what_wakes(new: dict[str, Any], expected: bool) -> None:
+    assert predicates.on_spec_or_metadata(BASE, new) is expected
+
+
+def test_a_change_of_content_wakes_if_there_is_no_generation() -> None:
+    """Secrets and ConfigMaps have no generation."""
+    old = {"metadata": {"name": "s", "resourceVersion": "1"}, "data": {"k": "1"}}
+    new = {"metadata": {"name": "s", "resourceVersion": "2"}, "data": {"k": "2"}}
+    assert predicates.on_spec_or_metadata(old, new)
+    assert not predicates.on_spec_or_metadata(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})
+
+
+def test_our_own_journal_wakes_nothing_until_somebody_takes_it_out() -> None:
+    """A restored copy, and one whose journal is put back from a backup, would wait for the next restart."""
+    first, second = (changed(annotations={"x": "1", "freehold.dev/journal": text}) for text in ("{}", "{ }"))
+    assert not predicates.on_spec_or_metadata(first, second)
+    assert predicates.on_spec_or_metadata(first, changed(annotations={"x": "1"}))
