@@ -35,7 +35,7 @@ class Reach:
         the quickest first. A long scenario reaches nearly every line, and the time of its imports is not counted."""
         known = self.lines.get(file, {})
         found = frozenset[str]().union(*(known.get(line, frozenset()) for line in lines))
-        room = "tests/unit/" + "_".join(Path(file).parent.parts[:2]) + "/"
+        room = "tests/unit/" + file.removeprefix("providers/").partition("/")[0]
 
         def order(test: str) -> tuple[bool, bool, float, str]:
             return not test.startswith(room), not test.startswith("tests/unit/"), self.seconds[test], test
