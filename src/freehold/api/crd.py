@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.api.aws_kinds import AWS_KINDS
 from freehold.api.metadata_kinds import METADATA_KINDS
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, V1BETA2
-from freehold.api.powervs import IBMPowerVSCluster
 from freehold.api.schema_lint import Finding, lint
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.api.served_kind import CLUSTER_LABEL_PATH, Column, ServedKind, condition_path
 from freehold.api.structural import Schema, structural
+from freehold.providers.aws.types.kinds import AWS_KINDS
+from freehold.providers.ibm.types.cluster import IBMPowerVSCluster
 
 
 class UnservableSchema(ValueError):

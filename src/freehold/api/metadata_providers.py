@@ -14,9 +14,9 @@ from pydantic import Field
 
 from freehold.api import patterns
 from freehold.api import tag_sentences as sentences
-from freehold.api.aws_identity import AWSIdentityReference
 from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.metadata_status import MetadataStatus
+from freehold.providers.aws.types.identity import AWSIdentityReference
 
 AWS_GROUP: Final = "metadata-controller.aws.io"
 IBM_GROUP: Final = "metadata-controller.ibm.io"

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from freehold.api.base import ApiModel
 from freehold.api.patterns import WORDS
-from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 
 M = TypeVar("M", bound=ApiModel)
 

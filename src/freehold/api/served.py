@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from freehold.api import names
-from freehold.api.aws_fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
 from freehold.api.served_fields import ServedField
+from freehold.providers.aws.types.fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
 
 
 class ClusterLink(Enum):

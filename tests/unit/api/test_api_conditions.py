@@ -25,7 +25,7 @@ from freehold.api.conditions import (
 )
 from freehold.api.parse import parse
 from freehold.api.patterns import CONDITION_REASON
-from freehold.api.powervs_status import IBMPowerVSClusterStatus
+from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 
 EARLY = datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
 LATE = EARLY + timedelta(hours=1)

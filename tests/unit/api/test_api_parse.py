@@ -12,9 +12,9 @@ import pytest
 from freehold.api.annotations import CreateInfra, create_infra
 from freehold.api.parse import InvalidObject, Problem, parse, parse_spec
 from freehold.api.patterns import WORDS
-from freehold.api.powervs import IBMPowerVSClusterSpec, Tag
-from freehold.api.powervs_status import IBMPowerVSClusterStatus, ResourceReference
-from freehold.api.powervs_vpc import Subnet
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, Tag
+from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus, ResourceReference
+from freehold.providers.ibm.types.vpc import Subnet
 from harness.schemas import crd_of
 
 HEALTH = {"delay": 5, "retries": 2, "timeout": 2, "type": "tcp"}
@@ -137,7 +137,7 @@ def test_a_refusal_does_not_carry_pydantics_error() -> None:
 
 def test_every_pattern_of_the_types_has_a_description() -> None:
     """A pattern alone does not help a person."""
-    sources = (Path(__file__).parents[3] / "src" / "freehold" / "api").glob("powervs*.py")
+    sources = (Path(__file__).parents[3] / "src" / "freehold" / "providers" / "ibm" / "types").glob("*.py")
     used = {name for source in sources for name in re.findall(r"pattern=patterns\.(\w+)", source.read_text())}
     from freehold.api import patterns
 

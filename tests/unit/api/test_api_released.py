@@ -1,7 +1,7 @@
 """An object that is valid for any released version of upstream's v1beta2 is accepted, and none of its fields pruned.
 
 The fields of the releases are data: tests/data/upstream/releases. The newest ones, whole, with their defaults, are
-compared in ``test_api_superset`` and ``test_api_aws_superset``.
+compared in ``test_api_superset`` and ``test_aws_types_superset``.
 """
 
 from __future__ import annotations

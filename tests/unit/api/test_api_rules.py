@@ -17,8 +17,9 @@ import yaml
 from pydantic import ValidationError
 
 from freehold.api.base import ApiModel
-from freehold.api.powervs import Tag
-from freehold.api.powervs_vpc import (
+from freehold.api.schema_lint import walk
+from freehold.providers.ibm.types.cluster import Tag
+from freehold.providers.ibm.types.vpc import (
     VPCResource,
     VPCSecurityGroup,
     VPCSecurityGroupPortRange,
@@ -26,7 +27,6 @@ from freehold.api.powervs_vpc import (
     VPCSecurityGroupRulePrototype,
     VPCSecurityGroupRuleRemote,
 )
-from freehold.api.schema_lint import walk
 from freehold_apiserver.cel_functions import FUNCTIONS
 from harness.schemas import crd_of
 

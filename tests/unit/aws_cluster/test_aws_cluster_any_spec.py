@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.engine.graph import Graph
 from freehold.providers.aws.cluster.decide import Decided, decide
 from freehold.providers.aws.cluster.desired import nodes
 from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import NAMES, REGION, ZONES, cluster, reordered

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.served_fields import Serving, covering
 from freehold.providers.aws.cluster.desired import AWSWanted, wanted
 from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused
 from harness.aws_bases import BASES, OTHER, PRIVATE, facts_of
 from harness.aws_graphs import plain

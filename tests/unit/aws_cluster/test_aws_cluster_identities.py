@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from freehold.api.aws_identity import AWSClusterControllerIdentitySpec
-from freehold.api.aws_kinds import AWS_IDENTITIES
 from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
 from freehold.providers.aws.cluster.identities import Allowed, NotAllowed, may_use
 from freehold.providers.aws.cluster.wish import Identity
+from freehold.providers.aws.types.identity import AWSClusterControllerIdentitySpec
+from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import schema_of

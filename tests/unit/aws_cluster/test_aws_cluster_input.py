@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.engine.outcomes import Reason
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.decide import Decided, decide
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 from freehold_apiserver.cel_rules import Rules

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.providers.aws.cluster.decide import Decided, decide
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.wish import ClusterWish, NatGateway, Role, Rule, Source, SourceKind, Subnet
+from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold.providers.objects.cloud_answers import Answer
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import (

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
 from freehold.engine.ownership import Owner
@@ -19,6 +17,8 @@ from freehold.providers.aws.cluster.keys import VPC
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key
 from freehold.providers.aws.cluster.skeleton import skeleton
 from freehold.providers.aws.tags.capa_tags import cluster_key
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, Spec, cluster, facts
 from harness.schemas import schema_of

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.aws_cluster_status import AWSClusterStatus
 from freehold.api.parse import parse
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
 from freehold.collection.things import DEFAULT_TASKS, Task
@@ -22,6 +21,7 @@ from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.aws.cluster import status
 from freehold.providers.aws.cluster.desired import AWSWanted, wanted
 from freehold.providers.aws.cluster.facts import Facts, Namesake
+from freehold.providers.aws.types.cluster_status import AWSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.spec_problems import SpecWarning

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from freehold.api import names as api_names
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.providers.aws.cluster.decide import Decided, decide
 from freehold.providers.ibm.powervs.input import protected_tags
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud
 from harness.aws_bases import BASES, facts_of

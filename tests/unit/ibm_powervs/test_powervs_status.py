@@ -12,7 +12,6 @@ import pytest
 from freehold.api import names
 from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse, parse_spec
-from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.engine.ownership import Owner
@@ -20,6 +19,7 @@ from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
 from freehold.providers.ibm.powervs.status import build_status
+from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.status import held, paused

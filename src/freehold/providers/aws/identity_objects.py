@@ -11,13 +11,6 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from freehold.api.aws_identity import (
-    AllowedNamespaces,
-    AWSClusterControllerIdentitySpec,
-    AWSClusterRoleIdentitySpec,
-    AWSClusterStaticIdentitySpec,
-    AWSIdentityReference,
-)
 from freehold.api.base import ApiModel
 from freehold.api.names import (
     AWS_CONTROLLER_IDENTITY_KIND,
@@ -32,6 +25,13 @@ from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.providers.aws.cluster import identities, wish
 from freehold.providers.aws.identities import SESSION_NAME, AssumedRole, Identity, OwnCredentials, StaticKeys
+from freehold.providers.aws.types.identity import (
+    AllowedNamespaces,
+    AWSClusterControllerIdentitySpec,
+    AWSClusterRoleIdentitySpec,
+    AWSClusterStaticIdentitySpec,
+    AWSIdentityReference,
+)
 from freehold.providers.objects.served_resources import resource_of
 
 M = TypeVar("M", bound=ApiModel)

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CLUSTER, ServedName
@@ -22,6 +21,7 @@ from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import name_for_workloads, name_of
 from freehold.providers.aws.cluster.skeleton import skeleton
 from freehold.providers.aws.cluster.status import build_status
+from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.providers.objects.gate import Proceed
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
 from freehold.api.endpoint import APIEndpoint
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.keys import key_of
@@ -15,6 +12,9 @@ from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.network_input import group_id
 from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.cluster.wish import BalancerType
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
+from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
 from freehold.providers.objects.spec_problems import Problem
 
 Checks = Iterator[Problem]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.parse import InvalidObject, parse
 from freehold.providers.aws.cluster import node_sources, wish_input
 from freehold.providers.aws.cluster.facts import Facts
@@ -16,6 +15,7 @@ from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.normal_form import normal_form
 from freehold.providers.aws.cluster.warnings import warnings_of
 from freehold.providers.aws.cluster.wish import ClusterWish
+from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.spec_problems import Problem, SpecWarning

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import of_error
@@ -17,6 +16,7 @@ from freehold.providers.aws.cluster.group_input import named_groups
 from freehold.providers.aws.cluster.keys import BASTION
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import recorded_in
+from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_network import VPCSpec
 from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.network import VPCSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem
 

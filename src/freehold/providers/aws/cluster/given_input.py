@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.api.aws_network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Recorded
 from freehold.providers.aws.cluster.network_input import is_in_edge_zone
 from freehold.providers.aws.cluster.subnets import is_aws_id
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
+from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.spec_problems import Problem

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.cluster.address_plan import Slot
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.subnets import normal_block
 from freehold.providers.aws.tags.capa_tags import is_for_pods
+from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import SpecWarning
 

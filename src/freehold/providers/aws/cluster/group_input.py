@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.normal_form import wanted_roles
 from freehold.providers.aws.cluster.rules import ingress_rules
+from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from freehold.api.aws_identity import AllowedNamespaces, LabelRequirement, LabelSelector
 from freehold.providers.aws.cluster.wish import Identity
+from freehold.providers.aws.types.identity import AllowedNamespaces, LabelRequirement, LabelSelector
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What is wrong with the spec of an AWSCluster: what, where, what to do.
 
-A schema has refused most of it when the object was applied (:mod:`freehold.api.aws_early`); this says the same of
+A schema has refused most of it when the object was applied (:mod:`freehold.providers.aws.types.early`); this says the same of
 objects that no such API server checked, and what no schema can know: ranges that overlap, zones and regions that do not
 exist, limits in which our own tags count. What upstream refuses: https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks
 """
@@ -13,7 +13,6 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from freehold.api import patterns
-from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.served import AWS_CLUSTER
 from freehold.providers.aws.cluster import (
     balancer_input,
@@ -27,6 +26,7 @@ from freehold.providers.aws.cluster import (
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import NAME_LIMIT, DefaultNames
 from freehold.providers.aws.cluster.normal_form import partition_of
+from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.served_fields import refused_fields
 from freehold.providers.objects.spec_problems import Problem

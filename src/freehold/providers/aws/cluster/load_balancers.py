@@ -6,9 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_load_balancer import AdditionalListener, AWSLoadBalancerSpec
-from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
 from freehold.providers.aws.cluster.facts import Recorded
 from freehold.providers.aws.cluster.keys import key_of
 from freehold.providers.aws.cluster.names import DefaultNames
@@ -22,6 +19,9 @@ from freehold.providers.aws.cluster.wish import (
     Scheme,
     Subnet,
 )
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.load_balancer import AdditionalListener, AWSLoadBalancerSpec
+from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
 
 PRIMARY, SECONDARY = "primary", "secondary"
 TRAFFIC_PORT = "traffic-port"

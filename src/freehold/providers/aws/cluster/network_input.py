@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_early import DEFAULT_VPC_RANGE
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.cluster.address_plan import LARGEST, SMALLEST, NoRoom, Slot
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.subnets import is_aws_id, is_default, own_subnets, recorded_name, slots_of
 from freehold.providers.aws.cluster.wish import Role
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
+from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.names import NODES_LET_IN_ANNOTATION
 from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
 from freehold.providers.aws.cluster.rules import ANY_IPV4, ingress_rules
 from freehold.providers.aws.cluster.wish import ClusterWish, Role, Rule, Scheme, Subnet
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.api import names as api_names
-from freehold.api.aws_cluster import AWSClusterSpec, S3Bucket
-from freehold.api.aws_early import DEFAULT_VPC_RANGE
-from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.address_plan import NoRoom
 from freehold.providers.aws.cluster.facts import Facts, Recorded
@@ -32,6 +29,9 @@ from freehold.providers.aws.cluster.wish import (
     Subnet,
     Vpc,
 )
+from freehold.providers.aws.types.cluster import AWSClusterSpec, S3Bucket
+from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
+from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
 from freehold.providers.objects.cloud_answers import Answer
 
 _PARTITIONS = (

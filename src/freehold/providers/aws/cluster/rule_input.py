@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_network import CNIIngressRule, IngressRule, NetworkSpec
 from freehold.providers.aws.cluster.network_input import group_id, range_4, range_6
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.wish import Role
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec
 from freehold.providers.objects.spec_problems import Problem
 
 Checks = Iterator[Problem]

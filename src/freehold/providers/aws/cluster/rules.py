@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.api.aws_network import CNIIngressRule, IngressRule, NetworkSpec
 from freehold.providers.aws.cluster.wish import BalancerType, Role, Rule, Scheme, Source, SourceKind, Vpc
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
+from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec
 
 API_SERVER = 6443
 """The port of the API server on a machine, whatever the load balancer's is."""

@@ -1,6 +1,6 @@
 """What the resources of a lost AWSCluster tell of its spec: that over which its manifest could not be applied without.
 
-What the API server does not let change (api.aws_early) must be as the manifest has it: a load balancer, where a spec
+What the API server does not let change (providers.aws.types.early) must be as the manifest has it: a load balancer, where a spec
 that says nothing of it means another one, and the range of the VPC. Without the manifest the object would also make one
 more load balancer beside one of another type.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from freehold.api.aws_early import DEFAULT_VPC_RANGE
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.engine.tag_text import tag_map
@@ -19,6 +18,7 @@ from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.wish import BalancerType, Scheme
 from freehold.providers.aws.tags.capa_tags import cluster_of
+from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
 
 _TYPES = {CLASSIC_KIND: BalancerType.CLASSIC, NETWORK_KIND: BalancerType.NETWORK}
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 
-from freehold.api.aws_early import DEFAULT_VPC_RANGE
-from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.cluster.address_plan import Layout, NoRoom, Slot, derive, number_of
 from freehold.providers.aws.cluster.facts import GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.wish import NatGateway, Subnet
 from freehold.providers.aws.tags.capa_tags import is_for_pods
+from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
+from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 
 _AWS_ID = re.compile(r"subnet-[0-9a-f]{8}([0-9a-f]{9})?")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from freehold.api.aws_cluster import AWSClusterSpec
-from freehold.api.aws_network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.tags import limits as tag_limits
 from freehold.providers.aws.tags.capa_tags import ASSOCIATION, ROLE, Lifecycle, cloud_provider_key, cluster_key
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.objects.spec_problems import Problem
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from freehold.api.aws_cluster import AWSClusterSpec, Bastion, S3Bucket
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.api.feature_gates import FeatureGate, setting
 from freehold.providers.aws.cluster.load_balancers import asks_for_path, protocol_of
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.normal_form import DEFAULT_KEY
 from freehold.providers.aws.cluster.rules import anybody
 from freehold.providers.aws.cluster.subnets import is_numbered
+from freehold.providers.aws.types.cluster import AWSClusterSpec, Bastion, S3Bucket
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
+from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
 from freehold.providers.objects.spec_problems import SpecWarning
 
 SpecWarnings = Iterator[SpecWarning]

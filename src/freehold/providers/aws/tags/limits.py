@@ -1,6 +1,6 @@
 """The rules of AWS for tags, and ours for a user's: told before a request is sent (docs/reference/aws.md#tags).
 
-The API server refuses the same when an object is applied (:mod:`freehold.api.aws_early`).
+The API server refuses the same when an object is applied (:mod:`freehold.providers.aws.types.early`).
 """
 
 from __future__ import annotations

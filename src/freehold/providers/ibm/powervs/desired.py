@@ -14,7 +14,6 @@ from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.names import CREATE_INFRA_ANNOTATION
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.engine.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.engine.journal import Entry, Journal
 from freehold.engine.reasons import Reason
@@ -28,6 +27,7 @@ from freehold.providers.ibm.powervs.groups import api_server_rule, group_keys, g
 from freehold.providers.ibm.powervs.names import DefaultNames, connection_name
 from freehold.providers.ibm.powervs.network import network_node, workspace_node
 from freehold.providers.ibm.powervs.subnets import subnet_names, subnet_nodes
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.adapter import Desired, Mode, Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.cluster_status import ClusterWanted

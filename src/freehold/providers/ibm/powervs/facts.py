@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.engine.errors import CloudError
 from freehold.engine.outcomes import of_error
 from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 
 T = TypeVar("T")

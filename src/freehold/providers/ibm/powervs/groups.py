@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from freehold.api.powervs_vpc import (
-    VPCSecurityGroup,
-    VPCSecurityGroupRule,
-    VPCSecurityGroupRulePrototype,
-    VPCSecurityGroupRuleRemote,
-)
 from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Part, Request
 from freehold.providers.ibm.powervs.keys import GROUP_KIND, VPC, constant, no_request
 from freehold.providers.ibm.powervs.recorded import own_by_id
+from freehold.providers.ibm.types.vpc import (
+    VPCSecurityGroup,
+    VPCSecurityGroupRule,
+    VPCSecurityGroupRulePrototype,
+    VPCSecurityGroupRuleRemote,
+)
 
 ANYWHERE = "0.0.0.0/0"
 _RENAMED = {"all": "icmp_tcp_udp"}

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from freehold.api import names as api_names
 from freehold.api.annotations import CreateInfra, create_infra
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.providers.ibm.powervs import names
 from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.spec_problems import Problem
 from freehold.tagging.protected import Access, IgnoreList, access

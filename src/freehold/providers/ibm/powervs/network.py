@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Request
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.providers.ibm.powervs.names import DefaultNames, dhcp_of, network_of
 from freehold.providers.ibm.powervs.recorded import own_by_id
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 
 
 def workspace_id(spec: IBMPowerVSClusterSpec) -> str:

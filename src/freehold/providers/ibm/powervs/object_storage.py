@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates, setting
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Journal
 from freehold.engine.resources import Request
 from freehold.providers.ibm.powervs.keys import COS_BUCKET, COS_INSTANCE
 from freehold.providers.ibm.powervs.names import DefaultNames
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.spec_problems import SpecWarning
 
 GATE = FeatureGate.BOOTSTRAP_FORMAT_IGNITION

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.engine.journal import Journal
 from freehold.engine.resources import Observed, Want
 from freehold.providers.ibm.powervs import keys, recorded
 from freehold.providers.ibm.powervs.existing import IdLookup
 from freehold.providers.ibm.powervs.facts import Given, Places
 from freehold.providers.ibm.powervs.network import workspace_id
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 from freehold.providers.objects.spec_problems import Problem
 

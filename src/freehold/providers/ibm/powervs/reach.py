@@ -13,11 +13,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from freehold.api.powervs_vpc import VPCSecurityGroup, VPCSecurityGroupRule
 from freehold.engine.graph import Node
 from freehold.engine.resources import NodeKey, Observed, Part
 from freehold.providers.ibm.powervs.balancers import Balancer
 from freehold.providers.ibm.powervs.keys import GROUP_KIND, VPC
+from freehold.providers.ibm.types.vpc import VPCSecurityGroup, VPCSecurityGroupRule
 from freehold.providers.objects.spec_problems import SpecWarning
 
 _TCP = frozenset({"tcp", "any", "all", "icmp_tcp_udp"})

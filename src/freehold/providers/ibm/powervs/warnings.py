@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
 from freehold.engine.graph import Node
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm.powervs import keys, recorded
 from freehold.providers.ibm.powervs.names import mapped
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
 from freehold.providers.objects.spec_problems import SpecWarning
 
 SpecWarnings = Iterator[SpecWarning]

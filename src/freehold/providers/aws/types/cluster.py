@@ -1,7 +1,7 @@
 """``AWSCluster`` v1beta2: the spec.
 
 Every object that upstream accepts is accepted here and keeps its fields (its schema is test data in
-``tests/data/upstream/capa``). What of it is acted on: :mod:`freehold.api.aws_fields`.
+``tests/data/upstream/capa``). What of it is acted on: :mod:`freehold.providers.aws.types.fields`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from freehold.api import aws_early, patterns
-from freehold.api.aws_cluster_status import AWSClusterStatus
-from freehold.api.aws_identity import AWSIdentityReference
-from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.api.aws_network import Cidrs, NetworkSpec
+from freehold.api import patterns
 from freehold.api.base import ApiModel, Items, checked
 from freehold.api.endpoint import APIEndpoint
 from freehold.api.names import AWS_TAG_LIMIT
+from freehold.providers.aws.types import early as aws_early
+from freehold.providers.aws.types.cluster_status import AWSClusterStatus
+from freehold.providers.aws.types.identity import AWSIdentityReference
+from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
+from freehold.providers.aws.types.network import Cidrs, NetworkSpec
 
 UserTags = Annotated[
     dict[str, Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)]],

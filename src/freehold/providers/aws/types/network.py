@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api import aws_early
 from freehold.api.base import ApiModel, Int64, Items, checked, extensions
+from freehold.providers.aws.types import early as aws_early
 
 Tags = dict[str, str]
 Cidr = Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)]

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api import aws_early
 from freehold.api.base import ApiModel, Int32, Items, extensions
+from freehold.providers.aws.types import early as aws_early
 
 _NULLABLE = {"nullable": True}
 

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api import aws_early, patterns
-from freehold.api.aws_network import IngressRules
+from freehold.api import patterns
 from freehold.api.base import ApiModel, Int64, Items, Port, extensions
+from freehold.providers.aws.types import early as aws_early
+from freehold.providers.aws.types.network import IngressRules
 
 Interval = Annotated[Int64, Field(ge=5, le=300)]
 Timeout = Annotated[Int64, Field(ge=2, le=120)]

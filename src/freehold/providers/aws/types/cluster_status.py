@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api.aws_network import IngressRule, Tags
 from freehold.api.base import ApiModel, Int64, Items
 from freehold.api.status import Condition, Identity, Initialization, ResourceSummary
+from freehold.providers.aws.types.network import IngressRule, Tags
 
 Protocol = Literal["tcp", "tls", "udp", "TCP", "TLS", "UDP"]
 Switch = Literal["enabled", "disabled"]

@@ -17,8 +17,8 @@ from freehold.api import early, patterns
 from freehold.api.base import ApiModel, Items, Rule, checked
 from freehold.api.endpoint import APIEndpoint
 from freehold.api.names import TAG_PREFIX
-from freehold.api.powervs_status import IBMPowerVSClusterStatus
-from freehold.api.powervs_vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
+from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
+from freehold.providers.ibm.types.vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
 TAG_LENGTH_LIMIT = 128
 """The limit of IBM Cloud: a user tag ``key:value`` has 1 to 128 characters in total.
