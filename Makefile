@@ -35,7 +35,7 @@ check: $(STAMP) ## before a commit: format, lint, types, import contracts, gener
 	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m freehold.api.generate --check
+	@$(BIN)/python -m freehold.providers.generate --check
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files --check
 
 # A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
@@ -62,7 +62,7 @@ mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests m
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields
-	@$(BIN)/python -m freehold.api.generate
+	@$(BIN)/python -m freehold.providers.generate
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files
 
 requirements: $(STAMP) ## pin every dependency by hash again (names no index)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from benchmarks import herd
 from benchmarks.powervs import critical_create, critical_delete, named
 from benchmarks.rows import Explained, Row
-from freehold.api.served import POWERVS_CLUSTER
 from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
@@ -21,6 +20,7 @@ from freehold.providers.access.limits import Limits
 from freehold.providers.access.ports import PacedPort
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Delays, Quotas, Settings

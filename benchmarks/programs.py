@@ -27,7 +27,7 @@ WORKERS = 16
 
 
 async def api(store: str) -> None:
-    from freehold.api.crd import custom_resource_definitions
+    from freehold.providers.crds import custom_resource_definitions
     from freehold_apiserver.server import ApiServer
     from freehold_apiserver.store import Store
 

@@ -29,12 +29,12 @@ from e2e_client import MERGE, Kubectl
 from e2e_operator_witness import Json, Witness
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
-from freehold.api import names
-from freehold.api.placeholders import PLACEHOLDERS
 from freehold.cli.credentials import access_of
 from freehold.controllers.app import Operator, RingSecret, Settings
 from freehold.engine.clock import SystemClock
 from freehold.kube.config import load
+from freehold.providers.crds import PLACEHOLDERS
+from freehold.providers.ibm import api_names as ibm_names
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
@@ -230,7 +230,7 @@ def manifests(name: str, namespace: str) -> list[Json]:
 
 def powervs(name: str, namespace: str) -> Json:
     """The example's IBMPowerVSCluster without the label that announces a Cluster."""
-    found = next(each for each in manifests(name, namespace) if each["kind"] == names.POWERVS_CLUSTER_KIND)
+    found = next(each for each in manifests(name, namespace) if each["kind"] == ibm_names.POWERVS_CLUSTER_KIND)
     del found["metadata"]["labels"]
     return found
 

@@ -22,10 +22,12 @@ from freehold.cli.manifests import ManifestDocument
 from freehold.kube.client import KubeClient
 from freehold.kube.config import load
 from freehold.kube.field_managers import CLI, EARLIER, LAST_APPLIED, OPERATOR
+from freehold.providers.aws import api_names as aws_names
+from freehold.providers.ibm import api_names as ibm_names
 
 pytestmark = pytest.mark.e2e
 
-FINALIZERS = {KIND: names.POWERVS_CLUSTER_FINALIZER, AWS_KIND: names.AWS_CLUSTER_FINALIZER}
+FINALIZERS = {KIND: ibm_names.POWERVS_CLUSTER_FINALIZER, AWS_KIND: aws_names.AWS_CLUSTER_FINALIZER}
 JOURNAL = names.JOURNAL_ANNOTATION
 
 

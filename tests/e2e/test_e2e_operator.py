@@ -10,14 +10,15 @@ from e2e_operator_lab import KIND, Served, condition, is_ready
 from e2e_servers import PATIENTLY, until
 
 from freehold.api import names
+from freehold.providers.ibm import api_names as ibm_names
 
 pytestmark = pytest.mark.e2e
 
 CONTRACT_REASON = re.compile(r"^[A-Z][A-Za-z0-9]*$")
 """Stricter than Kubernetes' own pattern for a reason; see docs/reference/capi-contract.md C10."""
 
-PARTS = {names.SERVICE_INSTANCE_READY, names.NETWORK_READY, names.VPC_READY, names.VPC_SUBNET_READY,
-         names.TRANSIT_GATEWAY_READY, names.LOAD_BALANCER_READY}  # fmt: skip
+PARTS = {ibm_names.SERVICE_INSTANCE_READY, ibm_names.NETWORK_READY, ibm_names.VPC_READY, ibm_names.VPC_SUBNET_READY,
+         ibm_names.TRANSIT_GATEWAY_READY, names.LOAD_BALANCER_READY}  # fmt: skip
 
 
 def test_wait_for_a_condition_and_for_a_field(served: Served) -> None:
@@ -102,7 +103,7 @@ def test_applying_the_same_again_changes_nothing(served: Served) -> None:
     stage.kubectl.apply(stage.powervs())
     after = stage.object()
     assert after["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
-    assert after["metadata"]["finalizers"] == [names.POWERVS_CLUSTER_FINALIZER]
+    assert after["metadata"]["finalizers"] == [ibm_names.POWERVS_CLUSTER_FINALIZER]
     assert after == before
 
 

@@ -15,6 +15,7 @@ from e2e_servers import PATIENTLY
 
 from freehold.api import names
 from freehold.api.placeholders import Placeholder
+from freehold.providers.ibm import api_names as ibm_names
 
 pytestmark = pytest.mark.e2e
 
@@ -162,7 +163,7 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
     admin = Kubectl(stage.server, "default", home)
     machine = {
         "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}",
-        "kind": names.POWERVS_MACHINE_KIND,
+        "kind": ibm_names.POWERVS_MACHINE_KIND,
         "metadata": {
             "name": "worker-0",
             "namespace": stage.namespace,
@@ -170,7 +171,7 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
         },
     }
     placeholder = Placeholder(
-        names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_MACHINE_KIND, names.POWERVS_MACHINE_PLURAL
+        names.INFRASTRUCTURE_GROUP, names.V1BETA2, ibm_names.POWERVS_MACHINE_KIND, ibm_names.POWERVS_MACHINE_PLURAL
     )
     with (
         stage.witness() as witness,
@@ -188,5 +189,5 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
         )
         assert "worker-0" in condition(stage.object(), names.DELETING)["message"]
         assert stage.cloud.calls(seen)["mutating"] == 0
-        stage.kubectl.run("delete", names.POWERVS_MACHINE_PLURAL, "worker-0")
+        stage.kubectl.run("delete", ibm_names.POWERVS_MACHINE_PLURAL, "worker-0")
         stage.gone()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
-from freehold.api.served import AWS_CLUSTER
 from freehold.collection.selector import Selector
 from freehold.engine.interface import Intervals
 from freehold.engine.port import InlinePort, Port
@@ -15,6 +14,7 @@ from freehold.providers.access.audit import Audit
 from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.session import AwsSession
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Settings

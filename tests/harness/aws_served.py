@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER
 from freehold.controllers.adapters import ADAPTERS, Aws, Clouds
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.plan.planner import Plan, plan_with
@@ -22,6 +21,7 @@ from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import Identity, StaticKeys
 from freehold.providers.aws.identity_objects import StoredIdentities
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION, AwsAccount

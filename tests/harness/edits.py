@@ -16,6 +16,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.controllers.controller import RequeueAfter, Result
+from freehold.providers.ibm import api_names as ibm_names
 from harness.powervs import IGNITION, Harness, example
 from harness.resources import MARK, REGION, existing, let_in, made_by_others, omitted, snapshot
 from harness.traits import Trait, kind_of, made, traits, unborn
@@ -246,7 +247,7 @@ def _group(*rules: Patch, name: str = "workers") -> Patch:
 
 _DEV, _PROD = {"key": "env", "value": "dev"}, {"key": "env", "value": "prod"}
 _PAUSE, _GO_ON = _annotated(names.PAUSED_ANNOTATION, ""), _annotated(names.PAUSED_ANNOTATION, None)
-_CREATE = names.CREATE_INFRA_ANNOTATION
+_CREATE = ibm_names.CREATE_INFRA_ANNOTATION
 _LISTENS = {"name": "lb", "additionalListeners": [{"port": 22623}]}
 _A, _B = {"name": "a", "zone": f"{REGION}-1"}, {"name": "b", "zone": f"{REGION}-2"}
 _COS = {"name": "store", "bucketName": "the-bucket", "bucketRegion": REGION}

@@ -38,7 +38,7 @@ from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import AssumedRole, Identity
 from freehold.providers.aws.identity_objects import Reference, RoleRequest
 from freehold.providers.ibm.accounts import IbmAccount
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.registry import SERVED_RESOURCES
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.references import Provider, Refused
 from freehold.tagging.configuration import Configuration

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from freehold.api.served import POWERVS_CLUSTER
 from freehold.controllers.plan.planner import Plan, plan_with
 from freehold.controllers.plan.rows import Action
 from freehold.engine.port import InlinePort, step
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from harness.account import BASE, SimMount
 from harness.powervs import Harness, HarnessObjects
 from harness.resources import MARK, Row, existing

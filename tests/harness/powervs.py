@@ -19,7 +19,7 @@ import yaml
 
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
-from freehold.api.served import POWERVS_CLUSTER, ServedName
+from freehold.api.served import ServedName
 from freehold.controllers.adapters import collects
 from freehold.controllers.collecting import Collections
 from freehold.controllers.controller import Done, RequeueAfter, Result
@@ -36,8 +36,10 @@ from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, Port, step
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit, NoAudit
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
@@ -56,7 +58,7 @@ HOT = 0.5
 def example(**spec: Any) -> dict[str, Any]:
     """The cluster of the upstream template, with changes merged into its spec; a value of None removes the field."""
     documents = yaml.safe_load_all(EXAMPLE.read_text())
-    found: dict[str, Any] = next(d for d in documents if d["kind"] == names.POWERVS_CLUSTER_KIND)
+    found: dict[str, Any] = next(d for d in documents if d["kind"] == ibm_names.POWERVS_CLUSTER_KIND)
     for key, value in spec.items():
         if value is None:
             found["spec"].pop(key, None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
+from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.ibm import api_names as ibm_names
 
 Schema = dict[str, Any]
 
@@ -56,6 +56,6 @@ def schema_of(crd: dict[str, Any]) -> Schema:
     return schema
 
 
-def crd_of(kind: str = names.POWERVS_CLUSTER_KIND) -> dict[str, Any]:
+def crd_of(kind: str = ibm_names.POWERVS_CLUSTER_KIND) -> dict[str, Any]:
     """The generated CRD of a kind that is served."""
     return next(crd for crd in custom_resource_definitions() if crd["spec"]["names"]["kind"] == kind)

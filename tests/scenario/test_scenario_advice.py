@@ -16,11 +16,13 @@ import click
 import pytest
 
 from freehold.api import names
-from freehold.api.served import POWERVS_CLUSTER
 from freehold.cli.main import cli
 from freehold.controllers import reconciler
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Key
+from freehold.providers.aws import api_names as aws_names
+from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
 from freehold.providers.objects.identity import IdentityProblem
 from harness.aws_account import REGION
@@ -51,11 +53,11 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "unit/controllers/test_controllers_reconcile.py::test_with_a_key_of_another_account_nothing_is_done",
     ),
     names.REASON_NO_CREDENTIALS: (f"{HERE}::test_what_is_missing_for_an_object_of_aws_is_supplied",),
-    names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED: (
+    aws_names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED: (
         "unit/aws/test_aws_accounts_bad_input.py::"
         "test_an_identity_that_is_not_for_this_namespace_is_told_in_upstreams_condition",
     ),
-    names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: (
+    aws_names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: (
         f"{HERE}::test_what_is_missing_for_an_object_of_aws_is_supplied",
     ),
     names.REASON_WAITING_FOR_CLUSTER: (f"{HERE}::test_an_object_that_waits_for_its_cluster_is_let_go_on",),
@@ -64,7 +66,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
         "scenario/test_scenario_bad_input.py::test_a_correction_takes_effect_at_once",
         "scenario/test_scenario_never_begun.py::test_a_mistyped_region_is_corrected_and_the_cluster_is_made",
     ),
-    names.REASON_CREATE_INFRA_NOT_REQUESTED: (
+    ibm_names.REASON_CREATE_INFRA_NOT_REQUESTED: (
         "scenario/test_scenario_gate.py::test_without_the_annotation_nothing_more_is_created",
     ),
     Reason.NAME_TAKEN: (

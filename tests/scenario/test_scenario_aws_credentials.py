@@ -9,6 +9,7 @@ import pytest
 from freehold.api import names
 from freehold.engine.keyed_codec import NODE
 from freehold.kube.resources import Key
+from freehold.providers.aws import api_names as aws_names
 from harness.aws_served import SECRETS_IN, ServedAws
 
 ONE_ZONE = {"vpc": {"availabilityZoneUsageLimit": 1}}
@@ -59,7 +60,7 @@ class Rented(ServedAws):
         assert ready["status"] == "False"
         assert self.secret not in str(self.object.raw)
         assert ready["reason"] == names.REASON_NO_CREDENTIALS
-        retrieved = self.condition(names.PRINCIPAL_CREDENTIAL_RETRIEVED)
+        retrieved = self.condition(aws_names.PRINCIPAL_CREDENTIAL_RETRIEVED)
         assert (retrieved["status"], retrieved["message"]) == ("False", ready["message"])
         return str(ready["message"])
 

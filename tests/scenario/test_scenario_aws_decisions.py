@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER
 from freehold.controllers.plan.planner import Plan, plan_with
 from freehold.controllers.recovery.open_decisions import questions
 from freehold.engine import decisions, journal
@@ -16,6 +15,7 @@ from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.journal import Journal
 from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import STORAGE, aws_cluster

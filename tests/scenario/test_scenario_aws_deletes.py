@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
+from freehold.providers.aws import api_names as aws_names
 from freehold_sim.aws.settings import Assumptions, Quotas, Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
@@ -84,7 +85,7 @@ def test_a_nat_gateway_that_has_failed_does_not_hold_the_delete(stays: bool, res
     harness.cloud.faults.add(Fault(Effect.FAILED, "ec2.CreateNatGateway"))
     harness.for_a_while(900)
     assert not harness.ready()
-    told = harness.condition(names.NAT_GATEWAYS_READY)["message"]
+    told = harness.condition(aws_names.NAT_GATEWAYS_READY)["message"]
     assert "Please try again. AWS removes it within about an hour, and it is made again then" in told
     harness.object.delete()
     if restarted:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.providers.aws import api_names as aws_names
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import aws_cluster
@@ -89,7 +90,7 @@ def test_where_it_cannot_be_told_from_where_nodes_come_the_cluster_is_not_ready(
     given.lead("b", NetworkInterfaceId=way)
     assert f"{lost} (0.0.0.0/0 leads to {way})" in given.settle()["message"]
     assert "kubectl -n default annotate awscluster demo freehold.dev/nodes-let-in=true" in given.settle()["message"]
-    given.harness.object.patch({"metadata": {"annotations": {names.NODES_LET_IN_ANNOTATION: "true"}}})
+    given.harness.object.patch({"metadata": {"annotations": {aws_names.NODES_LET_IN_ANNOTATION: "true"}}})
     assert given.settle()["status"] == "True"
 
 

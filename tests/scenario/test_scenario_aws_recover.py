@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER
 from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold.controllers.recovery.orphans import MarkedOwner, orphans, unmarked
 from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID
@@ -21,6 +20,7 @@ from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
 from freehold.providers.access.accounts import Binding, OneAccount, Place
 from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION

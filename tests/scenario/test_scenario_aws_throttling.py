@@ -7,7 +7,6 @@ from collections import Counter
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER
 from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
@@ -20,6 +19,7 @@ from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.facts import AwsFacts
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Quotas, Settings

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, NoCluster, UnreadableCluster
 from harness.powervs import Done, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot
 
-CREATE = names.CREATE_INFRA_ANNOTATION
+CREATE = ibm_names.CREATE_INFRA_ANNOTATION
 
 
 def annotate(harness: Harness, **annotations: str | None) -> None:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from freehold.api import names as api_names
+from freehold.providers.ibm import api_names as ibm_names
 from harness.powervs import Harness, StoredObject, example
 from harness.resources import infrastructure, messages, snapshot
 
@@ -19,7 +20,7 @@ def _impostor(harness: Harness, uuid: str, nodes: dict[str, Any] | None = None) 
     owner = [uuid, manifest["kind"], "evil", "impostor"]
     text = json.dumps({"v": 2, "key": harness.rings.ring.writing, "owner": owner, "nodes": nodes or {}})
     manifest["metadata"].setdefault("annotations", {})[JOURNAL] = text
-    manifest["metadata"]["finalizers"] = [api_names.POWERVS_CLUSTER_FINALIZER]
+    manifest["metadata"]["finalizers"] = [ibm_names.POWERVS_CLUSTER_FINALIZER]
     found = StoredObject(manifest, harness.clock.now)
     found.raw["metadata"]["uid"] = "eeeeeeee-9a59-4d0c-8a2c-6f0d6f5f1c11"
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.gate import ClusterContext, Mode
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, messages, snapshot
@@ -168,7 +169,7 @@ def test_what_was_taken_off_in_a_create_is_put_back_before_anything_else(
     first = len(harness.object.history)
     harness.pass_once()
     mended = harness.object.history[first]["metadata"]
-    assert names.POWERVS_CLUSTER_FINALIZER in mended["finalizers"]
+    assert ibm_names.POWERVS_CLUSTER_FINALIZER in mended["finalizers"]
     assert JOURNAL in mended["annotations"]
     said = [message for _, reason, message in harness.events.said if reason == "RecordPutBack"]
     assert len(said) == 1 and said[0].startswith("somebody took")

@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 
 from freehold.api import names
+from freehold.providers.aws import api_names as aws_names
+from freehold.providers.ibm import api_names as ibm_names
 from freehold_sim.aws.settings import Settings
 from harness.aws_cluster import STORAGE
 from harness.powervs import IGNITION, Harness
@@ -27,7 +29,7 @@ def _cluster(name: str, kind: str) -> dict[str, Any]:
 def test_the_installers_manifest_for_aws_becomes_ready_and_leaves_nothing() -> None:
     """Its health checks have the timeout of their interval, which a network load balancer takes."""
     settings = Settings(delays=QUICK, quotas=ROOMY, limits={})
-    harness = QuickHarness(_cluster("aws", names.AWS_CLUSTER_KIND), settings, gates=STORAGE)
+    harness = QuickHarness(_cluster("aws", aws_names.AWS_CLUSTER_KIND), settings, gates=STORAGE)
     harness.up()
     groups = [row for row in existing(harness) if row["kind"] == "target-group"]
     answer = harness.cloud.strangers.call("elbv2", "DescribeTargetGroups", {})["TargetGroups"]
@@ -41,7 +43,7 @@ def test_the_installers_manifest_for_aws_becomes_ready_and_leaves_nothing() -> N
 
 def test_the_installers_manifest_for_powervs_becomes_ready_and_leaves_nothing() -> None:
     """Its rules have the ``action`` that all releases of the provider require."""
-    harness = Harness(_cluster("powervs", names.POWERVS_CLUSTER_KIND), gates=IGNITION)
+    harness = Harness(_cluster("powervs", ibm_names.POWERVS_CLUSTER_KIND), gates=IGNITION)
     before = snapshot(harness)
     harness.up()
     assert harness.condition(names.READY)["status"] == "True"

@@ -16,7 +16,7 @@ from freehold.operator.metadata.controller import GRANTS
 from freehold.operator.metadata.plan import TagPlan
 from freehold.operator.metadata.planning import PlanMeans, StoredObjects
 from freehold.operator.metadata.record import NAME
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.registry import SERVED_RESOURCES
 from harness.aws_account import REGION
 from harness.metadata import NAMESPACE, PLACE, Lab
 from harness.metadata_beside_clusters import Beside, BesideAws, BesidePowerVS

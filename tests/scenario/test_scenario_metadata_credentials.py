@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from freehold.api.crd import SERVED, custom_resource_definition
+from freehold.api.crd import custom_resource_definition
 from freehold.kube.resources import SECRETS, Json, Key
 from freehold.providers.aws.identity_objects import KINDS, StoredIdentities
+from freehold.providers.crds import SERVED
 from harness.aws_account import KEYS
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 from harness.simulated_aws import KEY, OTHER_ACCOUNT, tagged

@@ -7,6 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.controllers.plan.planner import Plan
 from freehold.controllers.plan.rows import Action, PlanRow
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned
@@ -78,7 +79,7 @@ def test_an_object_that_may_not_be_changed_reports_the_differences_and_sends_not
     """Without the annotation a pass only reads."""
     harness = Harness()
     harness.up()
-    harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
+    harness.object.patch({"metadata": {"annotations": {ibm_names.CREATE_INFRA_ANNOTATION: None}}})
     gateway = existing(harness, "gateway")[0]
     harness.object.patch({"spec": {"transitGateway": {"name": gateway["name"], "globalRouting": True}}})
     before = Snapshot(harness)

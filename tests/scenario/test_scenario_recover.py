@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import POWERVS_CLUSTER
 from freehold.cli.errors import CliError
 from freehold.cli.recover import _refuse_unclear
 from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
@@ -18,6 +17,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
 from freehold.providers.access.accounts import Around, Place
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.flow import Identified
 from freehold_sim.http import Request

@@ -9,16 +9,14 @@ a pass without changes writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from freehold.api.names import (
-    AWS_PART_CONDITIONS,
     DELETING,
     PAUSED,
-    POWERVS_PART_CONDITIONS,
     READY,
     REASON_DELETING,
     REASON_NOT_READY,
@@ -37,18 +35,6 @@ REASON_LIMIT: Final = 256
 """In characters; the same source."""
 
 
-def _in_both_orders(first: Sequence[str], second: Sequence[str]) -> Iterator[str]:
-    """All of both; what both have keeps its place among the others of each."""
-    rest = list(second)
-    for each in first:
-        if each in rest:
-            yield from rest[: rest.index(each)]
-            del rest[: rest.index(each) + 1]
-        yield each
-    yield from rest
-
-
-_FIRST: Final = (READY, *_in_both_orders(POWERVS_PART_CONDITIONS, AWS_PART_CONDITIONS))
 _LAST: Final = (DELETING, PAUSED)
 _REASON = re.compile(CONDITION_REASON)
 
@@ -68,9 +54,14 @@ class Observation:
 
 
 def merge(
-    existing: Sequence[Mapping[str, Any]], observations: Iterable[Observation], *, generation: int, now: datetime
+    existing: Sequence[Mapping[str, Any]],
+    observations: Iterable[Observation],
+    *,
+    generation: int,
+    now: datetime,
+    parts: Sequence[str] = (),
 ) -> list[Condition]:
-    """The conditions after a pass, in order.
+    """Return the conditions after a pass: ``Ready``, the ``parts`` in their order, others by name, then the rest.
 
     Conditions without an observation stay unchanged (those of another controller or of an earlier pass). ``now`` is
     timezone-aware; it is written with seconds and ``Z``. The last of several observations of a type counts.
@@ -79,7 +70,8 @@ def merge(
     latest = {observed.type: observed for observed in observations}
     for observed in latest.values():
         held[observed.type] = _written(held.get(observed.type), observed, generation, now)
-    return sorted(held.values(), key=lambda condition: _rank(condition["type"]))
+    first = (READY, *parts)
+    return sorted(held.values(), key=lambda condition: _rank(condition["type"], first))
 
 
 def without(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> list[Condition]:
@@ -93,9 +85,7 @@ def find(conditions: Sequence[Mapping[str, Any]], type_: str) -> Mapping[str, An
     return next((condition for condition in conditions if condition.get("type") == type_), None)
 
 
-def summary(
-    observations: Iterable[Observation], parts: Sequence[str] = POWERVS_PART_CONDITIONS, *, deleting: bool = False
-) -> Observation:
+def summary(observations: Iterable[Observation], parts: Sequence[str], *, deleting: bool = False) -> Observation:
     """``Ready`` from its parts: False if any is False, else Unknown if any is Unknown or missing, else True.
 
     The message lists the parts that are not True, in the order of ``parts``. An object in deletion is never Ready;
@@ -179,9 +169,9 @@ def _listed(observations: Sequence[Observation]) -> str:
     return "; ".join(f"{observed.type}: {observed.message or observed.reason}" for observed in observations)
 
 
-def _rank(type_: str) -> tuple[int, int, str]:
-    if type_ in _FIRST:
-        return 0, _FIRST.index(type_), ""
+def _rank(type_: str, first: Sequence[str]) -> tuple[int, int, str]:
+    if type_ in first:
+        return 0, first.index(type_), ""
     if type_ in _LAST:
         return 2, _LAST.index(type_), ""
     return 1, 0, type_

@@ -7,8 +7,10 @@ from pydantic import BaseModel
 from freehold.api.metadata import CloudMetadata
 from freehold.api.metadata_grant import MetadataGrant
 from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
-from freehold.api.served import AWS_METADATA, CLOUD_METADATA, IBM_METADATA, METADATA_GRANT, ServedName
+from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
 from freehold.api.served_kind import Column, ServedKind, condition_path
+from freehold.providers.aws.types.served import AWS_METADATA
+from freehold.providers.ibm.types.served import IBM_METADATA
 
 _AGE = Column("Age", ".metadata.creationTimestamp", "Time since the object was created", type="date")
 

@@ -14,32 +14,9 @@ CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
 V1BETA1: Final = "v1beta1"
 V1BETA2: Final = "v1beta2"
 METADATA_GROUP: Final = "metadata-controller.cloud.io"
-AWS_METADATA_GROUP: Final = "metadata-controller.aws.io"
-IBM_METADATA_GROUP: Final = "metadata-controller.ibm.io"
 METADATA_VERSION: Final = "v1alpha1"
 
-POWERVS_CLUSTER_KIND: Final = "IBMPowerVSCluster"
-POWERVS_MACHINE_KIND: Final = "IBMPowerVSMachine"
-POWERVS_MACHINE_PLURAL: Final = "ibmpowervsmachines"
-POWERVS_CLUSTER_PLURAL: Final = "ibmpowervsclusters"
-
-AWS_CLUSTER_KIND: Final = "AWSCluster"
-AWS_CLUSTER_PLURAL: Final = "awsclusters"
-AWS_MACHINE_KIND: Final = "AWSMachine"
-AWS_MACHINE_PLURAL: Final = "awsmachines"
-AWS_STATIC_IDENTITY_KIND: Final = "AWSClusterStaticIdentity"
-AWS_STATIC_IDENTITY_PLURAL: Final = "awsclusterstaticidentities"
-AWS_ROLE_IDENTITY_KIND: Final = "AWSClusterRoleIdentity"
-AWS_ROLE_IDENTITY_PLURAL: Final = "awsclusterroleidentities"
-AWS_CONTROLLER_IDENTITY_KIND: Final = "AWSClusterControllerIdentity"
-AWS_CONTROLLER_IDENTITY_PLURAL: Final = "awsclustercontrolleridentities"
-AWS_CONTROLLER_IDENTITY_NAME: Final = "default"
-"""The only one of its kind, and what an AWSCluster without ``identityRef`` uses."""
-
 # --- annotations -------------------------------------------------------------------------------
-
-CREATE_INFRA_ANNOTATION: Final = "powervs.cluster.x-k8s.io/create-infra"
-"""``true`` requests the infrastructure; must parse as a boolean (docs/reference/requirements.md I5)."""
 
 JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
 """State that cannot be derived: identity, open intents, carried ids, requested deletes (ADR 2)."""
@@ -49,9 +26,6 @@ DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
 
 ENDPOINT_ANNOTATION: Final = "freehold.dev/endpoint"
 """The address of the load balancer that became ``spec.controlPlaneEndpoint.host``: one that a user gives is not it."""
-
-NODES_LET_IN_ANNOTATION: Final = "freehold.dev/nodes-let-in"
-"""On an AWSCluster in a given VPC, ``true``: its ``ingressRules`` let its nodes in, which cannot be told from AWS."""
 
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
 """On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 37)."""
@@ -87,10 +61,12 @@ Source: docs/reference/capi-contract.md C18.
 """
 
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
-RECOVERED_WAITS: Final = "it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down"
+"""Any value, even an empty one, pauses reconciliation (docs/reference/capi-contract.md C23)."""
+
 RECOVERED: Final = "freehold recover"
 """Its value on an object that was rebuilt: the next apply of a manifest takes it off, and so does ``freehold down``."""
-"""Any value, even an empty one, pauses reconciliation (docs/reference/capi-contract.md C23)."""
+
+RECOVERED_WAITS: Final = "it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down"
 
 MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"
 """Any value except ``MANAGED_BY_FREEHOLD``: managed by others, skipped (docs/reference/capi-contract.md C26)."""
@@ -99,7 +75,6 @@ MANAGED_BY_FREEHOLD: Final = "freehold"
 
 DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
 """On an object in deletion: remove our finalizer without any cloud call (docs/reference/capi-contract.md C29)."""
-
 
 # --- labels ------------------------------------------------------------------------------------
 
@@ -114,56 +89,18 @@ CONTRACT_V1BETA1_LABEL: Final = "cluster.x-k8s.io/v1beta1"
 MOVE_HIERARCHY_LABEL: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
 """On the CRD of an identity: ``clusterctl move`` takes its objects along, and what belongs to them."""
 
-# --- finalizers --------------------------------------------------------------------------------
-
-POWERVS_CLUSTER_FINALIZER: Final = "ibmpowervscluster.infrastructure.cluster.x-k8s.io"
-"""The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
-
-AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
-"""The same name as upstream's, for the same reason."""
-
 # --- ownership in status.resources (docs/explanation/ownership.md) ------------------------------
 
 OURS: Final = frozenset({"managed", "shared"})
 """Made by us, and deleted with the object; what is shared is kept up by the in-cluster provider until then."""
 
-# --- tag keys (AWS) ----------------------------------------------------------------------------
-
-AWS_TAG_PREFIX: Final = "freehold.dev/"
-"""Prefix of our ownership tags on AWS (ADR 27), forbidden in user tags."""
-
-CAPA_TAG_PREFIX: Final = "sigs.k8s.io/cluster-api-provider-aws/"
-"""Prefix of upstream's tags: they say to which cluster a resource belongs, so users must not set them."""
-
-AWS_TAG_LIMIT: Final = 50
-"""Tags of one resource (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
-
-AWS_USER_TAG_LIMIT: Final = 40
-"""The user's: on a subnet five are ours (ADR 27) and five are upstream's (Name, cluster, role, and two for the cloud
-controller manager)."""
-
-# --- tag keys (IBM) ----------------------------------------------------------------------------
-
-TAG_PREFIX: Final = "powervs.cluster.x-k8s.io"
-"""Prefix of our ownership tags, forbidden in user tags. IBM tags do not allow ``/``, hence ``.`` (ADR 4)."""
-
-OWNER_TAG: Final = f"{TAG_PREFIX}.owner"
-CLUSTER_UUID_TAG: Final = f"{TAG_PREFIX}.cluster-uuid"
-
-# --- conditions of IBMPowerVSCluster (v1beta2's types, docs/reference/ibm-cloud.md#capibm) -----
+# --- conditions: those of one kind are in its provider's api_names -----------------------------
 
 READY: Final = "Ready"
 PAUSED: Final = "Paused"
 DELETING: Final = "Deleting"
 
-SERVICE_INSTANCE_READY: Final = "ServiceInstanceReady"
-NETWORK_READY: Final = "NetworkReady"
-VPC_READY: Final = "VPCReady"
-VPC_SUBNET_READY: Final = "VPCSubnetReady"
-VPC_SECURITY_GROUP_READY: Final = "VPCSecurityGroupReady"
-TRANSIT_GATEWAY_READY: Final = "TransitGatewayReady"
 LOAD_BALANCER_READY: Final = "LoadBalancerReady"
-COS_INSTANCE_CREATED: Final = "COSInstanceCreated"
 
 SPEC_VALID: Final = "SpecValid"
 """Not upstream's: False names what the user must change in the manifest."""
@@ -173,52 +110,6 @@ FIELDS_SERVED: Final = "FieldsServed"
 
 EXTERNAL_RESOURCE_GC: Final = "ExternalResourceGC"
 """Not upstream's: whether what the workloads made is collected with the object, and why not. No part of ``Ready``."""
-
-POWERVS_PART_CONDITIONS: Final[tuple[str, ...]] = (
-    SERVICE_INSTANCE_READY,
-    NETWORK_READY,
-    VPC_READY,
-    VPC_SUBNET_READY,
-    VPC_SECURITY_GROUP_READY,
-    TRANSIT_GATEWAY_READY,
-    LOAD_BALANCER_READY,
-    COS_INSTANCE_CREATED,
-)
-"""The conditions that ``Ready`` summarizes, in display order."""
-
-# --- conditions of AWSCluster (v1beta2's types, upstream's api/v1beta2/conditions_consts.go) -----
-
-PRINCIPAL_USAGE_ALLOWED: Final = "PrincipalUsageAllowed"
-PRINCIPAL_CREDENTIAL_RETRIEVED: Final = "PrincipalCredentialRetrieved"
-AWS_VPC_READY: Final = "VpcReady"
-SECONDARY_CIDRS_READY: Final = "SecondaryCidrsReady"
-SUBNETS_READY: Final = "SubnetsReady"
-INTERNET_GATEWAY_READY: Final = "InternetGatewayReady"
-EGRESS_ONLY_INTERNET_GATEWAY_READY: Final = "EgressOnlyInternetGatewayReady"
-NAT_GATEWAYS_READY: Final = "NatGatewaysReady"
-ROUTE_TABLES_READY: Final = "RouteTablesReady"
-VPC_ENDPOINTS_READY: Final = "VpcEndpointsReady"
-CLUSTER_SECURITY_GROUPS_READY: Final = "ClusterSecurityGroupsReady"
-BASTION_HOST_READY: Final = "BastionHostReady"
-S3_BUCKET_CREATED: Final = "S3BucketCreated"
-
-AWS_PART_CONDITIONS: Final[tuple[str, ...]] = (
-    PRINCIPAL_USAGE_ALLOWED,
-    PRINCIPAL_CREDENTIAL_RETRIEVED,
-    AWS_VPC_READY,
-    SECONDARY_CIDRS_READY,
-    SUBNETS_READY,
-    INTERNET_GATEWAY_READY,
-    EGRESS_ONLY_INTERNET_GATEWAY_READY,
-    NAT_GATEWAYS_READY,
-    ROUTE_TABLES_READY,
-    VPC_ENDPOINTS_READY,
-    CLUSTER_SECURITY_GROUPS_READY,
-    BASTION_HOST_READY,
-    LOAD_BALANCER_READY,
-    S3_BUCKET_CREATED,
-)
-"""The conditions that ``Ready`` summarizes, in the order of upstream's steps."""
 
 # --- reasons: stable, documented, matching conditions.REASON_PATTERN -----------------------------
 
@@ -231,9 +122,6 @@ REASON_DELETING: Final = "Deleting"
 REASON_NOT_DELETING: Final = "NotDeleting"
 REASON_KEY_MISSING: Final = "KeyMissing"
 REASON_NO_CREDENTIALS: Final = "NoCredentials"
-REASON_PRINCIPAL_USAGE_UNAUTHORIZED: Final = "PrincipalUsageUnauthorized"
-REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: Final = "PrincipalCredentialRetrievalFailed"
-"""Upstream's."""
 REASON_WAITING_FOR_CLUSTER: Final = "WaitingForOwnerCluster"
 REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
 REASON_INVALID_SPEC: Final = "InvalidSpec"
@@ -243,7 +131,6 @@ REASON_ALL_FIELDS_SERVED: Final = "AllFieldsServed"
 REASON_REUSED_BY_NAME: Final = "ReusedByName"
 """An untagged resource that the spec names is used and never changed (docs/reference/requirements.md I10)."""
 
-REASON_CREATE_INFRA_NOT_REQUESTED: Final = "CreateInfraNotRequested"
 REASON_COLLECTED: Final = "Collected"
 REASON_OPTED_OUT: Final = "OptedOut"
 REASON_NOT_MARKED: Final = "NotMarked"

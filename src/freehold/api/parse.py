@@ -15,7 +15,6 @@ from pydantic_core import ErrorDetails
 
 from freehold.api.base import ApiModel
 from freehold.api.patterns import WORDS
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 
 M = TypeVar("M", bound=ApiModel)
 
@@ -40,11 +39,6 @@ class InvalidObject(ValueError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = problems
-
-
-def parse_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
-    """The spec of a raw ``IBMPowerVSCluster``; an absent spec is an empty one. Raises ``InvalidObject``."""
-    return parse(IBMPowerVSClusterSpec, raw.get("spec"), at="spec")
 
 
 def parse(model: type[M], value: Any, at: str) -> M:

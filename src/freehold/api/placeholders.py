@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from freehold.api.names import CLUSTER_API_GROUP, INFRASTRUCTURE_GROUP, V1BETA1, V1BETA2
+from freehold.api.names import CLUSTER_API_GROUP, V1BETA1, V1BETA2
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _capi(subgroup: str, kind: str, plural: str) -> Placeholder:
     return Placeholder(group, V1BETA2, kind, plural, also=V1BETA1)
 
 
-PLACEHOLDERS: Final[tuple[Placeholder, ...]] = (
+CLUSTER_API: Final[tuple[Placeholder, ...]] = (
     _capi("", "Cluster", "clusters"),
     _capi("", "MachineDeployment", "machinedeployments"),
     _capi("", "MachinePool", "machinepools"),
@@ -72,9 +72,5 @@ PLACEHOLDERS: Final[tuple[Placeholder, ...]] = (
     _capi("bootstrap", "KubeadmConfig", "kubeadmconfigs"),
     _capi("bootstrap", "KubeadmConfigTemplate", "kubeadmconfigtemplates"),
     _capi("addons", "ClusterResourceSet", "clusterresourcesets"),
-    Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSMachineTemplate", "ibmpowervsmachinetemplates"),
-    Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSImage", "ibmpowervsimages"),
-    Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachineTemplate", "awsmachinetemplates"),
-    Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),
 )
-"""The kinds in upstream's templates of PowerVS and of AWS (not of EKS) besides those that are served and built in."""
+"""Cluster API's own kinds in upstream's templates; a provider names its own."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from freehold.api import names
-from freehold.api.served import served_of
 from freehold.cli import hints
 from freehold.cli.deciding import journal_of
 from freehold.cli.errors import CliError
@@ -21,6 +20,7 @@ from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.field_managers import LAST_APPLIED
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 from freehold.providers.objects import identity
+from freehold.providers.registry import served_of
 
 if TYPE_CHECKING:
     from freehold.engine.journal import Journal

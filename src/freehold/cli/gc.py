@@ -8,7 +8,6 @@ from pathlib import Path
 
 from freehold.api import names
 from freehold.api.feature_gates import FeatureGate, setting
-from freehold.api.served import SERVED
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.lookup import absent, of_name, short
@@ -22,6 +21,7 @@ from freehold.controllers.owner_cluster import CLUSTERS
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
 from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import SERVED
 
 COLLECTABLE = tuple(resource_of(served) for served in SERVED if served.collectable)
 

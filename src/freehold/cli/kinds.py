@@ -8,7 +8,7 @@ from typing import Any
 from freehold.kube.errors import NotFound
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Resource
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.registry import SERVED_RESOURCES
 
 OURS: tuple[Resource, ...] = SERVED_RESOURCES
 """The kinds that Freehold reconciles. Where none is named, people are told of ``NOUN``."""

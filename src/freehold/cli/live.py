@@ -152,8 +152,10 @@ def _say_restored(name: str) -> None:
 
 
 def _definitions() -> list[dict[str, Any]]:
-    from freehold.api.crd import custom_resource_definitions  # builds every type of every kind
-    from freehold.api.placeholders import PLACEHOLDERS
+    from freehold.providers.crds import (
+        PLACEHOLDERS,
+        custom_resource_definitions,  # builds every type of every kind
+    )
 
     return [*custom_resource_definitions(), *(each.crd() for each in PLACEHOLDERS)]
 

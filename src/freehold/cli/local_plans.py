@@ -64,12 +64,11 @@ async def plans_with(
     client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing, beside: Sequence[Json] = ()
 ) -> list[Plan]:
     """The same, with the settings of an operator."""
-    from freehold.api.served import served_of
     from freehold.controllers.other_objects import StoredObjects
     from freehold.controllers.owner_cluster import OwnerClusterReader
     from freehold.controllers.plan.planner import AsIfStored, plan
     from freehold.providers.objects.gate import Mode
-    from freehold.providers.objects.served_resources import SERVED_RESOURCES
+    from freehold.providers.registry import SERVED_RESOURCES, served_of
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
     reader, stored = AsIfStored(client, beside), _once_in_account(client, objects, settings)
@@ -88,7 +87,7 @@ async def collections_with(
     """Say what deletes of ``objects`` would collect."""
     from freehold.controllers.other_objects import StoredObjects
     from freehold.controllers.plan.collection_planner import plan_collections
-    from freehold.providers.objects.served_resources import SERVED_RESOURCES
+    from freehold.providers.registry import SERVED_RESOURCES
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
     return await plan_collections(objects, settings, client, ring, others.stored)
@@ -96,9 +95,9 @@ async def collections_with(
 
 def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListedOnce]:
     """By kind: all objects of those kinds of which an account can have one of a name, with ``objects`` among them."""
-    from freehold.api.served import SERVED
     from freehold.controllers.plan.list_cache import ListedOnce
     from freehold.providers.objects.served_resources import resource_of
+    from freehold.providers.registry import SERVED
 
     found = {}
     for served in (each for each in SERVED if each.once_in_account):

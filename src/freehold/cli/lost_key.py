@@ -128,7 +128,7 @@ async def _rows(
     session: Session, accounts: _Accounts, raw: Json, document: RingDocument, lost: str, need: Need
 ) -> tuple[RecordEvidence, ...]:
     from freehold.controllers.other_objects import StoredObjects
-    from freehold.providers.objects.served_resources import SERVED_RESOURCES
+    from freehold.providers.registry import SERVED_RESOURCES
 
     records = unaccepted_records(document, lost, need)
     journal = recorded(raw)

@@ -9,6 +9,8 @@ from freehold.kube import field_managers
 from freehold.kube.field_managers import CLI, LAST_APPLIED, OPERATOR, Tree
 from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json
+from freehold.providers.aws import api_names as aws_names
+from freehold.providers.ibm import api_names as ibm_names
 
 _SERVERS = frozenset(
     {
@@ -22,7 +24,9 @@ _OPERATORS_ANNOTATIONS = frozenset(
         LAST_APPLIED,
     }
 )  # fmt: skip
-_OPERATORS_FINALIZERS = frozenset({names.POWERVS_CLUSTER_FINALIZER, names.AWS_CLUSTER_FINALIZER, names.TAGS_FINALIZER})
+_OPERATORS_FINALIZERS = frozenset(
+    {ibm_names.POWERVS_CLUSTER_FINALIZER, aws_names.AWS_CLUSTER_FINALIZER, names.TAGS_FINALIZER}
+)
 
 
 def manifest_fields(obj: Json) -> Json:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
-from freehold.api.served import CLOUD_METADATA, SERVED
+from freehold.api.served import CLOUD_METADATA
 from freehold.cli.arenas import use_few_arenas
 from freehold.cli.collector import collected_seldom
 from freehold.cli.credentials import access_of, api_key_of, has_aws
@@ -20,6 +20,7 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
 from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
 from freehold.collection.selector import Selector
+from freehold.providers.registry import SERVED
 from freehold.tagging.configuration import Configuration
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from freehold.api.served import SERVED, ServedName
+from freehold.api.served import ServedName
 from freehold.cli.access import Access
 from freehold.cli.credentials import has_aws
 from freehold.cli.errors import CliError
@@ -17,7 +17,7 @@ from freehold.cli.local_plans import clouds_with, settings_of, simulator_of
 from freehold.cli.lookup import all_of
 from freehold.cli.session import Session
 from freehold.kube.resources import Resource
-from freehold.providers.objects.served_resources import READ_RESOURCES
+from freehold.providers.registry import READ_RESOURCES, SERVED
 
 if TYPE_CHECKING:
     from freehold.engine.interface import EngineDeps

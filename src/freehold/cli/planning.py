@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from freehold.api.served import SERVED
 from freehold.cli import hints, manifests, quick
 from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
@@ -26,7 +25,7 @@ from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.terminal import tell_at_once, warn
 from freehold.kube.resources import NAMESPACES, SECRETS, Json
-from freehold.providers.objects.served_resources import METADATA_RESOURCES, READ_RESOURCES
+from freehold.providers.registry import METADATA_RESOURCES, READ_RESOURCES, SERVED
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates

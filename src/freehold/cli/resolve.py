@@ -53,7 +53,7 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
     from freehold.controllers.other_objects import StoredObjects
     from freehold.controllers.recovery.open_decisions import matching, owned, questions
     from freehold.engine.decisions import Decision, Verdict
-    from freehold.providers.objects.served_resources import SERVED_RESOURCES
+    from freehold.providers.registry import SERVED_RESOURCES
 
     async with opened(target) as session, AsyncExitStack() as stack:
         name, rest = await split_words(session, Naming("resolve"), words, namespace)

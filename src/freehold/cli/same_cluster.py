@@ -10,14 +10,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from freehold.api.names import CLUSTER_NAME_LABEL
-from freehold.api.placeholders import PLACEHOLDERS
-from freehold.api.served import ClusterLink, served_of
+from freehold.api.served import ClusterLink
 from freehold.cli.kinds import OURS
 from freehold.cli.lookup import all_of
 from freehold.cli.session import Session
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.providers.crds import PLACEHOLDERS
 from freehold.providers.objects.gate import owner_of, refers_to
+from freehold.providers.registry import served_of
 
 _KINDS = (*(Resource(each.group, each.version, each.plural, each.kind) for each in PLACEHOLDERS), *OURS)
 """Those of Cluster API's templates; of what is not installed, or may not be read, nothing is said."""

@@ -22,7 +22,7 @@ from freehold.cli.quick import ReadSession, read
 from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, warn, width
 from freehold.cli.view import Line, View, view
 from freehold.kube.resources import Json, Key, Resource
-from freehold.providers.objects.served_resources import METADATA_RESOURCES
+from freehold.providers.registry import METADATA_RESOURCES
 
 if TYPE_CHECKING:
     from freehold.cli.manifests import ManifestDocument

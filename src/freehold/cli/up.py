@@ -17,7 +17,7 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.terminal import say, tell, warn
 from freehold.collection.selector import Selector
-from freehold.providers.objects.served_resources import METADATA_RESOURCES, READ_RESOURCES
+from freehold.providers.registry import METADATA_RESOURCES, READ_RESOURCES
 
 _LAST_STATUS = "this is its last status; its operator cannot be asked here when it looked at the cloud"
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
-from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER, ServedName
+from freehold.api.served import ServedName
 from freehold.collection.selector import Selector
 from freehold.kube.resources import Json
 from freehold.providers.access.accounts import Around, Binding, KnownAccounts, NoCredentials, OneAccount, Place
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.adapter import Adapter
 
 if TYPE_CHECKING:

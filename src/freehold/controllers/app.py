@@ -14,7 +14,7 @@ from typing import Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
-from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.collection.selector import Selector
 from freehold.controllers.adapters import ADAPTERS, Aws, Clouds, collects
 from freehold.controllers.cloud_access import CloudAccess
@@ -52,7 +52,8 @@ from freehold.providers.access.limits import Limits
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import Mode
-from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of
+from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import METADATA, REFERRED_TO, SERVED, SERVED_RESOURCES
 from freehold.tagging.configuration import Configuration
 
 FILE_POLL_SECONDS = 1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from freehold.api.names import CAPA_TAG_PREFIX
 from freehold.cli import manifests
 from freehold.demo import checks
 from freehold.demo.acts import Act, Damage, LostReply
 from freehold.demo.world import AWSWorld, Resource, others, ours
+from freehold.providers.aws.api_names import CAPA_TAG_PREFIX
 
 _ANYWHERE = "0.0.0.0/0"
 

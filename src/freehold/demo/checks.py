@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from freehold.api.names import AWS_TAG_PREFIX, CAPA_TAG_PREFIX, CLUSTER_UUID_TAG, OWNER_TAG
 from freehold.demo.world import Call, Resource, others, ours
+from freehold.providers.aws.api_names import AWS_TAG_PREFIX, CAPA_TAG_PREFIX
+from freehold.providers.ibm.api_names import CLUSTER_UUID_TAG, OWNER_TAG
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from freehold.api.conditions import (
 )
 from freehold.api.parse import parse
 from freehold.api.patterns import CONDITION_REASON
+from freehold.providers.aws import api_names as aws_names
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 
 EARLY = datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
@@ -169,7 +171,7 @@ def test_times_are_utc_with_seconds() -> None:
 observations = st.lists(
     st.builds(
         Observation,
-        st.sampled_from([*names.POWERVS_PART_CONDITIONS, names.READY, names.PAUSED, "Own"]),
+        st.sampled_from([*ibm_names.POWERVS_PART_CONDITIONS, names.READY, names.PAUSED, "Own"]),
         st.sampled_from(["True", "False", "Unknown"]),
         st.sampled_from(["Ready", "NotReady"]),
         st.text(max_size=20),
@@ -215,7 +217,9 @@ def test_the_phase_says_who_has_to_act(
 
 def test_the_parts_of_an_awscluster_come_in_the_order_of_upstreams_steps() -> None:
     """Between Ready and Deleting, also where a part has the same name as one of another kind."""
-    parts = [Observation(part, "True", "Ready") for part in names.AWS_PART_CONDITIONS if part != "LoadBalancerReady"]
+    parts = [
+        Observation(part, "True", "Ready") for part in aws_names.AWS_PART_CONDITIONS if part != "LoadBalancerReady"
+    ]
     seen = [Observation("Deleting", "False", "NotDeleting"), *reversed(parts), Observation("Ready", "True", "Ready")]
     found = [str(each["type"]) for each in merge([], seen, generation=1, now=EARLY)]
     assert found == ["Ready", *(part.type for part in parts), "Deleting"]

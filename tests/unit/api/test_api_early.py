@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.parse import parse_spec
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import crd_of
 

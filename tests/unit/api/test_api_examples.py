@@ -10,11 +10,11 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from freehold.api.annotations import CreateInfra, create_infra
-from freehold.api.crd import SERVED
-from freehold.api.names import INFRASTRUCTURE_GROUP, POWERVS_CLUSTER_KIND
-from freehold.api.parse import parse_spec
-from freehold.api.placeholders import PLACEHOLDERS
+from freehold.api.names import INFRASTRUCTURE_GROUP
+from freehold.providers.crds import PLACEHOLDERS, SERVED
+from freehold.providers.ibm.api_names import POWERVS_CLUSTER_KIND
+from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
+from freehold.providers.ibm.types.cluster import parse_spec
 from harness.schemas import crd_of
 
 ROOT = Path(__file__).parents[3]

@@ -11,10 +11,11 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from freehold.api import generate
-from freehold.api.crd import UnservableSchema, custom_resource_definition, custom_resource_definitions
+from freehold.api.crd import UnservableSchema, custom_resource_definition
 from freehold.api.served import ServedName
 from freehold.api.served_kind import ServedKind
+from freehold.providers import generate
+from freehold.providers.crds import custom_resource_definitions
 from harness.schemas import crd_of
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"

@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from freehold.api.annotations import CreateInfra, create_infra
-from freehold.api.parse import InvalidObject, Problem, parse, parse_spec
+from freehold.api.parse import InvalidObject, Problem, parse
 from freehold.api.patterns import WORDS
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, Tag
+from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, Tag, parse_spec
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus, ResourceReference
 from freehold.providers.ibm.types.vpc import Subnet
 from harness.schemas import crd_of

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.crd import SERVED, custom_resource_definition
+from freehold.api.crd import custom_resource_definition
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
+from freehold.providers.crds import SERVED
 from harness.schemas import AT_LEAST, AT_MOST, Schema, schema_of
 
 RELEASES = Path(__file__).parents[2] / "data" / "upstream" / "releases"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from freehold.api.crd import custom_resource_definition
-from freehold.api.field_tables import TABLES, rendered
 from freehold.api.schema_lint import walk
 from freehold.api.served_fields import ServedField, Serving, covering, occurrences
 from freehold.providers.aws.types.kinds import AWS_CLUSTERS
+from freehold.providers.field_tables import TABLES, rendered
 from harness.schemas import schema_of
 
 FIELDS, LEFT_OUT = AWS_CLUSTERS.name.fields, AWS_CLUSTERS.name.left_out

@@ -9,6 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.controllers.plan.plan import Action
+from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_account import REGION
@@ -82,11 +83,11 @@ async def test_an_identity_that_is_not_for_this_namespace_is_told_in_upstreams_c
     served = ServedAws()
     served.stored.put("AWSClusterControllerIdentity", "default", {"allowedNamespaces": {"list": ["team-b"]}})
     await served.once()
-    allowed = served.condition(names.PRINCIPAL_USAGE_ALLOWED)
+    allowed = served.condition(aws_names.PRINCIPAL_USAGE_ALLOWED)
     assert (allowed["status"], allowed["reason"]) == ("False", "PrincipalUsageUnauthorized")
     served.stored.put("AWSClusterControllerIdentity", "default", {"allowedNamespaces": {}})
     await served.up()
-    assert served.condition(names.PRINCIPAL_USAGE_ALLOWED)["status"] == "True"
+    assert served.condition(aws_names.PRINCIPAL_USAGE_ALLOWED)["status"] == "True"
 
 
 async def test_a_wrong_partition_holds_no_delete() -> None:
@@ -126,7 +127,7 @@ async def test_credentials_that_do_not_work_are_named_by_where_they_come_from(
     assert sentence in said and sentence in ready["message"], (plan, ready)
     assert "s3cret" not in said + ready["message"]
     assert (ready["status"], ready["reason"]) == ("False", names.REASON_NO_CREDENTIALS)
-    retrieved = served.condition(names.PRINCIPAL_CREDENTIAL_RETRIEVED)
+    retrieved = served.condition(aws_names.PRINCIPAL_CREDENTIAL_RETRIEVED)
     assert (retrieved["status"], retrieved["reason"]) == ("False", "PrincipalCredentialRetrievalFailed")
 
 

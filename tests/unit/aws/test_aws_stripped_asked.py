@@ -21,7 +21,7 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Resource
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.registry import SERVED_RESOURCES
 from freehold_sim.aws.settings import Lags, Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount

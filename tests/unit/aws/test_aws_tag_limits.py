@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.api import names
 from freehold.engine import keyed_codec
 from freehold.engine.keyed_codec import KeyedCodec
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
+from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.tags import capa_tags
 from freehold.providers.aws.tags import limits as tag_limits
 from freehold_sim.aws.settings import Quotas
@@ -47,7 +47,7 @@ def test_a_user_can_write_neither_our_marks_nor_upstreams(key: str) -> None:
 
 
 def test_the_api_server_refuses_the_same_prefixes() -> None:
-    assert (names.AWS_TAG_PREFIX, names.CAPA_TAG_PREFIX) == (keyed_codec.PREFIX, capa_tags.PROVIDER)
+    assert (aws_names.AWS_TAG_PREFIX, aws_names.CAPA_TAG_PREFIX) == (keyed_codec.PREFIX, capa_tags.PROVIDER)
 
 
 def test_all_tags_of_a_user_fit_beside_ours_and_upstreams() -> None:
@@ -60,9 +60,9 @@ def test_all_tags_of_a_user_fit_beside_ours_and_upstreams() -> None:
         capa_tags.subnet("c", capa_tags.Reach.PRIVATE, "a", edge=True, secondary=True),
     ]
     most = max(len(tags.of("c")) for tags in places)
-    assert tag_limits.user_count_problem(names.AWS_USER_TAG_LIMIT) == ""
-    assert names.AWS_USER_TAG_LIMIT + len(ours) + most == names.AWS_TAG_LIMIT == Quotas().tags
-    said = tag_limits.user_count_problem(names.AWS_USER_TAG_LIMIT + 1)
+    assert tag_limits.user_count_problem(aws_names.AWS_USER_TAG_LIMIT) == ""
+    assert aws_names.AWS_USER_TAG_LIMIT + len(ours) + most == aws_names.AWS_TAG_LIMIT == Quotas().tags
+    said = tag_limits.user_count_problem(aws_names.AWS_USER_TAG_LIMIT + 1)
     assert said == "there are 41; a resource has at most 50 tags, and 10 of them are not yours: remove all but 40"
 
 

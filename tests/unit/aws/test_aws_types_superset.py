@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.crd import SERVED, custom_resource_definition
+from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.types.cluster import AWSCluster
 from freehold.providers.aws.types.kinds import AWS_CLUSTERS, AWS_KINDS
+from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import Schema, narrower, schema_of
 

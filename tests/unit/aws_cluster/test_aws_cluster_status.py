@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from freehold.api import names
 from freehold.api.parse import parse
 from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
 from freehold.collection.things import DEFAULT_TASKS, Task
@@ -18,6 +17,7 @@ from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
+from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import status
 from freehold.providers.aws.cluster.desired import AWSWanted, wanted
 from freehold.providers.aws.cluster.facts import Facts, Namesake
@@ -128,7 +128,7 @@ def test_a_complete_cluster_has_upstreams_fields() -> None:
 
 def test_conditions_are_upstreams_in_the_order_of_its_steps() -> None:
     folded = build_status(obj(), WHOLE, NOW)
-    types = [each["type"] for each in folded.status["conditions"] if each["type"] in names.AWS_PART_CONDITIONS]
+    types = [each["type"] for each in folded.status["conditions"] if each["type"] in aws_names.AWS_PART_CONDITIONS]
     assert types == [
         "PrincipalUsageAllowed", "PrincipalCredentialRetrieved", "VpcReady", "SubnetsReady", "InternetGatewayReady",
         "NatGatewaysReady", "RouteTablesReady", "ClusterSecurityGroupsReady", "LoadBalancerReady",

@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from freehold.api.served import AWS_CLUSTER
 from freehold.api.served_fields import covering
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS
@@ -20,6 +19,7 @@ from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.aws.cluster.desired import AWSWanted, wanted
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.status import build_status
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import PassReport
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster

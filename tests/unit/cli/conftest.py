@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from freehold.api.crd import custom_resource_definitions
-from freehold.api.placeholders import PLACEHOLDERS
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
+from freehold.providers.crds import PLACEHOLDERS, custom_resource_definitions
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.commands import freehold_in

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from freehold.api.crd import SERVED
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.api.served import METADATA, REFERRED_TO
 from freehold.cli.applying import Applied, Verb, apply, targets
 from freehold.cli.counting import Counting
 from freehold.cli.errors import CliError
@@ -18,6 +16,8 @@ from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Key
+from freehold.providers.crds import SERVED
+from freehold.providers.registry import METADATA, REFERRED_TO
 
 AWS = next(each for each in OURS if each.kind == "AWSCluster")
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -17,6 +17,7 @@ from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from harness.powervs import example
 
@@ -31,7 +32,7 @@ JOURNAL = Journal(
 async def stored(client: KubeClient, key: Key = COPY, *, journal: str = journals.dumps(JOURNAL)) -> Json:
     manifest = example()
     manifest["metadata"] = {
-        "name": key.name, "namespace": key.namespace, "finalizers": [names.POWERVS_CLUSTER_FINALIZER],
+        "name": key.name, "namespace": key.namespace, "finalizers": [ibm_names.POWERVS_CLUSTER_FINALIZER],
         "labels": {"team": "a"}, "annotations": {names.JOURNAL_ANNOTATION: journal, names.DECISIONS_ANNOTATION: "[]"},
     }  # fmt: skip
     if key.namespace != "default":
@@ -55,7 +56,7 @@ async def test_the_copy_becomes_the_original_again_with_its_records_and_goes(
     await take_over(client)
     made = await client.get(POWERVS_CLUSTERS, ORIGINAL)
     assert made["metadata"]["annotations"] == {names.JOURNAL_ANNOTATION: journals.dumps(JOURNAL)}
-    assert made["metadata"]["finalizers"] == [names.POWERVS_CLUSTER_FINALIZER]
+    assert made["metadata"]["finalizers"] == [ibm_names.POWERVS_CLUSTER_FINALIZER]
     assert made["metadata"]["labels"] == {"team": "a"} and made["spec"] == copy["spec"]
     with pytest.raises(NotFound):
         await client.get(POWERVS_CLUSTERS, COPY)
@@ -98,4 +99,4 @@ async def test_a_cluster_with_resources_of_its_own_takes_over_nothing(client: Ku
     await client.patch_status(POWERVS_CLUSTERS, COPY, {"status": {"identity": own}})
     with pytest.raises(CliError, match="has resources of its own"):
         await take_over(client)
-    assert (await client.get(POWERVS_CLUSTERS, COPY))["metadata"]["finalizers"] == [names.POWERVS_CLUSTER_FINALIZER]
+    assert (await client.get(POWERVS_CLUSTERS, COPY))["metadata"]["finalizers"] == [ibm_names.POWERVS_CLUSTER_FINALIZER]

@@ -21,7 +21,6 @@ import yaml
 from click.testing import CliRunner
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
 from freehold.cli.errors import CliError
 from freehold.cli.main import cli
 from freehold.cli.serving_address import kubeconfig
@@ -35,6 +34,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord
+from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store

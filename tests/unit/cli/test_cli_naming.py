@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from freehold.api.crd import custom_resource_definitions
 from freehold.cli.errors import CliError
 from freehold.cli.live import kubeconfig
 from freehold.cli.main import cli
@@ -20,7 +19,8 @@ from freehold.cli.naming import Naming, find_object, find_objects, split_words
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, Key
-from freehold.providers.objects.served_resources import METADATA_RESOURCES, SERVED_RESOURCES
+from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.registry import METADATA_RESOURCES, SERVED_RESOURCES
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.commands import freehold

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
 from freehold.cli import main
+from freehold.providers.crds import custom_resource_definitions
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 

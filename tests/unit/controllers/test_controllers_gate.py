@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
+from freehold.api.served import ClusterLink, ServedName
+from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.gate import (
     ClusterContext,
     Decision,
@@ -31,7 +33,7 @@ from freehold.providers.objects.gate import (
     refers_to,
 )
 
-FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+FINALIZER = ibm_names.POWERVS_CLUSTER_FINALIZER
 INFRASTRUCTURE = ClusterLink.INFRASTRUCTURE
 
 

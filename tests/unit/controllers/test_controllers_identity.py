@@ -13,6 +13,7 @@ from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.keys import KeyRing, derive, digest_of
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.identity import (
     Identified,
     IdentityProblem,
@@ -25,7 +26,7 @@ from freehold.providers.objects.identity import (
     never_began,
 )
 
-FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+FINALIZER = ibm_names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
 RING = KeyRing.single(b"k" * 32)
 JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")}, key=RING.writing)

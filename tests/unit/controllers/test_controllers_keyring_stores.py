@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
 from freehold.controllers.keyring.file import FileRing
 from freehold.controllers.keyring.keeper import RingKeeper
 from freehold.controllers.keyring.needs import Need, first_ring, need_of, needs, opened_ring
@@ -42,7 +41,9 @@ from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.metadata.means import PROVIDERS
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.registry import SERVED_RESOURCES
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import run_ready_tasks
@@ -200,13 +201,13 @@ async def test_a_secret_that_may_not_be_read_does_not_count_as_missing(client: K
 
 # --- when a ring is made -------------------------------------------------------------------------
 
-OWNER = Owner("uuid-1", names.POWERVS_CLUSTER_KIND, "team", "c1")
+OWNER = Owner("uuid-1", ibm_names.POWERVS_CLUSTER_KIND, "team", "c1")
 
 
 def stored(journal: str | None = None, status: Json | None = None) -> Json:
     annotations = {} if journal is None else {names.JOURNAL_ANNOTATION: journal}
     metadata = {"name": "c1", "namespace": "team", "uid": "uuid-1", "annotations": annotations}
-    return {"kind": names.POWERVS_CLUSTER_KIND, "metadata": metadata, "status": status or {}}
+    return {"kind": ibm_names.POWERVS_CLUSTER_KIND, "metadata": metadata, "status": status or {}}
 
 
 KEYED = Entry(Phase.OWNED, id="v", key="k2k2k2k2k2")

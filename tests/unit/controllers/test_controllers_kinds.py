@@ -10,7 +10,8 @@ from freehold.controllers.adapters import ADAPTERS, Clouds
 from freehold.controllers.app import together
 from freehold.controllers.controller import Health
 from freehold.providers.access.accounts import NoCredentials
-from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of
+from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import SERVED_RESOURCES
 
 
 def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:

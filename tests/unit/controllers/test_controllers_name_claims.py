@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER
 from freehold.controllers.name_claims import First, Holder, NameClaims
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
@@ -23,6 +22,7 @@ from freehold.engine.tag_text import text
 from freehold.kube.resources import Json, Key, key_of
 from freehold.providers.access.accounts import NoCredentials
 from freehold.providers.aws.tags.capa_tags import cluster_key
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import Mode, Wanted
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
 from freehold.controllers.objects import ObjectHandle
 from freehold.engine import journal as journals
 from freehold.engine.journal import Journal, StaleObject
@@ -16,6 +15,8 @@ from freehold.engine.ownership import Owner
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import Key
+from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
@@ -44,7 +45,7 @@ async def client() -> AsyncIterator[KubeClient]:
 
 
 def journal(account: str) -> Journal:
-    return Journal(Owner("u1", names.POWERVS_CLUSTER_KIND, *KEY), account=account)
+    return Journal(Owner("u1", ibm_names.POWERVS_CLUSTER_KIND, *KEY), account=account)
 
 
 async def read(client: KubeClient) -> ObjectHandle:

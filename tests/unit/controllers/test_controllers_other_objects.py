@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
-from freehold.api.served import SERVED
 from freehold.controllers.other_objects import TAG_FIELDS, StoredObjects, claimed, naming
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
@@ -21,7 +19,9 @@ from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS, SERVED_RESOURCES
+from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.registry import SERVED, SERVED_RESOURCES
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")

@@ -8,18 +8,20 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.controllers.owner_cluster import OwnerClusterReader, cluster_mapper
 from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects import gate
 
 REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
 GONE = NotFound("not there")
 OBJECT: Json = {
     "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/v1beta2",
-    "kind": names.POWERVS_CLUSTER_KIND,
+    "kind": ibm_names.POWERVS_CLUSTER_KIND,
     "metadata": {"name": "c1", "namespace": "ns"},
 }
 OWNER = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "owner", "uid": "u"}
@@ -29,7 +31,7 @@ REFERRER = {
     "spec": {
         "infrastructureRef": {
             "apiGroup": names.INFRASTRUCTURE_GROUP,
-            "kind": names.POWERVS_CLUSTER_KIND,
+            "kind": ibm_names.POWERVS_CLUSTER_KIND,
             "name": "c1",
         }
     },

@@ -7,12 +7,13 @@ import re
 import pytest
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER, AWS_ROLE_IDENTITY
 from freehold.controllers.app import ConflictingProvider, refuse_peer
 from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.aws.types.served import AWS_CLUSTER, AWS_ROLE_IDENTITY
+from freehold.providers.ibm import api_names as ibm_names
 
-CRD = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
+CRD = f"{ibm_names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
 
 
 class Server:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from freehold.api import names as api_names
 from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.input import protected_tags
 from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.tagging.protected import Access, IgnoreList, access
@@ -87,4 +87,4 @@ def test_on_ibm_cloud_no_tag_says_it_either(key: str, refused: bool) -> None:
     """Its tags are on existing resources, too, which a name finds when the cluster is made."""
     spec = IBMPowerVSClusterSpec.model_validate({"tags": [{"key": "a"}, {"key": key, "value": "victim"}]})
     assert [each.field for each in protected_tags(spec)] == (["spec.tags[1].key"] if refused else [])
-    assert api_names.TAG_PREFIX not in key
+    assert ibm_names.TAG_PREFIX not in key

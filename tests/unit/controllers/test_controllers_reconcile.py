@@ -13,6 +13,7 @@ from freehold.engine import journal as journals
 from freehold.engine.journal import StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.times import SETTLE
 from freehold.providers.objects.adapter import StatusUpdate
 from freehold.providers.objects.gate import ClusterContext, Mode, UnreadableCluster
@@ -130,11 +131,11 @@ def test_without_the_annotation_no_owned_resource_is_changed() -> None:
     harness.up()
     harness.settle()
     world = snapshot(harness)
-    harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
+    harness.object.patch({"metadata": {"annotations": {ibm_names.CREATE_INFRA_ANNOTATION: None}}})
     harness.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
     harness.for_a_while(700.0)
     assert snapshot(harness) == world
-    assert harness.condition(names.SPEC_VALID)["reason"] == names.REASON_CREATE_INFRA_NOT_REQUESTED
+    assert harness.condition(names.SPEC_VALID)["reason"] == ibm_names.REASON_CREATE_INFRA_NOT_REQUESTED
 
 
 def test_with_a_key_of_another_account_nothing_is_done() -> None:
@@ -172,7 +173,7 @@ def test_finalizers_of_others_stay() -> None:
     theirs = ["example.com/backup", *harness.object.raw["metadata"]["finalizers"]]
     harness.object.patch({"metadata": {"finalizers": theirs}})
     harness.object.delete()
-    ours = names.POWERVS_CLUSTER_FINALIZER
+    ours = ibm_names.POWERVS_CLUSTER_FINALIZER
     harness.run(lambda: ours not in harness.object.raw["metadata"]["finalizers"])
     assert harness.object.raw["metadata"]["finalizers"] == ["example.com/backup"]
     assert harness.pass_once() == Done()
@@ -208,7 +209,7 @@ def test_nothing_is_remembered_of_a_released_object() -> None:
     """Neither the state between passes nor the drivers are kept."""
     harness = Harness()
     account = harness.account
-    subject = f"{names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
+    subject = f"{ibm_names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
     harness.pass_once()
     uuid = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).owner.uuid
     before = account.deps(subject, harness.rings.ring, uuid)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
 from freehold.cli.look_service import LookService
 from freehold.controllers.app import Operator, RingSecret, Settings
 from freehold.controllers.cloud_access import CloudAccess
@@ -23,6 +22,8 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import SECRETS, Json, Key
 from freehold.kube.watch import State
+from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
@@ -91,7 +92,7 @@ async def create(client: KubeClient, name: str, key: str) -> Json:
     manifest = example()
     journal = journals.dumps(Journal(Owner(f"uuid-{name}", manifest["kind"], "default", name), key=key))
     manifest["metadata"] = {
-        "name": name, "namespace": "default", "finalizers": [names.POWERVS_CLUSTER_FINALIZER],
+        "name": name, "namespace": "default", "finalizers": [ibm_names.POWERVS_CLUSTER_FINALIZER],
         "annotations": {**manifest["metadata"].get("annotations", {}), names.JOURNAL_ANNOTATION: journal},
     }  # fmt: skip
     return await client.create(POWERVS_CLUSTERS, manifest)

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.crd import custom_resource_definitions
-from freehold.api.served import served_of
 from freehold.controllers.app import ConflictingProvider, Operator, Settings
 from freehold.controllers.controller import Controller, Done, RequeueAfter, Watched, _matters
 from freehold.controllers.objects import ObjectHandle
@@ -21,8 +19,10 @@ from freehold.kube.config import Connection
 from freehold.kube.errors import Unavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import Change, Origin, State
+from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.objects.gate import ClusterContext
 from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.registry import served_of
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from freehold.api.parse import parse_spec
 from freehold.engine.errors import Denied, Throttled
 from freehold.engine.outcomes import Reason
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone, ask
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from freehold.api.feature_gates import FeatureGate
-from freehold.api.parse import parse_spec
 from freehold.engine.outcomes import Reason
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Refused, Undecided, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 

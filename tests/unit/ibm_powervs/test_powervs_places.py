@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from freehold.api.parse import parse_spec
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.ibm.powervs.discover import discover
 from freehold.providers.ibm.powervs.existing import IdLookup
 from freehold.providers.ibm.powervs.facts import Given, PowerZone
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from freehold.api.parse import parse_spec
 from freehold.engine.graph import Node
 from freehold.engine.resources import NodeKey, Part
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Wanted
 from freehold.providers.objects.cloud_answers import Answer
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from freehold.api.parse import parse_spec
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Refused, Wanted
 from freehold.providers.objects.cloud_answers import Answer
 

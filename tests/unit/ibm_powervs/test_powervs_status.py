@@ -11,14 +11,16 @@ import pytest
 
 from freehold.api import names
 from freehold.api.feature_gates import FeatureGate
-from freehold.api.parse import parse, parse_spec
+from freehold.api.parse import parse
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
 from freehold.providers.ibm.powervs.status import build_status
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
@@ -51,7 +53,7 @@ def obj(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
 
 
 def plan(facts: Facts = FACTS, **spec: Any) -> Desired:
-    annotations = {names.CREATE_INFRA_ANNOTATION: "true"}
+    annotations = {ibm_names.CREATE_INFRA_ANNOTATION: "true"}
     return wanted("c1", annotations, parse_spec({"spec": {**SPEC, **spec}}), facts, gates=frozenset(FeatureGate))
 
 
@@ -453,7 +455,9 @@ def test_a_problem_that_needs_a_person_is_reported_first() -> None:
         NodeKey("transit-gateway", "main"): Waiting(Reason.PROVISIONING, 5.0, "its state is pending"),
         NodeKey("transit-gateway-connection", "vpc"): Blocked(Reason.QUOTA, "the account's limit is reached"),
     }
-    found = condition(build_status(obj(), PassReport(plan(), journal(), outcomes), NOW), names.TRANSIT_GATEWAY_READY)
+    found = condition(
+        build_status(obj(), PassReport(plan(), journal(), outcomes), NOW), ibm_names.TRANSIT_GATEWAY_READY
+    )
     assert found["reason"] == Reason.QUOTA.value
     assert "limit is reached" in found["message"] and "pending" in found["message"]
 

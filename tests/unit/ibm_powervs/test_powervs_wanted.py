@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
-from freehold.api.parse import parse_spec
 from freehold.engine.graph import Naming, Node
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Reason
@@ -18,6 +17,7 @@ from freehold.engine.resources import NodeKey, Observed, State, Want
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.existing import ById, lookups
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Mode, Refused, Undecided, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 

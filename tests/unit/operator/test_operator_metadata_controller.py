@@ -10,7 +10,7 @@ from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import State
 from freehold.operator.metadata.controller import GRANTS, Caches, referring
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.registry import SERVED_RESOURCES
 
 
 class Follower:

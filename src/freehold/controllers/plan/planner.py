@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ServedName, served_of
+from freehold.api.served import ServedName
 from freehold.collection.policy import Collect
 from freehold.collection.survey import Survey
 from freehold.controllers.adapters import ADAPTERS
@@ -53,6 +53,7 @@ from freehold.providers.objects.adapter import (
     Undecided,
     Wanted,
 )
+from freehold.providers.registry import served_of
 
 MOST_PASSES = 300
 UNSTORED_UID = "00000000-0000-4000-8000-000000000000"

@@ -29,7 +29,8 @@ from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.removal import TagRemoval
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.ibm.accounts import IbmAccount
-from freehold.providers.objects.served_resources import SERVED_RESOURCES, resource_of
+from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import SERVED_RESOURCES
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to
 from freehold.tagging.configuration import Configuration

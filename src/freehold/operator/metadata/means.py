@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from freehold.api import names
-from freehold.api.served import AWS_METADATA, CLOUD_METADATA, IBM_METADATA
+from freehold.api.served import CLOUD_METADATA
 from freehold.controllers.events import Severity
 from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
@@ -20,6 +20,8 @@ from freehold.operator.metadata.places import TagAccounts
 from freehold.operator.metadata.record import StoredRecord, TagRecord
 from freehold.operator.metadata.risks import Risks
 from freehold.operator.metadata.work import TagWork
+from freehold.providers.aws.types.served import AWS_METADATA
+from freehold.providers.ibm.types.served import IBM_METADATA
 from freehold.providers.objects.served_resources import resource_of
 from freehold.reconcilers.metadata.demand import Defaults, Deletion, Demand, deletion_of, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference

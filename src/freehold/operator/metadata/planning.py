@@ -36,7 +36,7 @@ from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.tags import tagged_resources as aws
 from freehold.providers.ibm import tagged as ibm
-from freehold.providers.objects.served_resources import SERVED_RESOURCES
+from freehold.providers.registry import SERVED_RESOURCES
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of, refers_to
 from freehold.reconcilers.metadata.status import NONE_FOUND, NOT_APPLIED, kinds_unmatched, left_of

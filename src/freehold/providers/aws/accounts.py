@@ -25,6 +25,7 @@ from freehold.providers.access.audit import Audit
 from freehold.providers.access.limits import Bucket, Limits
 from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort
 from freehold.providers.access.served_account import ServedAccount
+from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey, marks_of
@@ -314,13 +315,18 @@ class AwsAccounts:
 
 
 def _not_allowed(message: str) -> NoCredentials:
-    allowed = Observation(names.PRINCIPAL_USAGE_ALLOWED, "False", names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED, message)
+    allowed = Observation(
+        aws_names.PRINCIPAL_USAGE_ALLOWED, "False", aws_names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED, message
+    )
     return NoCredentials(message, parts=(allowed,))
 
 
 def _not_retrieved(message: str) -> NoCredentials:
     retrieved = Observation(
-        names.PRINCIPAL_CREDENTIAL_RETRIEVED, "False", names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED, message
+        aws_names.PRINCIPAL_CREDENTIAL_RETRIEVED,
+        "False",
+        aws_names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED,
+        message,
     )
     return NoCredentials(message, parts=(retrieved,))
 

@@ -12,17 +12,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from freehold.api.base import ApiModel
-from freehold.api.names import (
+from freehold.api.parse import InvalidObject, parse
+from freehold.kube import errors as kube
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
+from freehold.providers.aws.api_names import (
     AWS_CONTROLLER_IDENTITY_KIND,
     AWS_CONTROLLER_IDENTITY_NAME,
     AWS_ROLE_IDENTITY_KIND,
     AWS_STATIC_IDENTITY_KIND,
 )
-from freehold.api.parse import InvalidObject, parse
-from freehold.api.served import AWS_CONTROLLER_IDENTITY, AWS_ROLE_IDENTITY, AWS_STATIC_IDENTITY
-from freehold.kube import errors as kube
-from freehold.kube.object_client import ObjectList
-from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.providers.aws.cluster import identities, wish
 from freehold.providers.aws.identities import SESSION_NAME, AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold.providers.aws.types.identity import (
@@ -32,6 +31,7 @@ from freehold.providers.aws.types.identity import (
     AWSClusterStaticIdentitySpec,
     AWSIdentityReference,
 )
+from freehold.providers.aws.types.served import AWS_CONTROLLER_IDENTITY, AWS_ROLE_IDENTITY, AWS_STATIC_IDENTITY
 from freehold.providers.objects.served_resources import resource_of
 
 M = TypeVar("M", bound=ApiModel)

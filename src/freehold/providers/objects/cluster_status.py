@@ -18,6 +18,7 @@ from freehold.api.conditions import Observation
 from freehold.engine.graph import Graph
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.engine.resources import NodeKey
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects import identity, part_conditions
 from freehold.providers.objects.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Undecided, Wanted
 from freehold.providers.objects.part_conditions import Parts, observed_parts, parts_deleting, wanted_parts
@@ -153,7 +154,7 @@ def _valid(plan: Desired) -> Observation:
             return Observation(names.SPEC_VALID, "Unknown", next(iter(missing.values())).reason.value, lines)
         case Wanted(mode=Mode.FROZEN):
             message = "annotation create-infra is not 'true' any more: nothing more is created"
-            return Observation(names.SPEC_VALID, "True", names.REASON_CREATE_INFRA_NOT_REQUESTED, message)
+            return Observation(names.SPEC_VALID, "True", ibm_names.REASON_CREATE_INFRA_NOT_REQUESTED, message)
     return Observation(names.SPEC_VALID, "True", names.REASON_VALID_SPEC)
 
 

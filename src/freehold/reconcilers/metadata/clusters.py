@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from freehold.api.names import POWERVS_CLUSTER_KIND
 from freehold.engine import keyed_codec as aws
 from freehold.engine.journal import CorruptJournal
 from freehold.providers.ibm import marks as ibm
+from freehold.providers.ibm.api_names import POWERVS_CLUSTER_KIND
 from freehold.providers.objects.identity import recorded
 from freehold.tagging.resources import Cloud, Resource, ibm_tag_name, ibm_tags
 

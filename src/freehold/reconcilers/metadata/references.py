@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from freehold.api.metadata import CloudMetadataSpec, CloudProviders
 from freehold.api.parse import InvalidObject, parse
-from freehold.api.served import AWS_METADATA, IBM_METADATA
+from freehold.providers.aws.types.served import AWS_METADATA
+from freehold.providers.ibm.types.served import IBM_METADATA
 from freehold.tagging.resources import Cloud
 
 Json = Mapping[str, Any]

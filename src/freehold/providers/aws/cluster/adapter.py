@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse
-from freehold.api.served import AWS_CLUSTER, ServedName
+from freehold.api.served import ServedName
 from freehold.collection.policy import Policy, decide
 from freehold.collection.selector import Selector
 from freehold.engine.journal import Journal
@@ -22,6 +22,7 @@ from freehold.providers.aws.cluster.recorded import name_for_workloads, name_of
 from freehold.providers.aws.cluster.skeleton import skeleton
 from freehold.providers.aws.cluster.status import build_status
 from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.providers.objects.gate import Proceed
 

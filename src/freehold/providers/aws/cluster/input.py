@@ -13,7 +13,6 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from freehold.api import patterns
-from freehold.api.served import AWS_CLUSTER
 from freehold.providers.aws.cluster import (
     balancer_input,
     family_input,
@@ -27,6 +26,7 @@ from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import NAME_LIMIT, DefaultNames
 from freehold.providers.aws.cluster.normal_form import partition_of
 from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.served_fields import refused_fields
 from freehold.providers.objects.spec_problems import Problem

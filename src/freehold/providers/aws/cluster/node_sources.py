@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from freehold.api.names import NODES_LET_IN_ANNOTATION
+from freehold.providers.aws.api_names import NODES_LET_IN_ANNOTATION
 from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
 from freehold.providers.aws.cluster.rules import ANY_IPV4, ingress_rules
 from freehold.providers.aws.cluster.wish import ClusterWish, Role, Rule, Scheme, Subnet

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from freehold.api import names as api_names
+from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.address_plan import NoRoom
 from freehold.providers.aws.cluster.facts import Facts, Recorded
@@ -46,7 +46,7 @@ _PARTITIONS = (
 """By prefix of the region (https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html)."""
 DEFAULT_KEY = "default"
 """Upstream's name of the SSH key where the spec has none."""
-_NO_IDENTITY = Identity(api_names.AWS_CONTROLLER_IDENTITY_KIND, api_names.AWS_CONTROLLER_IDENTITY_NAME)
+_NO_IDENTITY = Identity(aws_names.AWS_CONTROLLER_IDENTITY_KIND, aws_names.AWS_CONTROLLER_IDENTITY_NAME)
 
 
 def partition_of(region: str) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from freehold.api.served import AWS_CLUSTER
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import key_and_value
@@ -21,6 +20,7 @@ from freehold.providers.aws.cluster.keys import (
     VPC,
 )
 from freehold.providers.aws.tags.capa_tags import cluster_key
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import cluster_name
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from freehold.api import names as api_names
-from freehold.api.served import AWS_CLUSTER
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.given_warnings import given_warnings
 from freehold.providers.aws.cluster.names import DefaultNames
@@ -18,6 +17,7 @@ from freehold.providers.aws.cluster.wish import BalancerType, Role
 from freehold.providers.aws.tags.capa_tags import BALANCER_ROLES, cloud_provider_key
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
+from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.gate import cluster_name, owner_of
 from freehold.providers.objects.served_fields import ignored_fields

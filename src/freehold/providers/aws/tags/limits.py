@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from freehold.api.names import AWS_TAG_LIMIT, AWS_USER_TAG_LIMIT
 from freehold.engine.keyed_codec import PREFIX
+from freehold.providers.aws.api_names import AWS_TAG_LIMIT, AWS_USER_TAG_LIMIT
 from freehold.providers.aws.tags.capa_tags import PROVIDER
 
 LONGEST_KEY, LONGEST_VALUE = 128, 256

@@ -13,7 +13,7 @@ from pydantic import Field
 from freehold.api import patterns
 from freehold.api.base import ApiModel, Items, checked
 from freehold.api.endpoint import APIEndpoint
-from freehold.api.names import AWS_TAG_LIMIT
+from freehold.providers.aws.api_names import AWS_TAG_LIMIT
 from freehold.providers.aws.types import early as aws_early
 from freehold.providers.aws.types.cluster_status import AWSClusterStatus
 from freehold.providers.aws.types.identity import AWSIdentityReference

@@ -16,7 +16,7 @@ from freehold.api.base import Rule
 from freehold.api.early import LIST_LIMIT as LIST_LIMIT
 from freehold.api.early import RANGE, spelled
 from freehold.api.early import TEXT_LIMIT as TEXT_LIMIT
-from freehold.api.names import AWS_TAG_PREFIX, AWS_USER_TAG_LIMIT
+from freehold.providers.aws.api_names import AWS_TAG_PREFIX, AWS_USER_TAG_LIMIT
 
 _RANGE_6 = "[0-9a-fA-F:.]+/(12[0-8]|1[01][0-9]|[1-9]?[0-9])"
 _DURATION = "(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+|0"

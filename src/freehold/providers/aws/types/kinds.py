@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, MOVE_HIERARCHY_LABEL, V1BETA2
-from freehold.api.served import AWS_CLUSTER, AWS_CONTROLLER_IDENTITY, AWS_ROLE_IDENTITY, AWS_STATIC_IDENTITY
 from freehold.api.served_kind import CLUSTER_LABEL_PATH, Column, ServedKind, condition_path
 from freehold.providers.aws.types.cluster import AWSCluster
 from freehold.providers.aws.types.identity import (
     AWSClusterControllerIdentity,
     AWSClusterRoleIdentity,
     AWSClusterStaticIdentity,
+)
+from freehold.providers.aws.types.served import (
+    AWS_CLUSTER,
+    AWS_CONTROLLER_IDENTITY,
+    AWS_ROLE_IDENTITY,
+    AWS_STATIC_IDENTITY,
 )
 
 _CONTRACT = {CONTRACT_V1BETA1_LABEL: V1BETA2}

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
-from freehold.api.parse import InvalidObject, parse_spec
-from freehold.api.served import POWERVS_CLUSTER, ServedName
+from freehold.api.parse import InvalidObject
+from freehold.api.served import ServedName
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
@@ -16,6 +16,8 @@ from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.discover import FactsReader, discover
 from freehold.providers.ibm.powervs.keys import VPC, WORKSPACE
 from freehold.providers.ibm.powervs.status import build_status
+from freehold.providers.ibm.types.cluster import parse_spec
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.spec_problems import Problem

@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
-from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.engine.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.engine.journal import Entry, Journal
 from freehold.engine.reasons import Reason
 from freehold.engine.resources import NodeKey, Observed, Part, Request
+from freehold.providers.ibm.api_names import CREATE_INFRA_ANNOTATION
 from freehold.providers.ibm.powervs import existing, keys, object_storage, places, reach
 from freehold.providers.ibm.powervs import input as powervs_input
 from freehold.providers.ibm.powervs import warnings as powervs_warnings

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from freehold.api.annotations import CreateInfra, create_infra
 from freehold.engine.journal import Journal
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.ibm.powervs import existing, facts, places
+from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from freehold.api import names as api_names
 from freehold.engine.graph import Naming, Node
 from freehold.engine.resources import NodeKey, Observed, Want
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import input as powervs_input
 from freehold.providers.ibm.powervs.facts import Facts
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
@@ -70,7 +70,7 @@ def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
 
 def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
     """What must be changed, or made, by a person."""
-    hint = f"or set annotation {api_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
+    hint = f"or set annotation {ibm_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
     problems = [*powervs_input.one_workspace(spec), *powervs_input.protected_tags(spec)]
     if not workspace_id(spec) and not (spec.service_instance and spec.service_instance.name):
         problems.append(

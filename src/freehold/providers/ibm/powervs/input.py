@@ -11,9 +11,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 
-from freehold.api import names as api_names
-from freehold.api.annotations import CreateInfra, create_infra
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import names
+from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
 from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
@@ -33,9 +33,9 @@ def creation(annotations: Mapping[str, str]) -> bool | Problem:
             return True
         case CreateInfra.NOT_REQUESTED:
             return False
-    value = annotations[api_names.CREATE_INFRA_ANNOTATION]
+    value = annotations[ibm_names.CREATE_INFRA_ANNOTATION]
     return Problem(
-        f"metadata.annotations[{api_names.CREATE_INFRA_ANNOTATION}]",
+        f"metadata.annotations[{ibm_names.CREATE_INFRA_ANNOTATION}]",
         f"{value!r} is not a boolean; write 'true' or 'false'",
     )
 

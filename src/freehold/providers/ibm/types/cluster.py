@@ -9,14 +9,16 @@ that of docs/reference/requirements.md T18; status has more fields. The addition
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from freehold.api import early, patterns
 from freehold.api.base import ApiModel, Items, Rule, checked
 from freehold.api.endpoint import APIEndpoint
-from freehold.api.names import TAG_PREFIX
+from freehold.api.parse import parse
+from freehold.providers.ibm.api_names import TAG_PREFIX
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 from freehold.providers.ibm.types.vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
@@ -175,3 +177,8 @@ class IBMPowerVSCluster(ApiModel):
     """The desired infrastructure of the cluster."""
     status: IBMPowerVSClusterStatus | None = None
     """The observed state; written by the operator."""
+
+
+def parse_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
+    """Parse the spec of a raw ``IBMPowerVSCluster``; an absent one is empty. Raises ``InvalidObject``."""
+    return parse(IBMPowerVSClusterSpec, raw.get("spec"), at="spec")

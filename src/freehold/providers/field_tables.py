@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.api.served import AWS_CLUSTER, ServedName
+from freehold.api.served import ServedName
 from freehold.api.served_fields import ServedField
+from freehold.providers.registry import SERVED
 
-TABLES: dict[str, ServedName] = {"awscluster-fields.md": AWS_CLUSTER}
+TABLES: dict[str, ServedName] = {f"{each.kind.lower()}-fields.md": each for each in SERVED if each.fields}
 """File name -> the kind that it is about."""
 
 _INTRODUCTION = """\

@@ -1,4 +1,4 @@
-"""``python -m freehold.api.generate [--check]``: generates ``deploy/crds`` and pages of docs, or lists stale files."""
+"""``python -m freehold.providers.generate [--check]``: generates ``deploy/crds`` and pages of docs, or lists stale files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import yaml
 
-from freehold.api import field_tables
-from freehold.api.crd import SERVED, custom_resource_definition
+from freehold.api.crd import custom_resource_definition
+from freehold.providers import field_tables
+from freehold.providers.crds import SERVED
 
 DIRECTORY = Path("deploy/crds")
 DOCS = Path("docs/reference")
-_HEADER = "# Generated from the types in src/freehold/api by `make crds`. Do not edit.\n"
+_HEADER = "# Generated from the types in src/freehold by `make crds`. Do not edit.\n"
 
 
 class _PlainDumper(yaml.SafeDumper):
@@ -74,7 +75,7 @@ def write_pages(directory: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0 on success, 1 when ``--check`` finds a stale file."""
-    parser = argparse.ArgumentParser(prog="python -m freehold.api.generate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m freehold.providers.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where the CRDs are (default: %(default)s)")
     parser.add_argument("--docs", type=Path, default=DOCS, help="where the pages are (default: %(default)s)")

@@ -1,0 +1,129 @@
+"""How AWS is reached: from the environment of a process to the accounts of its objects.
+
+Variables and files: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.api.served import ServedName
+from freehold.kube.resources import Json
+from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
+from freehold.providers.base import Shared
+
+if TYPE_CHECKING:
+    from freehold.providers.access.accounts import Around, Binding, KnownAccounts, NoCredentials, Place
+    from freehold.providers.aws.accounts import AwsAccount, AwsAccounts, AwsCloud
+    from freehold.providers.aws.identity_objects import StoredIdentities
+    from freehold.providers.objects.adapter import Adapter
+
+VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
+ROLE_VARIABLE = "FREEHOLD_AWS_ROLE"
+"""The ARN of a role that the operator's own credentials assume."""
+
+SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY = "AKIASIMULATED0000001", "simulated-secret-key"
+"""Those that the simulated account knows; no secrets."""
+SIMULATED_REGION = "us-east-1"
+
+
+def has_credentials(env: Mapping[str, str]) -> bool:
+    """Return whether the SDK may find some. It is not asked: its import takes long, and it asks the network."""
+    if any(env.get(name) for name in VARIABLES):
+        return True
+    home = Path(env.get("HOME", "~")).expanduser()
+    return any(Path(env.get(name) or home / usual).expanduser().exists() for name, usual in FILES.items())
+
+
+def access_of(env: Mapping[str, str], simulator: str) -> AwsAccess:
+    """Read the environment; with the URL of a simulator, address the simulated AWS at it by its name."""
+    if simulator:
+        own = StaticKeys(SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY, origin="the simulated account")
+        return AwsAccess(own=own, url=f"{simulator}/aws", regions=(SIMULATED_REGION,), has_own=True)
+    region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or ""
+    mine: Identity = OwnCredentials()
+    if role := env.get(ROLE_VARIABLE):
+        mine = AssumedRole(role, mine)
+    return AwsAccess(own=mine, regions=(region,) if region else (), has_own=has_credentials(env))
+
+
+@dataclass(frozen=True)
+class AwsAccess:
+    """``own`` is what an object that names no identity is served with. ``url`` is that of a simulated AWS."""
+
+    own: Identity = field(default_factory=OwnCredentials)
+    url: str | None = None
+    regions: tuple[str, ...] = ()
+    has_own: bool = False
+
+    def connect(self, shared: Shared) -> AwsConnection:
+        return AwsConnection(self, shared)
+
+
+class AwsConnection:
+    """AWS, and the identities that name its accounts. What loads the SDK is loaded for the first object."""
+
+    def __init__(self, access: AwsAccess, shared: Shared) -> None:
+        self._access = access
+        self._shared = shared
+
+    @cached_property
+    def cloud(self) -> AwsCloud:
+        from freehold.providers.aws.accounts import AwsCloud
+
+        shared = self._shared
+        cloud = AwsCloud(
+            self._access.url,
+            shared.clock,
+            shared.audit,
+            shared.intervals,
+            limits=shared.new_limits,
+            wrap=shared.wrap,
+        )
+        return shared.stack.enter_context(cloud)
+
+    @cached_property
+    def identities(self) -> StoredIdentities:
+        from freehold.providers.aws.identity_objects import StoredIdentities
+
+        return StoredIdentities(self._shared.reader, self._shared.namespace, self._access.own)
+
+    def accounts(self, served: ServedName) -> KnownAccounts:
+        """Each object names its account by its identity and region."""
+        return _LateAccounts(self)
+
+    def adapter(self, account: AwsAccount) -> Adapter:
+        """Return the adapter of an AWSCluster that is served in ``account``."""
+        from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+
+        return AWSClusterAdapter(account.facts, self._shared.gates, self._shared.gc_selector)
+
+
+class _LateAccounts:
+    """The accounts of AWSClusters, loaded when the first object asks."""
+
+    def __init__(self, connection: AwsConnection) -> None:
+        self._connection = connection
+
+    @cached_property
+    def _accounts(self) -> AwsAccounts:
+        from freehold.providers.aws.accounts import AwsAccounts
+
+        return AwsAccounts(self._connection.cloud, self._connection.identities, self._connection.adapter)
+
+    async def binding(self, raw: Json) -> Binding | NoCredentials:
+        return await self._accounts.binding(raw)
+
+    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+        return await self._accounts.places(around)

@@ -1,0 +1,81 @@
+"""Public names of the kinds on AWS: groups, kinds, finalizers, annotations, tag keys, condition types, reasons.
+
+Only constants, as :mod:`freehold.api.names`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from freehold.api.names import LOAD_BALANCER_READY
+
+AWS_METADATA_GROUP: Final = "metadata-controller.aws.io"
+
+AWS_CLUSTER_KIND: Final = "AWSCluster"
+AWS_CLUSTER_PLURAL: Final = "awsclusters"
+AWS_MACHINE_KIND: Final = "AWSMachine"
+AWS_MACHINE_PLURAL: Final = "awsmachines"
+AWS_STATIC_IDENTITY_KIND: Final = "AWSClusterStaticIdentity"
+AWS_STATIC_IDENTITY_PLURAL: Final = "awsclusterstaticidentities"
+AWS_ROLE_IDENTITY_KIND: Final = "AWSClusterRoleIdentity"
+AWS_ROLE_IDENTITY_PLURAL: Final = "awsclusterroleidentities"
+AWS_CONTROLLER_IDENTITY_KIND: Final = "AWSClusterControllerIdentity"
+AWS_CONTROLLER_IDENTITY_PLURAL: Final = "awsclustercontrolleridentities"
+AWS_CONTROLLER_IDENTITY_NAME: Final = "default"
+"""The only one of its kind, and what an AWSCluster without ``identityRef`` uses."""
+
+NODES_LET_IN_ANNOTATION: Final = "freehold.dev/nodes-let-in"
+"""On an AWSCluster in a given VPC, ``true``: its ``ingressRules`` let its nodes in, which cannot be told from AWS."""
+
+AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
+"""The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
+
+AWS_TAG_PREFIX: Final = "freehold.dev/"
+"""Prefix of our ownership tags on AWS (ADR 27), forbidden in user tags."""
+
+CAPA_TAG_PREFIX: Final = "sigs.k8s.io/cluster-api-provider-aws/"
+"""Prefix of upstream's tags: they say to which cluster a resource belongs, so users must not set them."""
+
+AWS_TAG_LIMIT: Final = 50
+"""Tags of one resource (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
+
+AWS_USER_TAG_LIMIT: Final = 40
+"""The user's: on a subnet five are ours (ADR 27) and five are upstream's (Name, cluster, role, and two for the cloud
+controller manager)."""
+
+# Condition types: v1beta2's, upstream's api/v1beta2/conditions_consts.go
+PRINCIPAL_USAGE_ALLOWED: Final = "PrincipalUsageAllowed"
+PRINCIPAL_CREDENTIAL_RETRIEVED: Final = "PrincipalCredentialRetrieved"
+AWS_VPC_READY: Final = "VpcReady"
+SECONDARY_CIDRS_READY: Final = "SecondaryCidrsReady"
+SUBNETS_READY: Final = "SubnetsReady"
+INTERNET_GATEWAY_READY: Final = "InternetGatewayReady"
+EGRESS_ONLY_INTERNET_GATEWAY_READY: Final = "EgressOnlyInternetGatewayReady"
+NAT_GATEWAYS_READY: Final = "NatGatewaysReady"
+ROUTE_TABLES_READY: Final = "RouteTablesReady"
+VPC_ENDPOINTS_READY: Final = "VpcEndpointsReady"
+CLUSTER_SECURITY_GROUPS_READY: Final = "ClusterSecurityGroupsReady"
+BASTION_HOST_READY: Final = "BastionHostReady"
+S3_BUCKET_CREATED: Final = "S3BucketCreated"
+
+AWS_PART_CONDITIONS: Final[tuple[str, ...]] = (
+    PRINCIPAL_USAGE_ALLOWED,
+    PRINCIPAL_CREDENTIAL_RETRIEVED,
+    AWS_VPC_READY,
+    SECONDARY_CIDRS_READY,
+    SUBNETS_READY,
+    INTERNET_GATEWAY_READY,
+    EGRESS_ONLY_INTERNET_GATEWAY_READY,
+    NAT_GATEWAYS_READY,
+    ROUTE_TABLES_READY,
+    VPC_ENDPOINTS_READY,
+    CLUSTER_SECURITY_GROUPS_READY,
+    BASTION_HOST_READY,
+    LOAD_BALANCER_READY,
+    S3_BUCKET_CREATED,
+)
+"""The conditions that ``Ready`` summarizes, in the order of upstream's steps."""
+
+REASON_PRINCIPAL_USAGE_UNAUTHORIZED: Final = "PrincipalUsageUnauthorized"
+REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: Final = "PrincipalCredentialRetrievalFailed"
+"""Upstream's."""

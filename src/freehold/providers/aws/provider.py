@@ -1,0 +1,55 @@
+"""AWS as a provider. Imports no SDK and no types: a command that needs neither does not wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
+from freehold.api.placeholders import Placeholder
+from freehold.providers.aws.access import access_of, has_credentials
+from freehold.providers.aws.types.served import (
+    AWS_CLUSTER,
+    AWS_CONTROLLER_IDENTITY,
+    AWS_METADATA,
+    AWS_ROLE_IDENTITY,
+    AWS_STATIC_IDENTITY,
+)
+from freehold.providers.base import Provider
+
+if TYPE_CHECKING:
+    from freehold.api.served_kind import ServedKind
+    from freehold.engine.journal import Entry
+    from freehold.engine.resources import NodeKey
+
+
+def _types() -> tuple[ServedKind, ...]:
+    from freehold.providers.aws.types.kinds import AWS_KINDS
+
+    return AWS_KINDS
+
+
+def _cluster_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
+    from freehold.providers.aws.cluster.recorded import name_of
+
+    return name_of(raw, entries)
+
+
+AWS = Provider(
+    name="aws",
+    title="AWS",
+    objects=(AWS_CLUSTER,),
+    referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
+    tags=AWS_METADATA,
+    access=access_of,
+    has_credentials=has_credentials,
+    how="AWS_PROFILE to your profile of AWS",
+    without="no credentials for AWS in variables or files: only an object's identity, or the machine's role, gives some",
+    types=_types,
+    placeholders=(
+        Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachineTemplate", "awsmachinetemplates"),
+        Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),
+    ),
+    upstream="infrastructure-aws",
+    cluster_name=_cluster_name,
+)

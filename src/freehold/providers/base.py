@@ -1,0 +1,117 @@
+"""A provider: one value that says all of a cloud. ``providers/registry.py`` lists them.
+
+Nothing outside ``providers`` names a cloud: the controllers, the CLI and the generated files ask the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
+from freehold.api.placeholders import Placeholder
+from freehold.api.served import ServedName
+
+if TYPE_CHECKING:
+    from freehold.api.served_kind import ServedKind
+    from freehold.collection.selector import Selector
+    from freehold.engine.clock import Clock
+    from freehold.engine.interface import Intervals
+    from freehold.engine.journal import Entry
+    from freehold.engine.port import Port
+    from freehold.engine.resources import NodeKey
+    from freehold.kube.object_client import ObjectList
+    from freehold.kube.resources import Json, Key, Resource
+    from freehold.providers.access.accounts import KnownAccounts
+    from freehold.providers.access.audit import Audit
+    from freehold.providers.access.limits import Limits
+
+
+class Reader(Protocol):
+    """What a provider reads of the API server, such as the Secret of an identity."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the connections of one process share.
+
+    ``namespace`` is the operator's own, which holds the Secrets of identities. ``wrap`` goes around what sends each
+    request. ``gc_selector``: the labels of the clusters that are collected; None for all. A connection puts what needs
+    an end on ``stack``.
+    """
+
+    reader: Reader
+    namespace: str
+    clock: Clock
+    audit: Audit
+    intervals: Intervals
+    new_limits: Callable[[], Limits]
+    wrap: Callable[[Port], Port]
+    stack: ExitStack
+    gates: FeatureGates = DEFAULT_GATES
+    gc_selector: Selector | None = None
+
+
+class Connection(Protocol):
+    """One cloud as one process reaches it."""
+
+    def accounts(self, served: ServedName) -> KnownAccounts:
+        """Return the accounts of the objects of one kind of this provider."""
+        ...
+
+
+class Access(Protocol):
+    """How one cloud is reached: what the process was started with.
+
+    ``regions`` are those of metadata objects that name none, and where lost objects are looked for. ``has_own``: the
+    process has credentials of its own for the cloud.
+    """
+
+    @property
+    def regions(self) -> tuple[str, ...]: ...
+
+    @property
+    def has_own(self) -> bool: ...
+
+    def connect(self, shared: Shared) -> Connection: ...
+
+
+AccessOf = Callable[[Mapping[str, str], str], Access]
+"""The access that an environment gives; the second argument is the URL of a simulated cloud, empty for the real one."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One cloud.
+
+    ``objects`` are the kinds that are reconciled, ``referred`` those that are only read where an object names one,
+    ``tags`` the metadata controller's kind for this cloud. ``placeholders`` are kinds in upstream's templates that are
+    stored and not served; ``upstream`` is the label of the provider that serves the same kinds. ``types`` gives each
+    kind with its model and columns, which is slow to import.
+
+    ``has_credentials`` looks for credentials in an environment without asking anybody; ``how`` says, after a verb,
+    how a person gives some, and ``without`` what happens where there are none. ``secrets`` are the variables whose
+    values are shown nowhere. ``cluster_name`` is the name that an object's resources are under, for a kind of which an
+    account can have one of a name.
+    """
+
+    name: str
+    title: str
+    objects: tuple[ServedName, ...]
+    tags: ServedName
+    access: AccessOf
+    has_credentials: Callable[[Mapping[str, str]], bool]
+    how: str
+    without: str
+    types: Callable[[], tuple[ServedKind, ...]]
+    referred: tuple[ServedName, ...] = ()
+    secrets: tuple[str, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
+    upstream: str = ""
+    cluster_name: Callable[[Mapping[str, Any], Mapping[NodeKey, Entry]], str] | None = field(default=None)

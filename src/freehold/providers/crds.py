@@ -1,0 +1,25 @@
+"""The CRDs of all providers' kinds and of the metadata controller's, and of the kinds that are stored only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freehold.api.crd import custom_resource_definition
+from freehold.api.metadata_kinds import METADATA_KINDS
+from freehold.api.placeholders import CLUSTER_API, Placeholder
+from freehold.api.served_kind import ServedKind
+from freehold.providers.registry import PROVIDERS
+
+SERVED: tuple[ServedKind, ...] = (*(served for provider in PROVIDERS for served in provider.types()), *METADATA_KINDS)
+"""Every kind with a CRD: those that are reconciled, and those that their objects refer to."""
+
+PLACEHOLDERS: tuple[Placeholder, ...] = (
+    *CLUSTER_API,
+    *(each for provider in PROVIDERS for each in provider.placeholders),
+)
+"""The kinds in upstream's templates besides those that are served and built in."""
+
+
+def custom_resource_definitions() -> tuple[dict[str, Any], ...]:
+    """Return the CRDs of all kinds in ``SERVED``."""
+    return tuple(custom_resource_definition(served) for served in SERVED)

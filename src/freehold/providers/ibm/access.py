@@ -1,0 +1,94 @@
+"""How IBM Cloud is reached: from the environment of a process to the account of its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from freehold.api.served import ServedName
+from freehold.providers.base import Shared
+
+if TYPE_CHECKING:
+    from freehold.providers.access.accounts import KnownAccounts
+    from freehold.providers.ibm.accounts import IbmAccount
+
+KEY_VARIABLE = "IBMCLOUD_API_KEY"
+PROFILE_VARIABLE = "FREEHOLD_IBM_PROFILE"
+"""The id of a trusted profile that the identity of the API key assumes."""
+
+SIMULATED_KEY = "simulated-api-key"
+"""What the simulated account knows; no secret."""
+
+NO_CREDENTIALS = f"the operator has no credentials for IBM Cloud: start it with {KEY_VARIABLE}"
+
+
+def api_key_of(env: Mapping[str, str]) -> str:
+    """Return the key of the account; empty where there is none."""
+    return env.get(KEY_VARIABLE, "").strip()
+
+
+def access_of(env: Mapping[str, str], simulator: str) -> IbmAccess:
+    """Read the environment; with the URL of a simulator, address the simulated IBM Cloud at it by its name."""
+    if simulator:
+        return IbmAccess(key=SIMULATED_KEY, url=f"{simulator}/ibm")
+    return IbmAccess(key=api_key_of(env), profile=env.get(PROFILE_VARIABLE, "").strip())
+
+
+@dataclass(frozen=True)
+class IbmAccess:
+    """``key`` is empty where there is none. ``url`` is that of a simulated cloud.
+
+    ``profile`` is the id of a trusted profile that is assumed with the key, empty for none.
+    """
+
+    key: str = field(default="", repr=False)
+    profile: str = ""
+    url: str | None = None
+    regions: tuple[str, ...] = ()
+
+    @property
+    def has_own(self) -> bool:
+        return bool(self.key)
+
+    def connect(self, shared: Shared) -> IbmConnection:
+        return IbmConnection(self, shared)
+
+
+class IbmConnection:
+    """The one account that the API key is of."""
+
+    def __init__(self, access: IbmAccess, shared: Shared) -> None:
+        self._access = access
+        self._shared = shared
+
+    @cached_property
+    def account(self) -> IbmAccount | None:
+        """None without a key."""
+        from freehold.providers.ibm.accounts import IbmAccount
+
+        access, shared = self._access, self._shared
+        if not access.key:
+            return None
+        account = IbmAccount(
+            access.key,
+            access.url,
+            shared.clock,
+            shared.audit,
+            shared.intervals,
+            limits=shared.new_limits(),
+            profile=access.profile,
+            wrap=shared.wrap,
+        )
+        return shared.stack.enter_context(account)
+
+    def accounts(self, served: ServedName) -> KnownAccounts:
+        """All objects are in the account of the API key."""
+        from freehold.providers.access.accounts import Binding, NoCredentials, OneAccount
+        from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+
+        if self.account is None:
+            return OneAccount(NoCredentials(NO_CREDENTIALS))
+        adapter = PowerVSClusterAdapter(self.account.facts_reader(), self._shared.gates)
+        return OneAccount(Binding(self.account, adapter))

@@ -1,0 +1,39 @@
+"""IBM Cloud as a provider. Imports no SDK and no types: a command that needs neither does not wait for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
+from freehold.api.placeholders import Placeholder
+from freehold.providers.base import Provider
+from freehold.providers.ibm.access import KEY_VARIABLE, access_of, api_key_of
+from freehold.providers.ibm.types.served import IBM_METADATA, POWERVS_CLUSTER
+
+if TYPE_CHECKING:
+    from freehold.api.served_kind import ServedKind
+
+
+def _types() -> tuple[ServedKind, ...]:
+    from freehold.providers.ibm.types.kinds import IBM_KINDS
+
+    return IBM_KINDS
+
+
+IBM = Provider(
+    name="ibm",
+    title="IBM Cloud",
+    objects=(POWERVS_CLUSTER,),
+    tags=IBM_METADATA,
+    access=access_of,
+    has_credentials=lambda env: bool(api_key_of(env)),
+    how=f"{KEY_VARIABLE} to your API key of IBM Cloud",
+    without=f"no credentials for IBM Cloud ({KEY_VARIABLE}): its objects will say NoCredentials",
+    types=_types,
+    secrets=(KEY_VARIABLE,),
+    placeholders=(
+        Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSMachineTemplate", "ibmpowervsmachinetemplates"),
+        Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSImage", "ibmpowervsimages"),
+    ),
+    upstream="infrastructure-ibmcloud",
+)

@@ -1,0 +1,33 @@
+"""The providers: the only list. What a command needs of them is here without the clouds' SDKs."""
+
+from __future__ import annotations
+
+from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
+from freehold.kube.resources import Resource
+from freehold.providers.aws.provider import AWS
+from freehold.providers.base import Provider
+from freehold.providers.ibm.provider import IBM
+from freehold.providers.objects.served_resources import resource_of
+
+PROVIDERS: tuple[Provider, ...] = (IBM, AWS)
+
+SERVED: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.objects)
+"""The kinds that are reconciled."""
+REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
+"""The kinds that are only read, where an object of a kind above names one."""
+METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *(provider.tags for provider in PROVIDERS), METADATA_GRANT)
+"""The kinds of the metadata controller."""
+
+SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)
+READ_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in REFERRED_TO)
+METADATA_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in METADATA)
+
+
+def served_of(kind: str) -> ServedName:
+    """Return the reconciled kind of this name. Raises KeyError."""
+    return {each.kind: each for each in SERVED}[kind]
+
+
+def provider_of(served: ServedName) -> Provider:
+    """Return the provider of a reconciled kind. Raises KeyError."""
+    return {each: provider for provider in PROVIDERS for each in provider.objects}[served]
