@@ -65,10 +65,10 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.cli.arenas import use_few_arenas
     from freehold.cli.collector import collected_seldom
     from freehold.controllers.app import Operator, Settings
-    from freehold.controllers.cloud_access import CloudAccess
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import Connection
     from freehold.providers.access.limits import Limits
+    from freehold.providers.ibm.access import IbmAccess
     from freehold_sim.ibm.settings import Settings as CloudSettings
 
     begun = time.time()
@@ -76,7 +76,7 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     key = CloudSettings().api_key
     # The limit on calls a second is lifted: it would stretch the first look at a thousand clusters to minutes.
     settings = Settings(
-        Connection(api_url), CloudAccess(ibm_key=key, ibm_url=cloud_url), "off", clock=clock, keys=Path(keys),
+        Connection(api_url), {"ibm": IbmAccess(key=key, url=cloud_url)}, "off", clock=clock, keys=Path(keys),
         new_limits=lambda: Limits(1e6, 1_000_000),
     )  # fmt: skip
     use_few_arenas()

@@ -18,7 +18,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from freehold.engine.clock import SystemClock
 from freehold.kube.config import load
 from freehold.providers.crds import PLACEHOLDERS
 from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.ibm.access import IbmAccess
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
@@ -126,7 +127,7 @@ class ServeOptions:
     def settings(self) -> Settings:
         return Settings(
             kube=load({**os.environ, "KUBECONFIG": self.kubeconfig}),
-            clouds=replace(access_of(self.cloud), ibm_key=self.api_key),
+            access={**access_of(self.cloud), "ibm": IbmAccess(key=self.api_key, url=f"{self.cloud}/ibm")},
             cluster_api=self.cluster_api,
             namespace=self.namespace,
             keys=RingSecret("default", f"keys-of-{self.namespace}"),

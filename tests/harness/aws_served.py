@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from freehold.api import names
-from freehold.controllers.adapters import ADAPTERS, Aws, Clouds
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.plan.planner import Plan, plan_with
 from freehold.controllers.reconciler import Reconciler
@@ -18,7 +17,8 @@ from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.accounts import AwsCloud
+from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
+from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.identities import Identity, StaticKeys
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.aws.types.served import AWS_CLUSTER
@@ -75,8 +75,7 @@ class ServedAws:
     def accounts(self) -> KnownAccounts:
         cloud = AwsCloud(None, self.clock, NoAudit(), Intervals(), mount=self.sim.mount, port=InlinePort())
         identities = StoredIdentities(self.stored, SECRETS_IN, self.own)
-        aws = Aws(cloud, identities)
-        return ADAPTERS[AWS_CLUSTER.kind](Clouds(aws=lambda: aws))
+        return AwsAccounts(cloud, identities, lambda account: AWSClusterAdapter(account.facts))
 
     def later(self, seconds: float) -> None:
         self.clock.advance(seconds)

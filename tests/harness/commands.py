@@ -19,8 +19,8 @@ from unittest import mock
 from click.testing import CliRunner
 
 from freehold.cli import asking, live, local_plans
-from freehold.cli.credentials import AWS_VARIABLES
 from freehold.cli.main import run
+from freehold.providers.aws.access import VARIABLES as AWS_VARIABLES
 from harness.serving import simulated_cloud
 
 PROGRAM = (sys.executable, "-m", "freehold.cli.main")

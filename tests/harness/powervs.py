@@ -20,8 +20,8 @@ import yaml
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import ServedName
-from freehold.controllers.adapters import collects
 from freehold.controllers.collecting import Collections
+from freehold.controllers.connections import collects
 from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.controllers.events import Severity
 from freehold.controllers.name_claims import NameClaims

@@ -81,7 +81,6 @@ DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
 """On a served CRD: an upstream provider is installed too (docs/reference/capi-contract.md C2)."""
-UPSTREAM_PROVIDERS: Final = frozenset({"infrastructure-ibmcloud", "infrastructure-aws"})
 
 CONTRACT_V1BETA1_LABEL: Final = "cluster.x-k8s.io/v1beta1"
 """On a CRD: the API versions that follow the v1beta1 contract (docs/reference/capi-contract.md C1)."""

@@ -170,7 +170,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
         intervals = Intervals(deep=deep, shallow=deep, shared=deep * intervals.shared / intervals.deep)
     return Settings(
         kube=connection_to(server),
-        clouds=access_of(server.simulator),
+        access=access_of(server.simulator),
         cluster_api="off",
         clock=clock,
         audit=state.audit,

@@ -20,10 +20,11 @@ from freehold.cli.state_directory import CloudChoice, StateDirectory
 from freehold.cli.terminal import tell_at_once, warn
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json
+from freehold.providers.registry import SERVED, SERVED_RESOURCES, served_of
 
 if TYPE_CHECKING:
-    from freehold.controllers.adapters import Clouds
     from freehold.controllers.app import Settings
+    from freehold.controllers.connections import Connections
     from freehold.controllers.keyring.stored_form import RingStore
     from freehold.controllers.plan.collection import CollectionPlan
     from freehold.controllers.plan.list_cache import ListedOnce
@@ -51,7 +52,7 @@ async def settings_of(session: Session, target: Access, simulator: str) -> Setti
 
     return Settings(
         kube=session.client.connection,
-        clouds=access_of(simulator),
+        access=access_of(simulator),
         cluster_api="off",
         clock=await clock_of(simulator) if simulator else session.clock,
         gates=target.options.gates,
@@ -68,7 +69,6 @@ async def plans_with(
     from freehold.controllers.owner_cluster import OwnerClusterReader
     from freehold.controllers.plan.planner import AsIfStored, plan
     from freehold.providers.objects.gate import Mode
-    from freehold.providers.registry import SERVED_RESOURCES, served_of
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
     reader, stored = AsIfStored(client, beside), _once_in_account(client, objects, settings)
@@ -87,7 +87,6 @@ async def collections_with(
     """Say what deletes of ``objects`` would collect."""
     from freehold.controllers.other_objects import StoredObjects
     from freehold.controllers.plan.collection_planner import plan_collections
-    from freehold.providers.registry import SERVED_RESOURCES
 
     others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
     return await plan_collections(objects, settings, client, ring, others.stored)
@@ -97,7 +96,6 @@ def _once_in_account(client: KubeClient, objects: Sequence[Json], settings: Sett
     """By kind: all objects of those kinds of which an account can have one of a name, with ``objects`` among them."""
     from freehold.controllers.plan.list_cache import ListedOnce
     from freehold.providers.objects.served_resources import resource_of
-    from freehold.providers.registry import SERVED
 
     found = {}
     for served in (each for each in SERVED if each.once_in_account):
@@ -153,12 +151,12 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
     return await stack.enter_async_context(simulated)
 
 
-def clouds_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Clouds:
-    """The clouds as an operator has them, for a command that only reads."""
-    from freehold.controllers.app import clouds_of
+def connections_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Connections:
+    """Connect to the clouds as an operator does, for a command that only reads."""
+    from freehold.controllers.app import connections_of
     from freehold.providers.access.audit import NoAudit
 
-    return clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
+    return connections_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
 
 
 async def account_of(
@@ -179,12 +177,12 @@ async def accounts_of(
 async def _accounts(
     session: Session, target: Access, stack: AsyncExitStack, simulator: str
 ) -> Callable[[Json], Awaitable[CloudAccount]]:
-    from freehold.controllers.adapters import ADAPTERS
+    from freehold.controllers.connections import accounts_in
     from freehold.providers.access.accounts import NoCredentials
 
     settings = await settings_of(session, target, simulator)
-    clouds = clouds_with(settings, session, stack)
-    known = {kind: adapter(clouds) for kind, adapter in ADAPTERS.items()}
+    connections = connections_with(settings, session, stack)
+    known = {served.kind: accounts_in(connections, served) for served in SERVED}
 
     async def account(obj: Json) -> CloudAccount:
         found = await known[str(obj["kind"])].binding(obj)

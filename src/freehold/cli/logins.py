@@ -13,10 +13,12 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from freehold.cli.credentials import AWS_VARIABLES, PROFILE_VARIABLE, ROLE_VARIABLE, api_key_of
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import CloudChoice, StateDirectory, write_whole
-from freehold.cli.terminal import API_KEY_VARIABLE
+from freehold.providers.aws.access import ROLE_VARIABLE
+from freehold.providers.aws.access import VARIABLES as AWS_VARIABLES
+from freehold.providers.ibm.access import KEY_VARIABLE as API_KEY_VARIABLE
+from freehold.providers.ibm.access import PROFILE_VARIABLE, api_key_of
 
 SERVICE: Final = "freehold"
 KEYRING, FILE = "keyring", "file"

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli import hints
 from freehold.cli.access import Access
-from freehold.cli.credentials import api_key_of, has_aws
+from freehold.cli.credentials import has_some
 from freehold.cli.errors import CliError
 from freehold.cli.keys_report import unaccepted_records
 from freehold.cli.kinds import OURS
 from freehold.cli.local_plans import accounts_of
 from freehold.cli.session import Session
 from freehold.cli.state_directory import CloudChoice
-from freehold.cli.terminal import API_KEY_VARIABLE, duration, say, tell
+from freehold.cli.terminal import duration, say, tell
 from freehold.controllers.keyring.lost_key_evidence import (
     ObjectEvidence,
     RecordEvidence,
@@ -37,6 +37,7 @@ from freehold.engine.errors import CloudError
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json
 from freehold.providers.objects.identity import recorded
+from freehold.providers.registry import PROVIDERS
 
 if TYPE_CHECKING:
     from freehold.providers.access.accounts import CloudAccount
@@ -115,13 +116,12 @@ class _Accounts:
 
 def _require_credentials(session: Session, target: Access) -> None:
     """Raises CliError where there are none for any cloud."""
-    if session.simulator or api_key_of(os.environ) or has_aws(os.environ):
+    if session.simulator or has_some(os.environ):
         return
     if target.state is None or target.state.choose(simulate=False) is CloudChoice.REAL:
+        variables = " or ".join(provider.variable for provider in PROVIDERS)
         or_else = ", or --simulator URL" if target.kubeconfig else ""
-        raise CliError(
-            f"there are no credentials here: set {API_KEY_VARIABLE} or AWS_PROFILE as the operator has it{or_else}"
-        )
+        raise CliError(f"there are no credentials here: set {variables} as the operator has it{or_else}")
 
 
 async def _rows(

@@ -12,15 +12,15 @@ from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import CLOUD_METADATA
 from freehold.cli.arenas import use_few_arenas
 from freehold.cli.collector import collected_seldom
-from freehold.cli.credentials import access_of, api_key_of, has_aws
+from freehold.cli.credentials import access_of
 from freehold.cli.errors import CliError
 from freehold.cli.logs import tell_looks
 from freehold.cli.metrics import onlookers_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
-from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
+from freehold.cli.terminal import say, warn
 from freehold.collection.selector import Selector
-from freehold.providers.registry import SERVED
+from freehold.providers.registry import PROVIDERS, SERVED
 from freehold.tagging.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ async def _operate(
     clock = await clock_of(simulator) if simulator else SystemClock()
     settings = Settings(
         kube=connection,
-        clouds=access_of(simulator),
+        access=access_of(simulator),
         cluster_api=cluster_api,
         namespace=namespace or None,
         workers=workers,
@@ -87,9 +87,6 @@ async def _operate(
 
 def _tell_missing() -> None:
     """It starts without: the objects of one cloud are no reason to leave those of another one alone."""
-    if not api_key_of(os.environ):
-        warn(f"no credentials for IBM Cloud ({API_KEY_VARIABLE}): its objects will say NoCredentials")
-    if not has_aws(os.environ):
-        warn(
-            "no credentials for AWS in variables or files: only an object's identity, or the machine's role, gives some"
-        )
+    for provider in PROVIDERS:
+        if not provider.has_credentials(os.environ):
+            warn(provider.without)

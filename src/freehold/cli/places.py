@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -10,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from freehold.api.served import ServedName
 from freehold.cli.access import Access
-from freehold.cli.credentials import has_aws
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS
-from freehold.cli.local_plans import clouds_with, settings_of, simulator_of
+from freehold.cli.local_plans import connections_with, settings_of, simulator_of
 from freehold.cli.lookup import all_of
 from freehold.cli.session import Session
 from freehold.kube.resources import Resource
-from freehold.providers.registry import READ_RESOURCES, SERVED
+from freehold.providers.registry import READ_RESOURCES, SERVED, provider_of
 
 if TYPE_CHECKING:
     from freehold.engine.interface import EngineDeps
@@ -64,25 +62,25 @@ class Places:
 async def places_of(
     session: Session, target: Access, regions: Sequence[str], ring: KeyRing, stack: AsyncExitStack
 ) -> Places:
-    """Every account and region of both clouds that is known here, each once. Raises CliError where there is none.
+    """Return every account and region that is known here, each once. Raises CliError where there is none.
 
-    ``regions`` are those of AWS that the person named.
+    ``regions`` are those that the person named.
     """
-    from freehold.controllers.adapters import ADAPTERS
+    from freehold.controllers.connections import accounts_in
     from freehold.engine.errors import CloudError
     from freehold.providers.access.accounts import Around, NoCredentials
 
     settings = await settings_of(session, target, await simulator_of(session, target, stack))
-    clouds = clouds_with(settings, session, stack)
-    own = bool(settings.clouds.aws_url) or has_aws(os.environ)
+    connections = connections_with(settings, session, stack)
     referred = await all_of(session, READ_RESOURCES, "")
     searched: dict[tuple[str, str], Searched] = {}
     unknown: dict[str, None] = {}
     failed: dict[str, None] = {}
     for served, resource in zip(SERVED, OURS, strict=True):
         objects = await all_of(session, [resource], "")
-        around = Around(objects, referred, (*regions, *settings.clouds.aws_regions), own)
-        accounts = ADAPTERS[served.kind](clouds)
+        access = settings.access[provider_of(served).name]
+        around = Around(objects, referred, (*regions, *access.regions), access.has_own)
+        accounts = accounts_in(connections, served)
         for place in await accounts.places(around):
             if isinstance(place, NoCredentials):
                 unknown[place.message] = None

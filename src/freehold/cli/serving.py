@@ -12,7 +12,6 @@ from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import ServeOptions
 from freehold.cli.arenas import use_few_arenas
 from freehold.cli.collector import collected_seldom
-from freehold.cli.credentials import ACCESS_KEY, SIMULATED_REGION
 from freehold.cli.errors import CliError
 from freehold.cli.live import live_server
 from freehold.cli.logins import use
@@ -21,6 +20,7 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.terminal import say, tell_at_once
 from freehold.collection.selector import Selector
+from freehold.providers.aws.access import SIMULATED_ACCESS_KEY, SIMULATED_REGION
 from freehold.tagging.configuration import Configuration
 
 
@@ -70,7 +70,8 @@ async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_c
         say("  kubectl get ibmpowervsclusters,awsclusters        (or: freehold get, freehold tree NAME)")
         if directory.cloud is CloudChoice.SIMULATED:
             say(f"  other clients of the simulated AWS: AWS_ENDPOINT_URL={running.server.simulator}/aws")
-            say(f"    AWS_ACCESS_KEY_ID={ACCESS_KEY} AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION={SIMULATED_REGION}")
+            keys = f"AWS_ACCESS_KEY_ID={SIMULATED_ACCESS_KEY} AWS_SECRET_ACCESS_KEY=any"
+            say(f"    {keys} AWS_DEFAULT_REGION={SIMULATED_REGION}")
             say("  times in statuses are the simulated clouds' own; ages of objects and events are real")
         if options.metrics is not None:
             say("  metrics on http://{}:{}/metrics".format(*options.metrics))

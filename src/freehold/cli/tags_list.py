@@ -61,7 +61,7 @@ async def _found(
 ) -> list[Resource]:
     async with opened(target) as session, AsyncExitStack() as stack:
         # Here, because the session has told by now that something goes on.
-        from freehold.controllers.app import clouds_of
+        from freehold.controllers.app import connections_of
         from freehold.engine.errors import CloudError
         from freehold.operator.metadata.controller import tag_accounts
         from freehold.operator.metadata.places import Region
@@ -73,9 +73,9 @@ async def _found(
 
         settings = await settings_of(session, target, await simulator_of(session, target, stack))
         accounts = tag_accounts(
-            clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit()), session.clock
+            connections_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit()), session.clock
         )
-        own = settings.clouds.aws_regions if cloud == Cloud.AWS else ()
+        own = settings.access[cloud].regions
         where = Place(Cloud(cloud), namespace or session.namespace, regions or own)
         if cloud == Cloud.AWS and not where.regions:
             raise CliError("no region is named: add --region, or set AWS_REGION", code=MISUSED)

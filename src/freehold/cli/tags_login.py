@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from freehold.cli import logins
 from freehold.cli.asking import somebody_is_there
-from freehold.cli.credentials import ROLE_VARIABLE, access_of
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.logins import Login
 from freehold.cli.people import decided
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
-from freehold.cli.terminal import API_KEY_VARIABLE, say, tell
+from freehold.cli.terminal import say, tell
+from freehold.providers.aws.access import ROLE_VARIABLE
+from freehold.providers.aws.access import access_of as aws_access
+from freehold.providers.ibm.access import KEY_VARIABLE as API_KEY_VARIABLE
 
 if TYPE_CHECKING:
     from freehold.engine.errors import CloudError
@@ -106,7 +108,7 @@ def _tried(login: Login, *, check: bool) -> None:
     region = named or _region_of(login.profile)
     if not region:
         raise CliError("no region is known: add --region, or set one in the profile")
-    identity = access_of("", {ROLE_VARIABLE: login.role}).aws_own
+    identity = aws_access({ROLE_VARIABLE: login.role}, "").own
     tell(f"these are the credentials of {run_to_end(_caller(identity, region, login.profile))}")
 
 

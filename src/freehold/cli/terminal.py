@@ -11,8 +11,9 @@ from itertools import zip_longest
 from typing import IO
 
 from freehold.cli.hints import pasteable
+from freehold.providers.registry import PROVIDERS
 
-API_KEY_VARIABLE = "IBMCLOUD_API_KEY"
+SECRET_VARIABLES = tuple(variable for provider in PROVIDERS for variable in provider.secrets)
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories that can move the cursor, reorder text or hide in it."""
@@ -20,9 +21,10 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 def escaped(text: str) -> str:
     """``text`` with every character that could act on a terminal written as an escape, and no API key in it."""
-    secret = os.environ.get(API_KEY_VARIABLE, "")
-    if len(secret) >= 8:
-        text = text.replace(secret, "***")
+    for variable in SECRET_VARIABLES:
+        secret = os.environ.get(variable, "")
+        if len(secret) >= 8:
+            text = text.replace(secret, "***")
     if text.isascii() and text.isprintable():
         return text
     return "".join(_visible(each) if unicodedata.category(each) in _HIDDEN else each for each in text)

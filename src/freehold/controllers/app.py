@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import ClusterLink, ServedName
 from freehold.collection.selector import Selector
-from freehold.controllers.adapters import ADAPTERS, Aws, Clouds, collects
-from freehold.controllers.cloud_access import CloudAccess
 from freehold.controllers.collecting import Collections
+from freehold.controllers.connections import Connections, accounts_in, collects, connect
 from freehold.controllers.controller import Controller, Done, Health, Result, Watched
 from freehold.controllers.events import EventRecorder
 from freehold.controllers.keyring import secret as keyring_secret
@@ -41,19 +38,18 @@ from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
-from freehold.kube.object_client import ObjectList
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Key
 from freehold.operator.metadata import record
 from freehold.operator.metadata.controller import Place, metadata_controllers
 from freehold.operator.metadata.key_needs import tag_needs
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import Audit, FileAudit, NoAudit
 from freehold.providers.access.limits import Limits
-from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.base import Access, Reader, Shared
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import Mode
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import METADATA, REFERRED_TO, SERVED, SERVED_RESOURCES
+from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES
 from freehold.tagging.configuration import Configuration
 
 FILE_POLL_SECONDS = 1.0
@@ -75,11 +71,11 @@ class RingSecret:
 class Settings:
     """Parsed once at the edge. ``keys``: where the key ring is, a file on a laptop.
 
-    ``new_limits``: of the requests to one account and API.
+    ``access`` is by the name of a provider. ``new_limits``: of the requests to one account and API.
     """
 
     kube: Connection
-    clouds: CloudAccess
+    access: Mapping[str, Access]
     cluster_api: str = "auto"
     namespace: str | None = None
     workers: int = 80
@@ -97,6 +93,11 @@ class Settings:
     def own_namespace(self) -> str:
         """Where the operator's Secrets are."""
         return self.keys.namespace if isinstance(self.keys, RingSecret) else RingSecret().namespace
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Those of metadata objects that name none."""
+        return tuple(region for each in self.access.values() for region in each.regions)
 
     @property
     def record(self) -> str:
@@ -155,7 +156,7 @@ class Operator:
             audit: FileAudit | NoAudit = NoAudit()
             if settings.audit is not None:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
-            clouds = clouds_of(settings, client, files, audit)
+            connections = connections_of(settings, client, files, audit)
             recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old
             posting = asyncio.create_task(recorder.run())
             stack.callback(posting.cancel)
@@ -163,7 +164,7 @@ class Operator:
             await keeper.refresh()
             others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
             for served in SERVED:
-                accounts = ADAPTERS[served.kind](clouds)
+                accounts = accounts_in(connections, served)
                 claims = self._claims(served, accounts) if served.once_in_account else None
                 reconciler = Reconciler(
                     served, accounts, keeper, settings.clock, recorder, others, claims,
@@ -172,10 +173,9 @@ class Operator:
                 controller = self._build(client, served, reconciler, keeper)
                 self._served[served.kind] = controller, reconciler.looks
                 self._controllers.append(controller)
-            regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers += metadata_controllers(
-                client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata,
+                client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
                 tuple(self._controllers), settings.onlookers, audit,
             )  # fmt: skip
             keeper.changed = self._requeue_all
@@ -257,36 +257,21 @@ class Operator:
         return controller
 
 
-def clouds_of(settings: Settings, client: ListReader, stack: ExitStack, audit: Audit) -> Clouds:
-    """The clouds; their threads end with ``stack``. Whether there are credentials for AWS is known when it is asked."""
-    access, clock, intervals = settings.clouds, settings.clock, settings.intervals
-    ibm = None
-    if access.ibm_key:
-        limits = settings.new_limits()
-        ibm = IbmAccount(
-            access.ibm_key,
-            access.ibm_url,
-            clock,
-            audit,
-            intervals,
-            limits=limits,
-            profile=access.ibm_profile,
-            wrap=settings.onlookers.port,
-        )
-        stack.enter_context(ibm)
-
-    @cache
-    def aws() -> Aws:
-        from freehold.providers.aws.accounts import AwsCloud  # only where an object is on AWS
-        from freehold.providers.aws.identity_objects import StoredIdentities
-
-        cloud = AwsCloud(
-            access.aws_url, clock, audit, intervals, limits=settings.new_limits, wrap=settings.onlookers.port
-        )
-        identities = StoredIdentities(client, settings.own_namespace, access.aws_own)
-        return Aws(stack.enter_context(cloud), identities)
-
-    return Clouds(ibm, aws, settings.gates, settings.gc_selector)
+def connections_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit) -> Connections:
+    """Connect to the clouds; what they need ends with ``stack``."""
+    shared = Shared(
+        client,
+        settings.own_namespace,
+        settings.clock,
+        audit,
+        settings.intervals,
+        settings.new_limits,
+        settings.onlookers.port,
+        stack,
+        settings.gates,
+        settings.gc_selector,
+    )
+    return connect(settings.access, shared)
 
 
 def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:
@@ -321,18 +306,6 @@ def together(healths: Sequence[Health]) -> Health:
     )
 
 
-class Reader(Protocol):
-    """All that is needed of a client to look around."""
-
-    async def get(self, resource: Resource, key: Key) -> Json: ...
-
-
-class ListReader(Reader, Protocol):
-    """The same with lists: which identity has a role is looked for."""
-
-    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
-
-
 async def refuse_peer(client: Reader) -> None:
     """Refuse to start beside a provider of the same kinds, or where nobody lets us see whether there is one."""
     for served in (*SERVED, *REFERRED_TO, *METADATA):
@@ -350,7 +323,7 @@ async def _refuse_peer_of(client: Reader, crd: str) -> None:
             "grant 'get' on customresourcedefinitions, also to an operator of one namespace"
         ) from error
     label = (found["metadata"].get("labels") or {}).get(names.PROVIDER_LABEL)
-    if label in names.UPSTREAM_PROVIDERS:
+    if label in {provider.upstream for provider in PROVIDERS}:
         raise ConflictingProvider(
             f"CRD {crd} belongs to provider {label}: two controllers must not serve one object. Uninstall it first"
         )

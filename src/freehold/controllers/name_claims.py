@@ -1,7 +1,7 @@
 """Which of several stored objects may begin, where an account can have one cluster of a name: the first one.
 
-The cloud tells of what is there (``aws_cluster/namesakes.py``): two objects that ask before either has made anything
-see nothing of each other. Where both are in this API server, it shows them.
+The name check of a provider finds what is in the cloud already. Two objects that are checked before either has made
+anything see nothing of each other there; where both are in this API server, it shows them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from freehold.providers.objects import identity
 from freehold.providers.objects.adapter import Refused, Wanted
 from freehold.providers.objects.gate import cluster_name
 from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.registry import provider_of
 
 _YOUNGEST = "~"
 """Sorts behind every time: the age of an object that is not stored yet."""
@@ -59,6 +60,7 @@ class NameClaims:
         read: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._served = served
+        self._cluster_name = provider_of(served).cluster_name
         self._accounts = accounts
         self._objects = objects
         self._read = read
@@ -107,10 +109,8 @@ class NameClaims:
 
     def _name(self, raw: Json) -> str:
         """As its resources are named, which a label can no longer change."""
-        from freehold.providers.aws.cluster.recorded import name_of  # not before there is an AWSCluster
-
         journal = _journal(raw)
-        return name_of(raw, journal.entries if journal else {})
+        return self._cluster_name(raw, journal.entries if journal else {})
 
     def _others(self, raw: Json, name: str) -> list[Json]:
         """Those of the name that have begun or will."""

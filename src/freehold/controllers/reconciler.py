@@ -164,7 +164,9 @@ class Reconciler:
             raise
         except Exception as defect:
             with suppress(StaleObject, KubeError):
-                await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))
+                await self._write(
+                    document, status.held(document.raw, DEFECT, _told(defect), self._now(), order=self._served.parts)
+                )
             raise
         finally:
             self._remember_record(document.raw)
@@ -238,13 +240,15 @@ class Reconciler:
                 await document.apply(_without(raw, self._served.finalizer))
                 return Done(), ()
             case gate.Paused(message):
-                await self._write(document, status.paused(raw, message, self._now()))
+                await self._write(document, status.paused(raw, message, self._now(), order=self._served.parts))
                 return Done(), ()
             case gate.Hold(reason, message):
-                await self._write(document, status.held(raw, reason, message, self._now()))
+                await self._write(document, status.held(raw, reason, message, self._now(), order=self._served.parts))
                 return RequeueAfter(SLOW_SECONDS), ()
             case gate.WaitForMachines(message):
-                await self._write(document, status.waiting_for_machines(raw, message, self._now()))
+                await self._write(
+                    document, status.waiting_for_machines(raw, message, self._now(), order=self._served.parts)
+                )
                 return RequeueAfter(OCCUPIED_SECONDS), ()
             case gate.Release():
                 return await self._bind(document, None)
@@ -258,7 +262,9 @@ class Reconciler:
             if proceed is None and self._never_began(document):
                 return await self._let_go(document)
             self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
-            why = status.held(document.raw, binding.reason, binding.message, self._now(), binding.parts)
+            why = status.held(
+                document.raw, binding.reason, binding.message, self._now(), binding.parts, order=self._served.parts
+            )
             await self._write(document, why)
             return RequeueAfter(SLOW_SECONDS), ()
         return await self._identified(document, binding, proceed)
@@ -271,7 +277,7 @@ class Reconciler:
         if isinstance(found, identity.KeyMissing):
             return await self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
-            why = status.held(document.raw, found.reason.value, found.message, self._now())
+            why = status.held(document.raw, found.reason.value, found.message, self._now(), order=self._served.parts)
             await self._write(document, why)
             return RequeueAfter(SLOW_SECONDS), ()
         try:  # before anything is written: where nobody can be asked, nothing is begun that a delete would wait for
@@ -314,7 +320,7 @@ class Reconciler:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
         self._known.pop(document.raw["metadata"]["uid"], None)
         self._rings.missed()
-        why = status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now())
+        why = status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now(), order=self._served.parts)
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
@@ -330,7 +336,7 @@ class Reconciler:
             f"its resources are in {cloud} account {recorded}, and it would be served in {account}: nothing is read, "
             f"created or deleted until {until}"
         )
-        why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
+        why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now(), order=self._served.parts)
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
@@ -476,7 +482,7 @@ class Reconciler:
     async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
         """The cloud refused a call that concerns the whole object, such as the search by our tags."""
         outcome = of_error(error)
-        why = status.held(document.raw, outcome.reason.value, outcome.message, self._now())
+        why = status.held(document.raw, outcome.reason.value, outcome.message, self._now(), order=self._served.parts)
         await self._write(document, why)
         return RequeueAfter(outcome.after), ()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
@@ -86,6 +86,15 @@ AccessOf = Callable[[Mapping[str, str], str], Access]
 """The access that an environment gives; the second argument is the URL of a simulated cloud, empty for the real one."""
 
 
+ClusterName = Callable[[Mapping[str, Any], "Mapping[NodeKey, Entry]"], str]
+"""The name that the resources of an object are under, from the object and its journal's entries."""
+
+
+def _no_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
+    """Name no cluster: no kind of this provider is once in an account."""
+    raise NotImplementedError(f"{raw['kind']} has no name of which an account can have one cluster")
+
+
 @dataclass(frozen=True)
 class Provider:
     """One cloud.
@@ -95,10 +104,9 @@ class Provider:
     stored and not served; ``upstream`` is the label of the provider that serves the same kinds. ``types`` gives each
     kind with its model and columns, which is slow to import.
 
-    ``has_credentials`` looks for credentials in an environment without asking anybody; ``how`` says, after a verb,
-    how a person gives some, and ``without`` what happens where there are none. ``secrets`` are the variables whose
-    values are shown nowhere. ``cluster_name`` is the name that an object's resources are under, for a kind of which an
-    account can have one of a name.
+    ``has_credentials`` looks for credentials in an environment without asking anybody. A person sets ``variable``,
+    which ``how`` explains; ``without`` says what happens where there are none. The values of ``secrets`` are shown
+    nowhere. ``cluster_name`` serves the kinds that are once in an account.
     """
 
     name: str
@@ -107,6 +115,7 @@ class Provider:
     tags: ServedName
     access: AccessOf
     has_credentials: Callable[[Mapping[str, str]], bool]
+    variable: str
     how: str
     without: str
     types: Callable[[], tuple[ServedKind, ...]]
@@ -114,4 +123,4 @@ class Provider:
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()
     upstream: str = ""
-    cluster_name: Callable[[Mapping[str, Any], Mapping[NodeKey, Entry]], str] | None = field(default=None)
+    cluster_name: ClusterName = _no_name

@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.api.crd import custom_resource_definition
-from freehold.api.metadata_kinds import METADATA_KINDS
+from freehold.api.metadata_kinds import METADATA_GRANTS, cloud_metadata
 from freehold.api.placeholders import CLUSTER_API, Placeholder
-from freehold.api.served_kind import ServedKind
+from freehold.api.served_kind import Column, ServedKind
 from freehold.providers.registry import PROVIDERS
 
-SERVED: tuple[ServedKind, ...] = (*(served for provider in PROVIDERS for served in provider.types()), *METADATA_KINDS)
+_REFERENCES = [
+    Column(each.name.upper(), f".spec.cloudprovider.{each.name}ref.name", f"The {each.tags.kind} that it refers to")
+    for each in sorted(PROVIDERS, key=lambda provider: provider.name)
+]
+
+SERVED: tuple[ServedKind, ...] = (
+    *(served for provider in PROVIDERS for served in provider.types()),
+    cloud_metadata(_REFERENCES),
+    METADATA_GRANTS,
+)
 """Every kind with a CRD: those that are reconciled, and those that their objects refer to."""
 
 PLACEHOLDERS: tuple[Placeholder, ...] = (

@@ -1,4 +1,4 @@
-"""``python -m freehold.providers.generate [--check]``: generates ``deploy/crds`` and pages of docs, or lists stale files."""
+"""The CRDs in ``deploy/crds`` and pages of docs: generated from the types, or with ``--check`` compared with them."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from freehold.api import tag_sentences as sentences
 from freehold.api.base import ApiModel
 from freehold.api.metadata import CloudMetadata
 from freehold.api.metadata_grant import MetadataGrant
-from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.schema_lint import lint
 from freehold.api.structural import structural
+from freehold.providers.aws.types.metadata import AWSMetadata
+from freehold.providers.ibm.types.metadata import IBMMetadata
 from freehold.reconcilers.metadata.demand import Defaults, demand_of
 from freehold.reconcilers.metadata.references import Provider, Refused
 from freehold.tagging.operations import Opcode, operation, parse_opcode

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.controllers.adapters import ADAPTERS, Clouds
 from freehold.kube.resources import Json, Key
 from freehold.providers.access.accounts import Around, NoCredentials, Place
 from harness.aws_account import REGION
@@ -71,9 +70,3 @@ async def test_what_cannot_be_looked_through_is_said_and_the_rest_is() -> None:
 async def test_where_no_region_is_known_a_person_is_asked_for_one() -> None:
     (found,) = await _places(ServedAws(), Around())
     assert isinstance(found, NoCredentials) and "--region" in found.message
-
-
-async def test_clouds_without_credentials_are_said() -> None:
-    for accounts_of in ADAPTERS.values():
-        (found,) = await accounts_of(Clouds()).places(Around(regions=[REGION]))
-        assert isinstance(found, NoCredentials) and "start it with " in found.message

@@ -18,8 +18,11 @@ from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.objects.served_resources import resource_of
 from harness.powervs import example
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 RING = KeyRing.single(b"k" * 32)
 ORIGINAL, COPY = Key("prod", "one"), Key("default", "two")

@@ -21,9 +21,12 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Key
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.objects.served_resources import resource_of
 from harness.commands import freehold_in
 from harness.stored_objects import MemoryObjects
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 ROOT = Path(__file__).parents[3]
 MANIFEST = ROOT / "examples" / "powervs-minimal.yaml"

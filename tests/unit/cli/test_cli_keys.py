@@ -35,11 +35,14 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord
 from freehold.providers.crds import custom_resource_definitions
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.objects.served_resources import resource_of
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.powervs import example
 from harness.tagged_fleet import wrote
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 NOW = 1_700_000_000.0
 FIRST = RingDocument.fresh(NOW)

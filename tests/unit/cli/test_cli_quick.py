@@ -78,18 +78,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with serving(state):
         from freehold.kube.blocking import BlockingClient
         from freehold.kube.stepping import run_blocking
-        from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+        from freehold.providers.registry import SERVED_RESOURCES
 
         server = Lock(state / "server.lock").read()
         assert server is not None
         client = BlockingClient(server.url, token=server.token)
         obj = {
-            "apiVersion": POWERVS_CLUSTERS.api_version,
-            "kind": POWERVS_CLUSTERS.kind,
+            "apiVersion": SERVED_RESOURCES[0].api_version,
+            "kind": SERVED_RESOURCES[0].kind,
             "metadata": {"name": "quiet", "namespace": "default", "annotations": {"cluster.x-k8s.io/paused": ""}},
             "spec": {"serviceInstanceID": "a-b-c", "network": {"name": "n"}},
         }
-        run_blocking(client.create(POWERVS_CLUSTERS, obj))
+        run_blocking(client.create(SERVED_RESOURCES[0], obj))
         client.close()
         yield state
 

@@ -14,7 +14,10 @@ from freehold.controllers.recovery.open_decisions import Candidate, Question, ma
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.objects.served_resources import resource_of
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 DEMO = _Decided(POWERVS_CLUSTERS, Key("prod", "demo"), "default")
 COMMAND = "freehold resolve IBMPowerVSCluster/demo"

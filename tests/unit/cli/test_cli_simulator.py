@@ -13,12 +13,14 @@ import pytest
 import requests
 
 from freehold.cli.clocks import stopped_clock
-from freehold.cli.credentials import ACCESS_KEY, SECRET_KEY, access_of
 from freehold.cli.errors import CliError
 from freehold.cli.options import BaseUrl
 from freehold.cli.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import Lock, StateDirectory
 from freehold.engine.clock import SystemClock
+from freehold.providers.aws.access import SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY
+from freehold.providers.aws.access import access_of as aws_access
+from freehold.providers.ibm.access import access_of as ibm_access
 from freehold.providers.ibm.session import Endpoints
 from freehold_sim.http import Request, Response
 from freehold_sim.mount import WorldAdapter, mount_client
@@ -117,6 +119,9 @@ async def test_bad_settings_are_one_sentence(tmp_path: Path, text: str | None, s
     assert not state.simulator_settings.exists(), "what is refused is not kept"
 
 
+URL = "http://cloud.sim"
+
+
 class Served:
     """A simulator as clients see it, without a socket."""
 
@@ -129,19 +134,21 @@ class Served:
 
 @pytest.mark.parametrize("clouds", [("ibm",), ("aws",), ("ibm", "aws"), ("aws", "ibm")], ids="+".join)
 def test_a_simulator_that_was_started_in_any_way_serves_both_clouds_to_the_operator(clouds: tuple[str, ...]) -> None:
-    access, served = access_of("http://cloud.sim"), Served(*clouds)
-    storage = boto3.Session(ACCESS_KEY, SECRET_KEY).client("s3", region_name="us-east-1", endpoint_url=access.aws_url)
+    access, served = ibm_access({}, URL), Served(*clouds)
+    storage = boto3.Session(SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY).client(
+        "s3", region_name="us-east-1", endpoint_url=aws_access({}, URL).url
+    )
     mount_client(storage, served)
     storage.create_bucket(Bucket="ours")
     storage.put_object(Bucket="ours", Key="a/b", Body=b"one")
     assert [row["Name"] for row in storage.list_buckets()["Buckets"]] == ["ours"]
     storage.close()
-    assert access.ibm_url is not None
+    assert access.url is not None
     with requests.Session() as session:
         session.mount("http://cloud.sim", WorldAdapter(served))
-        form = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": access.ibm_key}
-        token = session.post(f"{Endpoints.at(access.ibm_url).iam}/identity/token", data=form).json()["access_token"]
-        power = Endpoints.at(access.ibm_url).power.format(region="us-south")
+        form = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": access.key}
+        token = session.post(f"{Endpoints.at(access.url).iam}/identity/token", data=form).json()["access_token"]
+        power = Endpoints.at(access.url).power.format(region="us-south")
         answer = session.get(f"{power}/v1/datacenters", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200, answer.text
 

@@ -11,11 +11,13 @@ from types import ModuleType
 import pytest
 
 from freehold.cli import logins, tags_login
-from freehold.cli.credentials import ROLE_VARIABLE, access_of
 from freehold.cli.deciding import who
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import StateDirectory
+from freehold.providers.aws.access import ROLE_VARIABLE
+from freehold.providers.aws.access import access_of as aws_access
 from freehold.providers.aws.identities import AssumedRole
+from freehold.providers.ibm.access import access_of as ibm_access
 
 KEY = "a-secret-api-key-of-somebody"
 PROFILE = "Profile-94497d0d-2ac3-41bf-a993-a49d1b14627c"
@@ -49,9 +51,9 @@ def test_a_profile_a_role_and_a_region_are_used_from_then_on(state: StateDirecto
     env: dict[str, str] = {}
     logins.use(state, env)
     assert env == {"AWS_PROFILE": "work", ROLE_VARIABLE: ROLE, "AWS_REGION": "eu-west-1"}
-    access = access_of("", env)
-    assert isinstance(access.aws_own, AssumedRole) and access.aws_own.arn == ROLE
-    assert access.aws_regions == ("eu-west-1",)
+    access = aws_access(env, "")
+    assert isinstance(access.own, AssumedRole) and access.own.arn == ROLE
+    assert access.regions == ("eu-west-1",)
 
 
 def test_the_environment_goes_before_what_is_stored(state: StateDirectory) -> None:
@@ -97,9 +99,9 @@ def test_a_trusted_profile_is_assumed_with_the_key_that_is_stored(
     assert f"trusted profile {PROFILE}" in capsys.readouterr().out
     env: dict[str, str] = {}
     logins.use(state, env)
-    assert access_of("", env).ibm_profile == PROFILE
+    assert ibm_access(env, "").profile == PROFILE
     logins.use(state, env := {"IBMCLOUD_API_KEY": "mine"})
-    assert access_of("", env).ibm_profile == ""
+    assert ibm_access(env, "").profile == ""
     login(state, "ibm", forget=True)
     assert PROFILE not in state.login.read_text()
 

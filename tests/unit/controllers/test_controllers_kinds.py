@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import ExitStack
 
-from freehold.api import crd, served
-from freehold.controllers.adapters import ADAPTERS, Clouds
 from freehold.controllers.app import together
 from freehold.controllers.controller import Health
+from freehold.engine.clock import ManualClock
+from freehold.engine.interface import Intervals
+from freehold.providers import crds
 from freehold.providers.access.accounts import NoCredentials
-from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import SERVED_RESOURCES
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.access.limits import Limits
+from freehold.providers.base import Shared
+from freehold.providers.ibm.access import IbmAccess
+from freehold.providers.ibm.provider import IBM
+from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, provider_of
+from harness.aws_served import Stored
 
 
-def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
-    """A listed kind without an adapter would stop the operator at its start."""
-    assert [kind.name for kind in crd.SERVED] == [*served.SERVED, *served.REFERRED_TO, *served.METADATA]
-    assert ADAPTERS.keys() == {kind.kind for kind in served.SERVED}
-    assert tuple(map(resource_of, served.SERVED)) == SERVED_RESOURCES
+def test_every_served_kind_has_types_and_belongs_to_one_provider() -> None:
+    """A listed kind without an account would stop the operator at its start."""
+    assert {kind.name for kind in crds.SERVED} == {*SERVED, *REFERRED_TO, *METADATA}
+    assert [provider_of(kind) for kind in SERVED] == [each for each in PROVIDERS for _ in each.objects]
 
 
-async def test_missing_credentials_of_a_kind_are_reported_with_the_way_to_give_them() -> None:
-    for kind, accounts_of in ADAPTERS.items():
-        found = await accounts_of(Clouds()).binding({"kind": kind, "metadata": {"name": "one"}})
-        assert isinstance(found, NoCredentials), kind
-        assert "start it with " in found.message
+async def test_missing_credentials_are_reported_with_the_way_to_give_them() -> None:
+    """On AWS the SDK looks for them when it is first asked, and its refusal says so."""
+    with ExitStack() as stack:
+        shared = Shared(Stored(), "freehold", ManualClock(), NoAudit(), Intervals(), Limits, lambda port: port, stack)
+        connection = IbmAccess().connect(shared)
+    for served in IBM.objects:
+        found = await connection.accounts(served).binding({"kind": served.kind, "metadata": {"name": "one"}})
+        assert isinstance(found, NoCredentials) and "start it with " in found.message
 
 
 def _health(**fields: object) -> Health:
@@ -47,6 +56,6 @@ def test_several_kinds_are_ready_when_each_is_and_as_late_as_the_latest() -> Non
 
 def test_what_aws_needs_is_loaded_for_the_first_object_there() -> None:
     """An operator of PowerVS clusters starts as fast as before there was another cloud."""
-    code = "import sys, freehold.controllers.app; print([m for m in sys.modules if 'aws_cluster' in m])"
+    code = "import sys, freehold.controllers.app; print([m for m in sys.modules if 'aws.cluster' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"

@@ -20,8 +20,11 @@ from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
 from freehold.providers.crds import custom_resource_definitions
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED, SERVED_RESOURCES
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")

@@ -12,7 +12,6 @@ import pytest
 from freehold.api import names
 from freehold.cli.look_service import LookService
 from freehold.controllers.app import Operator, RingSecret, Settings
-from freehold.controllers.cloud_access import CloudAccess
 from freehold.controllers.keyring.file import FileRing
 from freehold.controllers.keyring.stored_form import RingDocument
 from freehold.engine import journal as journals
@@ -24,10 +23,14 @@ from freehold.kube.resources import SECRETS, Json, Key
 from freehold.kube.watch import State
 from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
+from freehold.providers.ibm.access import IbmAccess
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.objects.served_resources import resource_of
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.powervs import example
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 NOW = 1_800_000_000.0
 NOWHERE = "http://127.0.0.1:9"
@@ -49,7 +52,7 @@ async def client() -> AsyncIterator[KubeClient]:
 @asynccontextmanager
 async def operator(client: KubeClient, keys: Path | RingSecret) -> AsyncIterator[Operator]:
     serving = Operator(
-        Settings(client.connection, CloudAccess(ibm_key="a-key", ibm_url=NOWHERE), cluster_api="off", keys=keys)
+        Settings(client.connection, {"ibm": IbmAccess(key="a-key", url=NOWHERE)}, cluster_api="off", keys=keys)
     )
     running = asyncio.create_task(serving.run())
     try:

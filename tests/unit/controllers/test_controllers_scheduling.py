@@ -20,12 +20,15 @@ from freehold.kube.errors import Unavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import Change, Origin, State
 from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.ibm.types.served import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext
-from freehold.providers.objects.served_resources import POWERVS_CLUSTERS
-from freehold.providers.registry import served_of
+from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import PROVIDERS, served_of
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime
+
+POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 A = Key("default", "a")
 NOBODY = Connection("http://127.0.0.1:1")
@@ -202,7 +205,7 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     assert health is not None and health.ready
 
 
-@pytest.mark.parametrize("provider", sorted(names.UPSTREAM_PROVIDERS))
+@pytest.mark.parametrize("provider", [each.upstream for each in PROVIDERS])
 async def test_an_operator_does_not_start_while_another_provider_is_installed(provider: str) -> None:
     """Two controllers would both serve every object. What the command says: tests/unit/cli/test_cli_operating.py."""
     store = Store.open(":memory:")

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
 from freehold.api.structural import structural
 from freehold.engine.errors import CloudError
 from freehold.engine.port import step
+from freehold.providers.aws.types.metadata import AWSMetadata
+from freehold.providers.ibm.types.metadata import IBMMetadata
 from freehold.tagging.operations import Opcode, operation
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud, ibm_tag_name

@@ -13,9 +13,9 @@ from freehold.collection.rules import Delete, Verdict, judge, verdicts
 from freehold.collection.survey import Survey
 from freehold.collection.sweep import machines_run, namesakes
 from freehold.collection.things import DEFAULT_TASKS, Task
-from freehold.controllers.adapters import ADAPTERS
-from freehold.controllers.app import ListReader, Settings, clouds_of
+from freehold.controllers.app import Settings, connections_of
 from freehold.controllers.collecting import rivals
+from freehold.controllers.connections import accounts_in
 from freehold.controllers.plan.collection import CollectionPlan, Fate, Leftover
 from freehold.engine.clock import Clock
 from freehold.engine.collection import Site
@@ -29,21 +29,23 @@ from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Binding, CloudAccount, NoCredentials
 from freehold.providers.access.audit import NoAudit
+from freehold.providers.base import Reader
 from freehold.providers.objects import identity
 from freehold.providers.objects.adapter import Collecting
 from freehold.providers.objects.collection_condition import external_resource_gc
+from freehold.providers.registry import SERVED
 
 Stored = Callable[[], Awaitable[Iterable[Json]]]
 """Reads all objects that there are."""
 
 
 async def plan_collections(
-    objects: Sequence[Json], settings: Settings, client: ListReader, ring: KeyRing, stored: Stored
+    objects: Sequence[Json], settings: Settings, client: Reader, ring: KeyRing, stored: Stored
 ) -> list[CollectionPlan]:
     """Say for each object what its delete would collect. Writes nothing. Raises KubeError."""
     with ExitStack() as stack:
-        clouds = clouds_of(settings, client, stack, NoAudit())
-        accounts = {kind: adapter(clouds) for kind, adapter in ADAPTERS.items()}
+        connections = connections_of(settings, client, stack, NoAudit())
+        accounts = {served.kind: accounts_in(connections, served) for served in SERVED}
         once, found = _Once(stored), []
         for raw in objects:
             binding = await accounts[str(raw["kind"])].binding(raw)

@@ -13,8 +13,8 @@ from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.collection.policy import Collect
 from freehold.collection.survey import Survey
-from freehold.controllers.adapters import ADAPTERS
-from freehold.controllers.app import ListReader, Settings, clouds_of
+from freehold.controllers.app import Settings, connections_of
+from freehold.controllers.connections import accounts_in
 from freehold.controllers.controller import Done, RequeueAfter
 from freehold.controllers.events import Severity
 from freehold.controllers.name_claims import NameClaims
@@ -42,6 +42,7 @@ from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.providers.access.audit import NoAudit
+from freehold.providers.base import Reader
 from freehold.providers.objects import cluster_status, gate, identity
 from freehold.providers.objects.adapter import (
     Adapter,
@@ -67,7 +68,7 @@ _LASTING = _UNANSWERED | {Reason.REQUIREMENT}
 async def plan(
     raw: Mapping[str, Any],
     settings: Settings,
-    client: ListReader,
+    client: Reader,
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
@@ -79,7 +80,7 @@ async def plan(
     """
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
-        accounts = ADAPTERS[served.kind](clouds_of(settings, client, stack, NoAudit()))
+        accounts = accounts_in(connections_of(settings, client, stack, NoAudit()), served)
         return await plan_with(served, accounts, settings.clock, raw, ring, cluster, others, stored)
 
 
@@ -108,7 +109,7 @@ async def plan_with(
 class AsIfStored:
     """Reads what is stored, and before it what a manifest has beside the object that is planned."""
 
-    def __init__(self, client: ListReader, beside: Iterable[Json]) -> None:
+    def __init__(self, client: Reader, beside: Iterable[Json]) -> None:
         self._client = client
         self._beside = {(str(each["apiVersion"]), str(each["kind"]), key_of(each)): each for each in beside}
 

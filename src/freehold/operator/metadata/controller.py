@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
 from freehold.api.served import METADATA_GRANT
-from freehold.controllers.adapters import Aws, Clouds
+from freehold.controllers.connections import Connections
 from freehold.controllers.controller import Controller, Done, Reconcile, Result, Watched
 from freehold.controllers.keyring.keeper import RingKeeper
 from freehold.controllers.keyring.stored_form import RingError
@@ -28,7 +28,8 @@ from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
 from freehold.operator.metadata.removal import TagRemoval
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.aws.access import AwsConnection
+from freehold.providers.ibm.access import IbmConnection
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED_RESOURCES
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
@@ -91,9 +92,8 @@ class Caches:
 class _Places:
     """The places in each cloud (places.TagAccounts). What a cloud needs is loaded for its first object."""
 
-    def __init__(self, ibm: IbmAccount | None, aws: Callable[[], Aws], clock: SystemClock) -> None:
-        self._ibm = ibm
-        self._aws = aws
+    def __init__(self, connections: Connections, clock: SystemClock) -> None:
+        self._connections = connections
         self._clock = clock
         self._loaded: dict[Cloud, TagAccounts] = {}
 
@@ -103,25 +103,25 @@ class _Places:
         return await self._loaded[place.cloud].at(place, subject)
 
     def _load(self, cloud: Cloud) -> TagAccounts:
-        if cloud is Cloud.IBM:
+        connection = self._connections[cloud.value]
+        if isinstance(connection, IbmConnection):
             from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 
-            return IbmTagAccounts(self._ibm, self._clock)
+            return IbmTagAccounts(connection.account, self._clock)
         from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 
-        aws = self._aws()
-        return AwsTagAccounts(aws.cloud, aws.identities, self._clock)
+        assert isinstance(connection, AwsConnection)
+        return AwsTagAccounts(connection.cloud, connection.identities, self._clock)
 
 
-def tag_accounts(clouds: Clouds, clock: SystemClock) -> TagAccounts:
-    """Where the tags of an object are: for the controllers, for plans and for those who ask."""
-    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
-    return _Places(clouds.ibm, clouds.aws, clock)
+def tag_accounts(connections: Connections, clock: SystemClock) -> TagAccounts:
+    """Return where the tags of an object are: for the controllers, for plans and for those who ask."""
+    return _Places(connections, clock)
 
 
 def metadata_controllers(
     client: KubeClient,
-    clouds: Clouds,
+    connections: Connections,
     regions: tuple[str, ...],
     keeper: RingKeeper,
     clock: SystemClock,
@@ -137,7 +137,7 @@ def metadata_controllers(
     means = Means(
         client=client,
         stored=Caches(lambda: controller),
-        accounts=watched(tag_accounts(clouds, clock), watches),
+        accounts=watched(tag_accounts(connections, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
-from freehold.controllers.app import Settings, clouds_of
+from freehold.controllers.app import Settings, connections_of
 from freehold.controllers.plan.planner import GivenRing, NoEvents
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NeedsPerson
@@ -68,14 +68,14 @@ async def plan_tags(
 ) -> list[TagPlan]:
     """The plan of each CloudMetadata in ``keys``, with ``wanted`` stored as they would be. Raises KubeError."""
     with ExitStack() as stack:
-        clouds = clouds_of(settings, client, stack, NoAudit())
+        connections = connections_of(settings, client, stack, NoAudit())
         means = PlanMeans(
             await StoredObjects.read(client, wanted),
-            tag_accounts(clouds, settings.clock),
+            tag_accounts(connections, settings.clock),
             settings.clock,
             ring,
             (settings.own_namespace, settings.record),
-            settings.clouds.aws_regions,
+            settings.regions,
             settings.metadata,
         )
         return await means.plans(keys)

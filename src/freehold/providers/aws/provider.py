@@ -43,8 +43,11 @@ AWS = Provider(
     tags=AWS_METADATA,
     access=access_of,
     has_credentials=has_credentials,
+    variable="AWS_PROFILE",
     how="AWS_PROFILE to your profile of AWS",
-    without="no credentials for AWS in variables or files: only an object's identity, or the machine's role, gives some",
+    without=(
+        "no credentials for AWS in variables or files: only an object's identity, or the machine's role, gives some"
+    ),
     types=_types,
     placeholders=(
         Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachineTemplate", "awsmachinetemplates"),

@@ -27,6 +27,7 @@ IBM = Provider(
     tags=IBM_METADATA,
     access=access_of,
     has_credentials=lambda env: bool(api_key_of(env)),
+    variable=KEY_VARIABLE,
     how=f"{KEY_VARIABLE} to your API key of IBM Cloud",
     without=f"no credentials for IBM Cloud ({KEY_VARIABLE}): its objects will say NoCredentials",
     types=_types,

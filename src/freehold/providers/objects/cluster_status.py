@@ -18,7 +18,6 @@ from freehold.api.conditions import Observation
 from freehold.engine.graph import Graph
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.engine.resources import NodeKey
-from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects import identity, part_conditions
 from freehold.providers.objects.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Undecided, Wanted
 from freehold.providers.objects.part_conditions import Parts, observed_parts, parts_deleting, wanted_parts
@@ -55,14 +54,17 @@ class StatusShape:
     ``rebuilt`` are the fields that ``references`` rebuilds at each pass, from the status before, the report and the
     graph. ``address`` is the attribute of the endpoint's load balancer. ``always`` are conditions that hold whenever a
     pass is allowed to work. ``is_address_of``: whether a host can only be the address of this load balancer, or of an
-    earlier one in its place.
+    earlier one in its place. ``order`` is that of the conditions; ``frozen`` is said of an object that is not to be
+    changed any more.
     """
 
     parts: Parts
     rebuilt: frozenset[str]
     references: Callable[[Mapping[str, Any], PassReport, Graph], Status]
     address: str
+    order: tuple[str, ...]
     always: tuple[Observation, ...] = ()
+    frozen: Observation | None = None
     is_address_of: Callable[[ClusterWanted, NodeKey, str], bool] = _tells_nothing
 
 
@@ -107,7 +109,7 @@ def build_status(
     unwanted = set(shape.parts) - set(wanted_parts(shape.parts, graph)) if graph else set[str]()
     obsolete = unwanted - {each.type for each in observations}
     spec = {"controlPlaneEndpoint": dict(endpoint)} if endpoint else None
-    update = updated(raw, status, observations, now, spec=spec, obsolete=obsolete)
+    update = updated(raw, status, observations, now, spec=spec, obsolete=obsolete, order=shape.order)
     host = (endpoint or {}).get("host") or _host(raw)
     ours = graph is not None and not report.deleting and _is_shown(host, report.plan, report.outcomes, shape.address)
     return replace(update, annotations={names.ENDPOINT_ANNOTATION: host}) if ours and host != _set(raw) else update
@@ -124,7 +126,7 @@ def _observe(
         reason = next(iter(unknown), names.REASON_DELETING)
         served = [fields_served(report.plan.notes)] if isinstance(report.plan, ClusterWanted) else []
         return [ready, part_conditions.deleting(report.outcomes, lines, reason), *served, not_paused()], None
-    rest = [_valid(report.plan), fields_served(report.plan.notes), not_paused()]
+    rest = [_valid(report.plan, shape.frozen), fields_served(report.plan.notes), not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
     if not isinstance(report.plan, ClusterWanted) or graph is None:
         valid = rest[0]
@@ -145,16 +147,15 @@ def _unanswered(plan: Desired | None) -> Mapping[str, str]:
     return {answer.reason.value: f"{where}: {answer.message}" for where, answer in missing.items()}
 
 
-def _valid(plan: Desired) -> Observation:
+def _valid(plan: Desired, frozen: Observation | None) -> Observation:
     match plan:
         case Refused(problems=problems, reason=reason, in_condition=shorter):
             return Observation(names.SPEC_VALID, "False", reason, shorter or text(problems))
         case Undecided(missing=missing):
             lines = "; ".join(f"{where}: cannot be checked: {answer.message}" for where, answer in missing.items())
             return Observation(names.SPEC_VALID, "Unknown", next(iter(missing.values())).reason.value, lines)
-        case Wanted(mode=Mode.FROZEN):
-            message = "annotation create-infra is not 'true' any more: nothing more is created"
-            return Observation(names.SPEC_VALID, "True", ibm_names.REASON_CREATE_INFRA_NOT_REQUESTED, message)
+        case Wanted(mode=Mode.FROZEN) if frozen is not None:
+            return frozen
     return Observation(names.SPEC_VALID, "True", names.REASON_VALID_SPEC)
 
 

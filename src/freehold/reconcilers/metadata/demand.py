@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Final
 
 from freehold.api.metadata import CloudMetadataSpec
-from freehold.api.metadata_providers import AWSMetadataSpec, AWSOperation, IBMMetadataSpec, IBMOperation
 from freehold.api.parse import InvalidObject, parse
+from freehold.providers.aws.types.metadata import AWSMetadataSpec, AWSOperation
+from freehold.providers.ibm.types.metadata import IBMMetadataSpec, IBMOperation
 from freehold.reconcilers.metadata.references import Json, NotValid, Provider, Reference, Refused, spec_of
 from freehold.tagging import sync_period
 from freehold.tagging.classifiers import Classifiers, Condition

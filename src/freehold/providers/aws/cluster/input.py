@@ -1,8 +1,9 @@
 """What is wrong with the spec of an AWSCluster: what, where, what to do.
 
-A schema has refused most of it when the object was applied (:mod:`freehold.providers.aws.types.early`); this says the same of
-objects that no such API server checked, and what no schema can know: ranges that overlap, zones and regions that do not
-exist, limits in which our own tags count. What upstream refuses: https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks
+A schema has refused most of it when the object was applied (``types/early.py``); this says the
+same of objects that no such API server checked, and what no schema can know: ranges that overlap, zones and regions
+that do not exist, limits in which our own tags count.
+What upstream refuses: https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the resources of a lost AWSCluster tell of its spec: that over which its manifest could not be applied without.
+"""Rebuild the immutable spec fields of a lost AWSCluster, so that its manifest can be applied again.
 
-What the API server does not let change (providers.aws.types.early) must be as the manifest has it: a load balancer, where a spec
-that says nothing of it means another one, and the range of the VPC. Without the manifest the object would also make one
-more load balancer beside one of another type.
+What the API server does not let change (``types/early.py``) must be as the manifest has it: a load balancer, where a
+spec that says nothing of it means another one, and the range of the VPC. Without the manifest the object would also
+make one more load balancer beside one of another type.
 """
 
 from __future__ import annotations

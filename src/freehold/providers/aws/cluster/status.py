@@ -10,6 +10,7 @@ from typing import Any
 from freehold.collection.policy import Policy
 from freehold.engine.graph import Graph
 from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.conditions import IDENTITY, parts_of
 from freehold.providers.aws.cluster.desired import AWSWanted
@@ -31,7 +32,13 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, coll
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     wish = report.plan.wish if isinstance(report.plan, AWSWanted) else None
     shape = StatusShape(
-        parts_of(wish), _REBUILT, _references, address="address", always=IDENTITY, is_address_of=_is_address_of
+        parts_of(wish),
+        _REBUILT,
+        _references,
+        address="address",
+        order=aws_names.AWS_PART_CONDITIONS,
+        always=IDENTITY,
+        is_address_of=_is_address_of,
     )
     return cluster_status.build_status(raw, report, now, shape, [external_resource_gc(collection, report.collected)])
 

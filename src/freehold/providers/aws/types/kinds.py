@@ -1,7 +1,8 @@
-"""``AWSCluster`` and the identities as kinds with a CRD."""
+"""``AWSCluster``, the identities and ``AWSMetadata`` as kinds with a CRD."""
 
 from __future__ import annotations
 
+from freehold.api.metadata_kinds import provider_tags
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, MOVE_HIERARCHY_LABEL, V1BETA2
 from freehold.api.served_kind import CLUSTER_LABEL_PATH, Column, ServedKind, condition_path
 from freehold.providers.aws.types.cluster import AWSCluster
@@ -10,9 +11,11 @@ from freehold.providers.aws.types.identity import (
     AWSClusterRoleIdentity,
     AWSClusterStaticIdentity,
 )
+from freehold.providers.aws.types.metadata import AWSMetadata
 from freehold.providers.aws.types.served import (
     AWS_CLUSTER,
     AWS_CONTROLLER_IDENTITY,
+    AWS_METADATA,
     AWS_ROLE_IDENTITY,
     AWS_STATIC_IDENTITY,
 )
@@ -43,4 +46,4 @@ AWS_IDENTITIES: tuple[ServedKind, ...] = (
     ServedKind(AWS_ROLE_IDENTITY, AWSClusterRoleIdentity, (), _IDENTITY, short_names=("awsri",)),
     ServedKind(AWS_CONTROLLER_IDENTITY, AWSClusterControllerIdentity, (), _IDENTITY, short_names=("awsci",)),
 )
-AWS_KINDS: tuple[ServedKind, ...] = (AWS_CLUSTERS, *AWS_IDENTITIES)
+AWS_KINDS: tuple[ServedKind, ...] = (AWS_CLUSTERS, *AWS_IDENTITIES, provider_tags(AWS_METADATA, AWSMetadata))

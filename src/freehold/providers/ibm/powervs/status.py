@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.engine.graph import Graph
 from freehold.engine.resources import NodeKey
+from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import keys
 from freehold.providers.ibm.powervs.conditions import PARTS
 from freehold.providers.ibm.powervs.desired import PowerVSWanted
@@ -122,4 +124,12 @@ class _Fields:
         return {**gateway, **connections} if gateway else {}
 
 
-_SHAPE = StatusShape(PARTS, _REFERENCES, _references, address="hostname")
+_FROZEN = Observation(
+    names.SPEC_VALID,
+    "True",
+    ibm_names.REASON_CREATE_INFRA_NOT_REQUESTED,
+    "annotation create-infra is not 'true' any more: nothing more is created",
+)
+_SHAPE = StatusShape(
+    PARTS, _REFERENCES, _references, address="hostname", order=ibm_names.POWERVS_PART_CONDITIONS, frozen=_FROZEN
+)

@@ -1,11 +1,13 @@
-"""``IBMPowerVSCluster`` as a kind with a CRD."""
+"""``IBMPowerVSCluster`` and ``IBMMetadata`` as kinds with a CRD."""
 
 from __future__ import annotations
 
+from freehold.api.metadata_kinds import provider_tags
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, V1BETA2
 from freehold.api.served_kind import CLUSTER_LABEL_PATH, Column, ServedKind, condition_path
 from freehold.providers.ibm.types.cluster import IBMPowerVSCluster
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.types.metadata import IBMMetadata
+from freehold.providers.ibm.types.served import IBM_METADATA, POWERVS_CLUSTER
 
 # Columns of docs/reference/capi-contract.md C4: those of upstream, the phase, Ready with its reason, Paused.
 IBM_KINDS: tuple[ServedKind, ...] = (
@@ -25,4 +27,5 @@ IBM_KINDS: tuple[ServedKind, ...] = (
             Column("Paused", condition_path("Paused"), "Whether reconciliation is paused", priority=10),
         ),
     ),
+    provider_tags(IBM_METADATA, IBMMetadata),
 )

@@ -1,0 +1,30 @@
+"""The clouds as one process reaches them: a connection for each provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from freehold.api.feature_gates import FeatureGate, FeatureGates
+from freehold.api.served import ServedName
+from freehold.providers.access.accounts import KnownAccounts
+from freehold.providers.base import Access, Connection, Shared
+from freehold.providers.registry import PROVIDERS, provider_of
+
+Connections = Mapping[str, Connection]
+"""By the name of the provider."""
+
+
+def connect(access: Mapping[str, Access], shared: Shared) -> Connections:
+    """Connect to every provider; one without an entry in ``access`` has no credentials of its own."""
+    found = {provider.name: access.get(provider.name) or provider.access({}, "") for provider in PROVIDERS}
+    return {name: each.connect(shared) for name, each in found.items()}
+
+
+def accounts_in(connections: Connections, served: ServedName) -> KnownAccounts:
+    """Return the accounts of the objects of one kind."""
+    return connections[provider_of(served).name].accounts(served)
+
+
+def collects(served: ServedName, gates: FeatureGates) -> bool:
+    """Return whether garbage collection is on for new objects of this kind."""
+    return served.collectable and FeatureGate.EXTERNAL_RESOURCE_GC in gates
