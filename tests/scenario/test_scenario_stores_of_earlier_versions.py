@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import tarfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from freehold.api import names
 from freehold.engine import journal as journals
+from freehold_sim.clock import VirtualClock
+from freehold_sim.simulated import CLOUDS
+from freehold_sim.store import load
+from harness.commands import freehold_in
 from harness.metadata_on_both import Both
 from harness.powervs import ReconcilerHarness
 from harness.stores import STORES, counted, digests, existing, load_cluster, load_tags, moments, read, summary
 
 CLUSTERS = ("powervs", "powervs-reused", "aws", "aws-given")
-HOURS = 3 * 3600.0
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HOUR = 3600.0
 TAGGED = {"metadata": "awstags", "onibm": "ibmtags"}
 """The CloudMetadata objects, and the object that each has its tags from."""
 
@@ -37,9 +44,9 @@ def _gone(harness: ReconcilerHarness[Any], store: str, moment: str) -> None:
 def test_a_ready_cluster_gets_no_write_and_is_deleted_completely(store: str) -> None:
     harness = load_cluster(store, "ready")
     before, world = read(store, "ready")["objects"][0], digests(harness.resources())
-    harness.for_a_while(HOURS)
+    harness.for_a_while(HOUR)
     harness.start_process()
-    harness.for_a_while(HOURS)
+    harness.for_a_while(HOUR)
     assert harness.calls(mutating=True) == []
     assert digests(harness.resources()) == world
     assert _journal(harness.object.raw) == _journal(before)
@@ -163,3 +170,30 @@ async def test_a_removal_that_was_interrupted_is_finished(moment: str) -> None:
     await _finish(lab)
     await _delete(lab)
     _untagged(lab, moment)
+
+
+# -- a state directory ----------------------------------------------------------------------------------------------
+
+
+def test_a_state_directory_is_ready_without_a_call_that_changes_and_is_deleted_completely(tmp_path: Path) -> None:
+    """Both examples and their tags, as ``freehold up`` and ``freehold tags apply`` left them."""
+    state = tmp_path / "state"
+    with tarfile.open(STORES / "state.tar.xz") as packed:
+        packed.extractall(state, filter="data")
+    (state / "ring.keys").rename(tmp_path / "state.keys").chmod(0o600)
+    how = ["--simulate", "--speed", "1000"]
+    manifests = ["-f", str(EXAMPLES / "powervs-create-infra.yaml"), "-f", str(EXAMPLES / "aws-cluster.yaml")]
+    up = freehold_in(state, "up", *manifests, *how)
+    assert up.returncode == 0, up.stderr
+    assert "IBMPowerVSCluster default/freehold-demo is Ready: 8 resources" in up.stdout
+    assert "AWSCluster default/minimal is Ready: 25 resources" in up.stdout
+    assert (state / "audit.jsonl").read_text() == ""
+    for name in ("freehold-demo", "minimal"):
+        down = freehold_in(state, "down", name, "--yes", *how)
+        assert down.returncode == 0, down.stderr
+    saved = load(state / "simulated-cloud.json")
+    assert saved is not None
+    for name, kept in saved.clouds.items():
+        cloud = CLOUDS[name](VirtualClock(saved.time), {}, 0)
+        cloud.resume(kept.state, kept.calls)
+        assert existing(cloud, ours=True) == []
