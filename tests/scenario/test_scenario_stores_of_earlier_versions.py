@@ -79,6 +79,14 @@ def test_a_cluster_in_deletion_goes_with_all_of_its_own_and_creates_nothing(stor
     assert {row["id"] for row in harness.resources() if row["kind"] != "reclamation"} <= before
 
 
+@pytest.mark.parametrize(("store", "moment"), moments(["aws-collected"], "collecting"))
+def test_a_collection_that_was_interrupted_is_finished(store: str, moment: str) -> None:
+    harness = load_cluster(store, moment)
+    harness.run(lambda: harness.object.gone)
+    assert existing(harness.cloud, ours=True) == []
+    assert {row["kind"] for row in existing(harness.cloud, ours=False)} == {"volume"}
+
+
 @pytest.mark.parametrize(("store", "moment"), moments(CLUSTERS, "asking"))
 def test_a_cluster_that_asks_a_person_goes_on_asking_and_gets_no_write(store: str, moment: str) -> None:
     harness = load_cluster(store, moment)
@@ -89,7 +97,7 @@ def test_a_cluster_that_asks_a_person_goes_on_asking_and_gets_no_write(store: st
     assert _journal(harness.object.raw) == _journal(before)
 
 
-@pytest.mark.parametrize(("store", "moment"), moments(CLUSTERS))
+@pytest.mark.parametrize(("store", "moment"), moments([*CLUSTERS, "aws-collected"]))
 def test_a_journal_is_written_as_it_was_read(store: str, moment: str) -> None:
     """So no field of the stored form has another name, and none is lost."""
     (obj,) = read(store, moment)["objects"]

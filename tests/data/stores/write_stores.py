@@ -29,6 +29,8 @@ from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings as IbmSettings
 from freehold_sim.simulated import SimulatedCloud
 from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
+from harness.cloud_controllers import everything
+from harness.collected import ground_of, user_of
 from harness.metadata import CLASSIFIER, Killed
 from harness.metadata_on_both import Both
 from harness.powervs import IGNITION, Harness, ReconcilerHarness, example
@@ -117,6 +119,11 @@ def aws_given(port: InlinePort) -> AwsHarness:
     return harness
 
 
+def aws_collected(port: InlinePort) -> AwsHarness:
+    """A cluster whose own controllers make everything that they can before it is deleted."""
+    return AwsHarness(settings=AwsSettings.from_dict(SETTINGS["aws"]), port=lambda: port)
+
+
 def powervs_reused(port: InlinePort) -> Harness:
     """A cluster whose spec names what somebody else has made."""
     harness = Harness(settings=IbmSettings.from_dict(SETTINGS["ibm"]), port=lambda: port)
@@ -162,6 +169,10 @@ CLUSTERS: Mapping[str, tuple[Build, tuple[str, ...]]] = {
         ),
     ),
     "aws-given": (aws_given, ("ready", "creating after tag_resources", "deleting after delete_security_group #4")),
+    "aws-collected": (
+        aws_collected,
+        ("collecting after delete_load_balancer #2", "collecting after delete_network_interface"),
+    ),
     "powervs-reused": (powervs_reused, ("ready",)),
 }
 """By the name of the file: the object and its moments, each with the write at which the process dies.
@@ -182,7 +193,9 @@ def moment_of(build: Build, moment: str) -> dict[str, Any]:
     try:
         harness.up()
         harness.settle()
-        if word == "deleting":
+        if word == "collecting":
+            everything(user_of(harness), ground_of(harness))
+        if word in ("deleting", "collecting"):
             harness.down()
         if word == "healing":
             (vpc,) = (row for row in harness.resources() if row["kind"] == "vpc" and row["created_by"] == "api")
