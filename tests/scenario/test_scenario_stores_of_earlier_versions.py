@@ -156,7 +156,10 @@ async def test_written_tags_get_no_write_and_are_removed_with_their_object() -> 
     assert _tags(lab) == before
     now = {(kind, key.name): obj for (kind, key), obj in lab.objects.objects.items()}
     for obj in stored:
-        assert summary(now[obj["kind"], obj["metadata"]["name"]]) == summary(obj)
+        kept = now[obj["kind"], obj["metadata"]["name"]]
+        assert summary(kept) == summary(obj)
+        for field in ("annotations", "labels", "finalizers"):
+            assert kept["metadata"].get(field) == obj["metadata"].get(field)
     await _delete(lab)
     _untagged(lab, "written")
 
