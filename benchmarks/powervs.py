@@ -91,7 +91,7 @@ def lives(delays: Delays, count: int = CLUSTERS) -> list[Life]:
 
 
 def measure() -> Iterator[Row]:
-    """Yield all rows. Seven calls of a delete ask a resource for its tags: a budget removes no proof (ADR 55)."""
+    """Yield all rows. Seven calls of a delete ask a resource for its tags: a budget removes no proof (ADR 7)."""
     for profile, delays in PROFILES.items():
         first, *_, third = lives(delays)
         yield from _rows(f"powervs.{profile}.first", first, Life(90, 1.30, 75, 1.30), profile)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from benchmarks.processes import child
 from benchmarks.rows import Row
 
-TARGET = "target of this project: 10,000 lives in an hour on two cores (ADR 28)"
+TARGET = "target of this project: 10,000 lives in an hour on two cores (ADR 23)"
 
 
 def measure() -> Iterator[Row]:

@@ -4,7 +4,7 @@
 ``synchronous=NORMAL`` the commit has been handed to the operating system, so killing this process at
 any moment loses no acknowledged write; only a power cut may lose the last commits (it never corrupts
 the file). This suits a laptop: an fsync per write would cost more than the write, and the operator's
-journal tolerates a rollback (ADR 15). See https://www.sqlite.org/pragma.html#pragma_synchronous
+journal tolerates a rollback (ADR 2). See https://www.sqlite.org/pragma.html#pragma_synchronous
 
 **History.** The last changes of every collection are kept in memory, for watches that resume and for
 paging over a consistent snapshot. Older changes are compacted: requesting them raises 410 Expired.

@@ -106,7 +106,7 @@ def test_nothing_is_lost_or_made_twice(half: Half, meanwhile: Callable[[Any], No
 
 @pytest.mark.parametrize("kind", ["vpc", "internet-gateway", "elastic-ip"])
 def test_what_lost_its_tags_before_its_record_is_named_and_not_made_twice(kind: str) -> None:
-    """Nothing tells such a one from anybody's: a person is shown it, who knows from the cloud's log (ADR 48)."""
+    """Nothing tells such a one from anybody's: a person is shown it, who knows from the cloud's log (ADR 7)."""
     after_the_create = 8  # its id is saved with those of the whole wave
     (case,) = catalogue.meddling(AwsWorld, "strip", (kind,), faults.BEFORE, (after_the_create,))
     verdict = families.run(case)

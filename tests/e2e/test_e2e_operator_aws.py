@@ -17,7 +17,7 @@ from harness.commands import PROGRAM
 pytestmark = pytest.mark.e2e
 
 SPEED = 60.0
-"""A pass sends many calls within the 30 simulated seconds after its write of the object (ADR 15)."""
+"""A pass sends many calls within the 30 simulated seconds after its write of the object (ADR 2)."""
 
 
 @pytest.fixture(scope="module")

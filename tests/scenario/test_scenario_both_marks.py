@@ -1,4 +1,4 @@
-"""A delete takes what has both tags of the document, and keeps what had them and has lost one (ADR 55)."""
+"""A delete takes what has both tags of the document, and keeps what had them and has lost one (ADR 7)."""
 
 from __future__ import annotations
 

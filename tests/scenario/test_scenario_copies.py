@@ -1,4 +1,4 @@
-"""A restored copy has a way out: it becomes a cluster of its own, or continues a lost original (ADR 54).
+"""A restored copy has a way out: it becomes a cluster of its own, or continues a lost original (ADR 15).
 
 Each test follows what the condition says, on the simulated cloud that the original's resources are in.
 """

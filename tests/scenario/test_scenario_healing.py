@@ -162,7 +162,7 @@ def left_behind(harness: Harness) -> bool:
     "kind", ["subnet", "load-balancer", "vpc", "gateway", "network", "instance"], ids=lambda kind: f"{kind}-deleted"
 )
 def test_a_deleted_resource_is_created_again(kind: str) -> None:
-    """It is created again together with what was inside it. A new load balancer has another address (ADR 24)."""
+    """It is created again together with what was inside it. A new load balancer has another address (ADR 16)."""
     harness = risen(Harness(example(**omitted())))
     old = existing(harness, kind)[0]
     if kind == "network":

@@ -1,7 +1,7 @@
 """An object for which nothing was ever begun: what is wrong in it can be corrected, and its delete ends.
 
 The cloud often cannot be asked then: the region does not exist, the credentials never worked. Only the operator's own
-signature tells such an object from one whose journal was lost (ADR 54).
+signature tells such an object from one whose journal was lost (ADR 15).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ def subnets(harness: Harness) -> dict[str, Row]:
 
 
 def test_removing_the_first_of_several_subnets_moves_none_of_the_others() -> None:
-    """ADR 8: logical names are stable; upstream's names by index would shift."""
+    """ADR 13: logical names are stable; upstream's names by index would shift."""
     harness = Harness(example(vpcSubnets=[{}, {}, {}]))
     harness.up()
     before = {name: (row["id"], row["zone"]) for name, row in subnets(harness).items()}

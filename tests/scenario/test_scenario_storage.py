@@ -126,7 +126,7 @@ def given_storage(harness: Harness, *buckets: str) -> Row:
 
 
 def test_a_bucket_in_a_given_instance_is_ours_and_the_instance_is_not() -> None:
-    """The given instance carries the bucket's mark, as a given gateway does that of connections (ADR 25)."""
+    """The given instance carries the bucket's mark, as a given gateway does that of connections (ADR 16)."""
     harness = Harness(example(cosInstance=GIVEN_STORAGE), gates=IGNITION)
     theirs = given_storage(harness, "theirs")
     before = snapshot(harness)

@@ -215,7 +215,7 @@ def test_our_recorded_resource_with_another_clusters_marks_is_not_changed() -> N
 def test_our_workspace_with_a_strangers_uuid_beside_ours_blocks_and_is_called_claimed_by_two(
     moment: int, spelled: bool
 ) -> None:
-    """ADR 12.3: what two owners claim is nobody's to delete; it did not exist before, and was not used by its name."""
+    """ADR 3: what two owners claim is nobody's to delete; it did not exist before, and was not used by its name."""
     harness = Harness(example(**({} if spelled else omitted())))
     for _ in range(moment):
         harness.pass_once()

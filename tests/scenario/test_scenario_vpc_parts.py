@@ -167,7 +167,7 @@ def test_a_listener_added_later() -> None:
 
 
 def test_several_subnets_with_and_without_zone_are_spread_and_stay() -> None:
-    """ADR 8: picked deterministically, spread, stable over a restart."""
+    """ADR 13: picked deterministically, spread, stable over a restart."""
     harness = Harness(example(vpcSubnets=[{"name": "a"}, {"name": "b", "zone": "us-south-2"}, {"name": "c"}]))
     harness.up()
     zones = {row["name"]: record(harness, row["id"])["zone"] for row in existing(harness, "subnet")}

@@ -28,7 +28,7 @@ ENDPOINT_ANNOTATION: Final = "freehold.dev/endpoint"
 """The address of the load balancer that became ``spec.controlPlaneEndpoint.host``: one that a user gives is not it."""
 
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
-"""On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 37)."""
+"""On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 19)."""
 
 TAGS_FINALIZER: Final = "freehold.dev/tags"
 """On an AWSMetadata or IBMMetadata with ``deletionPolicy: Remove``: its tags go before it does."""
@@ -42,7 +42,7 @@ APPROVE_TAGS_ANNOTATION: Final = "freehold.dev/approve-tags"
 IDENTITY_ANNOTATION: Final = "freehold.dev/identity"
 NEW_IDENTITY: Final = "new"
 """Its value: a person says that the object is a new cluster, although it carries another one's journal, or none
-(ADR 54)."""
+(ADR 15)."""
 
 EXTERNAL_RESOURCE_GC_ANNOTATION: Final = "aws.cluster.x-k8s.io/external-resource-gc"
 """``false`` leaves what the workloads of a cluster made, ``true`` collects it with the cluster: upstream's name

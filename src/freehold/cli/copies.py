@@ -1,7 +1,7 @@
 """``freehold resolve NAME --new-cluster`` and ``--take-over``: a person says what an object with another's journal is.
 
 The marks in the cloud name the object that they belong to, so nothing of them can be another object's: a new cluster
-gets an identity of its own, and who continues the old one does so under its name (ADR 54).
+gets an identity of its own, and who continues the old one does so under its name (ADR 15).
 """
 
 from __future__ import annotations

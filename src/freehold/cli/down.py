@@ -42,7 +42,7 @@ def run(
         state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace, gates=feature_gates, gc_selector=gc_selector,
     )  # fmt: skip
-    # Its operator would heal a mark that somebody took off to keep a resource, before the delete is requested (ADR 55).
+    # Its operator would heal a mark that somebody took off to keep a resource, before the delete is requested (ADR 7).
     waiting = replace(target, options=replace(target.options, waits=True))
     run_to_end(_down(waiting, words, documents, namespace, timeout, yes=yes))
 

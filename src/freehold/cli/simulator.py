@@ -132,7 +132,7 @@ def limits_of(clock: SystemClock, simulator: str) -> Limits:
     """The rate at which the operator asks the cloud: of a simulated one, in the seconds of its own clock.
 
     At the rate for a real cloud a call would wait for its turn for minutes of simulated time, and a create is not sent
-    so long after the write that allows it (ADR 15): several clusters at a high speed would never be Ready.
+    so long after the write that allows it (ADR 2): several clusters at a high speed would never be Ready.
     """
     from freehold.providers.access.limits import Limits
 

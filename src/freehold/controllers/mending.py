@@ -1,7 +1,7 @@
 """What somebody took off an object of ours, and how it is put back. Pure.
 
 ``kubectl replace``, a forced apply or a patch can take the finalizer and the journal. A delete would then leave
-everything in the cloud, so both are put back before anything else is done (ADR 53).
+everything in the cloud, so both are put back before anything else is done (ADR 21).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 
 
 async def separate_managers(client: KubeClient, resource: Resource, raw: Json) -> Json:
-    """The object with its fields divided among our managers, where an earlier version wrote it as one (ADR 53).
+    """The object with its fields divided among our managers, where an earlier version wrote it as one (ADR 21).
 
     It is done at first sight: until then kubectl's server-side apply takes all of them over.
     """

@@ -30,7 +30,7 @@ class Intervals:
     index may be for a pass between them. ``shared``: how old shared lists, and the index, may be for such a look.
     Drift is seen after ``deep`` and ``shared`` at the latest.
     ``fence``: how long after a write of the object a create or attach that it allows may still be sent; well below
-    every settle time, so that a process which lost its object to another one comes too late (ADR 15).
+    every settle time, so that a process which lost its object to another one comes too late (ADR 2).
     """
 
     tag_lag: float = 25.0

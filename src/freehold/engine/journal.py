@@ -68,7 +68,7 @@ class Entry:
     is not made again (:attr:`kinds.Kind.once`). ``incarnation`` tells it from a later one with its id, where the id is
     a name (:attr:`kinds.Kind.id_returns`). ``candidates`` are the ids of what an open create may have made, of which a
     person was asked (:mod:`phases.interrupted`); ``signature`` is theirs until the create has an id. ``read_back``: its
-    marks were read back before it was to be marked again, so that a delete does not attach them (ADR 55).
+    marks were read back before it was to be marked again, so that a delete does not attach them (ADR 7).
     """
 
     phase: Phase
@@ -123,7 +123,7 @@ class Journal:
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
     of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
     ``attached`` are the tags that we put on resources that are not ours, by target. ``collects``: it was minted with
-    garbage collection on, so that an absent annotation opts in (ADR 56).
+    garbage collection on, so that an absent annotation opts in (ADR 18).
     """
 
     owner: Owner

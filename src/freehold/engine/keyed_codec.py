@@ -1,4 +1,4 @@
-"""Marks in a cloud whose tags are a map that knows case: the spelling of ADR 27.
+"""Marks in a cloud whose tags are a map that knows case: the spelling of ADR 5.
 
 A tag is one text for the engine (:mod:`tag_text`). The mark that names the node and its seals have keys of their own:
 the seals of several resources are one value, so that one call can attach it to all of them.

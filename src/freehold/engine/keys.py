@@ -2,7 +2,7 @@
 
 Two adversaries must not be able to make us mark, take over or delete a stranger's resource: one may tag and
 create in the cloud account, the other may edit the object and read every Secret beside it. So the key is the
-operator's own: neither a cloud credential, nor public, nor in the object's namespace (ADR 14). Everything is
+operator's own: neither a cloud credential, nor public, nor in the object's namespace (ADR 4). Everything is
 an HMAC under a key derived from a key of the ring and the owner's uuid, so the derived key of one object can
 be handed on alone.
 

@@ -113,7 +113,7 @@ class Kind:
     """No two in a region have one name, so another's is in the way wherever it is, and the name alone finds it: of what
     is wanted its driver's ``by_nonce`` reads nothing else."""
     stripped: StrippedDriver | None = None
-    """By which a person is shown what a create that was cut off may have made, if it has lost tags since (ADR 48)."""
+    """By which a person is shown what a create that was cut off may have made, if it has lost tags since (ADR 7)."""
     in_the_way: Callable[[Request, Observed], str] = _never
     """What a create would need that another one of the kind has, for a person; empty where both can be."""
     holds_part: Callable[[Part, str, Observed], bool] = _holds_none

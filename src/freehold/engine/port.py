@@ -122,7 +122,7 @@ class FencedPort:
     """One object's port: creates and attaches follow a write of the object within ``fence`` seconds, or are not sent.
 
     Compare-and-set orders the writes of the object, not those of the cloud. A process that was stopped between the
-    two would create what its successor has created, or mark what it has let go (ADR 15). What remains is
+    two would create what its successor has created, or mark what it has let go (ADR 2). What remains is
     a process that is stopped between this check and the socket for longer than the settle time.
     """
 

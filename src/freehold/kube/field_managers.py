@@ -4,7 +4,7 @@ Earlier versions wrote as manager ``freehold`` (operation Update), the operator'
 alike, and ``freehold up`` set kubectl's last-applied annotation. ``kubectl apply --server-side`` takes over all fields
 of the manager that owns this annotation, and drops what its manifest lacks: the finalizer, the journal, the endpoint
 (https://kubernetes.io/docs/reference/using-api/server-side-apply/#upgrading-from-client-side-to-server-side-apply;
-client-go ``util/csaupgrade``). Today there are two managers (ADR 53). Everything here is pure.
+client-go ``util/csaupgrade``). Today there are two managers (ADR 21). Everything here is pure.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ _RESERVED: Final = ("aws:", "eks:")
 """Reserved by AWS, in any case (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
 
 _DOMAINS: Final = (
-    "freehold.dev",  # our marks on AWS (ADR 27)
-    "x-k8s.io",  # our marks on IBM Cloud (ADR 4), Cluster API
+    "freehold.dev",  # our marks on AWS (ADR 5)
+    "x-k8s.io",  # our marks on IBM Cloud (ADR 5), Cluster API
     "k8s.io",  # sigs.k8s.io/cluster-api-provider-aws/…, k8s.io/cluster-autoscaler/…
     "kubernetes.io",  # kubernetes.io/cluster/…, kubernetes.io/service-name
     "k8s.aws",  # elbv2.k8s.aws/cluster, ingress.k8s.aws/…, service.k8s.aws/…, karpenter.k8s.aws/…
@@ -31,7 +31,7 @@ _KEYS: Final = ("kubernetescluster", "csivolumename", "csivolumesnapshotname")
 """Names from before keys had domains: the cloud provider's KubernetesCluster, the EBS CSI driver's CSIVolumeName."""
 
 _OF_DOMAIN: Final = re.compile(rf"(?:^|\.)(?:{'|'.join(map(re.escape, _DOMAINS))})(?:[/.:]|$)")
-"""A domain or one below it. A dot may follow instead of a slash: IBM Cloud's tags have no slash (ADR 4)."""
+"""A domain or one below it. A dot may follow instead of a slash: IBM Cloud's tags have no slash (ADR 5)."""
 
 EXEMPT_KEY: Final = {Cloud.AWS: "freehold.dev/metadata", Cloud.IBM: "freehold.dev.metadata"}
 EXEMPT_VALUE: Final = "ignore"

@@ -1,4 +1,4 @@
-"""The stored form of the record of what we wrote: shards by a digest of the resource's id (ADR 37). Pure.
+"""The stored form of the record of what we wrote: shards by a digest of the resource's id (ADR 19). Pure.
 
 A shard holds each set of entries once, however many resources have it, and is compressed: a thousand volumes with the
 same tags cost what differs in their ids. 100,000 resources fit into :data:`SHARDS` objects of a few hundred kilobytes.

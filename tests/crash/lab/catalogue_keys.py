@@ -238,7 +238,7 @@ def _beside_with_the_key(life: Course, keyed: Keyed) -> None:
 
 
 def beside_with_the_key(world: Fresh, numbers: range) -> Iterator[Case]:
-    """A copy of an object at rest finds everything as it is wanted. Its delete would be the object's (ADR 14)."""
+    """A copy of an object at rest finds everything as it is wanted. Its delete would be the object's (ADR 4)."""
     for number in numbers:
         script = partial(_script, number=number, change=_beside_with_the_key, crashes={})
         yield Case(f"at {number}", world, script)

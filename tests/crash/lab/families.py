@@ -61,7 +61,7 @@ class Named:
 
 NOTHING_NAMED = Named()
 UNMEASURED = 1_000_000
-"""Of a family that was not run whole since a delete keeps what has lost its marks (ADR 55)."""
+"""Of a family that was not run whole since a delete keeps what has lost its marks (ADR 7)."""
 
 
 @dataclass

@@ -260,7 +260,7 @@ def stripped(on: Ground) -> Iterator[Case]:
     Where the process dies before the id is on record, nothing shows that a subnet, a security group or a target group
     is ours, and its range, or its name, is taken. CreateListener answers with one that is there already, so that its
     tags must show that it is ours before it is recorded. The name of a bucket may be another's once its delete was
-    sent (ADR 47). What has neither a name of its own nor a client token is named, and a person decides (ADR 48).
+    sent (ADR 7). What has neither a name of its own nor a client token is named, and a person decides (ADR 7).
     """
     taken = [Reason.NAME_TAKEN]
     reasons = {

@@ -1,4 +1,4 @@
-"""Safety lines of what a delete keeps because it has lost a mark, and of what a person gives up (ADR 55)."""
+"""Safety lines of what a delete keeps because it has lost a mark, and of what a person gives up (ADR 7)."""
 
 from functools import partial
 

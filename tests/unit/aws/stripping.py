@@ -1,4 +1,4 @@
-"""A create of an AWS network that is cut off, and whose result somebody strips of its tags (ADR 48)."""
+"""A create of an AWS network that is cut off, and whose result somebody strips of its tags (ADR 7)."""
 
 from __future__ import annotations
 

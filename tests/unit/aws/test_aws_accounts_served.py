@@ -23,7 +23,7 @@ async def test_a_cluster_is_made_and_deleted_without_anything_for_a_person() -> 
 
 
 async def test_a_route_that_somebody_takes_out_is_put_back_although_nothing_is_new_to_record() -> None:
-    """It is added by a create, which is sent only soon after a write of the object (ADR 15)."""
+    """It is added by a create, which is sent only soon after a write of the object (ADR 2)."""
     served = ServedAws()
     await served.up()
     ec2 = served.sim.client("ec2")

@@ -32,7 +32,7 @@ async def test_a_delete_is_over_when_it_answers_and_an_id_comes_back_only_where_
     bench: AwsBench, kind: str
 ) -> None:
     """Said of one that is still going, its object would be let go too soon. Not said of an id that is a name, what a
-    stranger makes under it later would be taken for ours and deleted (ADR 47)."""
+    stranger makes under it later would be taken for ours and deleted (ADR 7)."""
     entry, request = bench.kinds[kind], await bench.request(kind)
     made = await bench.ready(kind, await bench.create(kind, request, NONCE, "one"))
     await entry.driver.delete(Ref(made.id, made.target))

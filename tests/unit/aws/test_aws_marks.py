@@ -40,7 +40,7 @@ def test_what_is_written_is_legal_and_can_be_read(
     written |= {CODEC.birth(key, nonce), CODEC.node(key, seal)}
     _assert_legal(written)
     assert set(tag_map(written)) == {OWNER, UUID, NODE, SEAL, BIRTH, "freehold.dev/cluster-uuid"}, (
-        "six, as ADR 27 counts"
+        "six, as ADR 5 counts"
     )
     read = CODEC.read(written)
     assert (read.owners, read.uuids) == (CODEC.read(CODEC.owner(owner)).owners, {owner.uuid})

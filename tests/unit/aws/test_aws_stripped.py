@@ -1,4 +1,4 @@
-"""A create that was cut off, and what has lost its tags: it may be what was made, so a person decides (ADR 48)."""
+"""A create that was cut off, and what has lost its tags: it may be what was made, so a person decides (ADR 7)."""
 
 from __future__ import annotations
 

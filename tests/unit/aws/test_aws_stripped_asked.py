@@ -1,4 +1,4 @@
-"""What a person is asked about stays asked about until somebody answers (ADR 48)."""
+"""What a person is asked about stays asked about until somebody answers (ADR 7)."""
 
 from __future__ import annotations
 

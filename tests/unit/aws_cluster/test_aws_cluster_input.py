@@ -543,7 +543,7 @@ def test_all_problems_are_said_at_once() -> None:
 
 
 def test_a_name_that_does_not_fit_into_a_tag_is_refused() -> None:
-    """``sigs.k8s.io/cluster-api-provider-aws/cluster/<name>`` has at most 128 characters, and is never cut (ADR 27)."""
+    """``sigs.k8s.io/cluster-api-provider-aws/cluster/<name>`` has at most 128 characters, and is never cut (ADR 5)."""
     assert problems({}, names=DefaultNames("team", "a" * 83)) == []
     (found,) = problems({}, names=DefaultNames("team", "a" * 84))
     assert found.startswith("metadata.name: 'aaaa") and "84 characters" in found and "choose a shorter name" in found

@@ -482,7 +482,7 @@ def record_of(found: ClusterWish) -> Recorded:
 
 
 def test_ids_of_our_own_resources_in_the_spec_change_nothing() -> None:
-    """ADR 20: an id that is our own resource's names the node that this resource has."""
+    """ADR 13: an id that is our own resource's names the node that this resource has."""
     first = wish(LEAST)
     held = record_of(first)
     by_id = {"vpc": VPC, "subnets": [{"id": ident} for ident in held.subnets.values()]}

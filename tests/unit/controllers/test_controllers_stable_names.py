@@ -84,7 +84,7 @@ def test_what_an_edit_assigns_stays_assigned(edit: tuple[list[ListEntry], list[L
 
 @given(named, st.data())
 def test_removing_an_entry_moves_no_other(entries: list[ListEntry], data: st.DataObject) -> None:
-    """ADR 8: removing the first subnet must not rename or move the others."""
+    """ADR 13: removing the first subnet must not rename or move the others."""
     if not entries:
         return
     slots = assign(entries, ZONES, ())

@@ -1,4 +1,4 @@
-"""The spelling of marks where tags are a map (ADR 27). What one version writes every later one must read."""
+"""The spelling of marks where tags are a map (ADR 5). What one version writes every later one must read."""
 
 from __future__ import annotations
 

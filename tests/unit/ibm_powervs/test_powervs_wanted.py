@@ -307,7 +307,7 @@ def test_subnets_without_a_zone_are_spread() -> None:
 
 
 def test_removing_the_first_subnet_moves_no_other() -> None:
-    """ADR 8: assignments are persisted (in the logical names that the journal holds)."""
+    """ADR 13: assignments are persisted (in the logical names that the journal holds)."""
     spec = {"vpcSubnets": [{"name": "a"}, {"zone": "us-south-2"}, {}, {"name": "d"}]}
     before = plan(spec)
     journal = remembered(*(str(key) for key in before.graph.nodes))

@@ -34,7 +34,7 @@ class Question:
     """One create, or one record.
 
     ``owned``: the record is signed, so that the resource is this object's until a person gives it up; ``lost``: a mark
-    that it had is not on it any more, so that a delete keeps it (ADR 55). ``unread`` says why the cloud could not be
+    that it had is not on it any more, so that a delete keeps it (ADR 7). ``unread`` says why the cloud could not be
     asked for candidates; empty where it could.
     """
 

@@ -45,7 +45,7 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
     key = decision.about
     entry = ctx.journal.get(key)
     is_recorded = entry is not None and entry.phase.ours and entry.id == decision.id
-    would_keep = ctx.state.releasing and entry is not None and entry.had_marks  # if it has lost a mark (ADR 55)
+    would_keep = ctx.state.releasing and entry is not None and entry.had_marks  # if it has lost a mark (ADR 7)
     if is_recorded and ctx.is_believed(key) and not would_keep:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
         return

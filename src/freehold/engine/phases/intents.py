@@ -144,7 +144,7 @@ async def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidate
 
 
 async def _question(ctx: PassContext, key: NodeKey) -> Waiting | Blocked | None:
-    """A person is asked, where something that has lost its tags may be what the create made (ADR 48)."""
+    """A person is asked, where something that has lost its tags may be what the create made (ADR 7)."""
     try:
         ids = await interrupted.ask(ctx, key)
     except CloudError as error:

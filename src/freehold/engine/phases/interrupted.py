@@ -1,4 +1,4 @@
-"""What an interrupted create may have made, and who else claims that: a person decides by it (ADR 48)."""
+"""What an interrupted create may have made, and who else claims that: a person decides by it (ADR 7)."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def proof_taken(
 
 
 def _other_operator(tag: str) -> str:
-    """Say what a seal of an unknown key means where all other marks are ours: two operators serve one object (ADR 29).
+    """Say what a seal of an unknown key means where all other marks are ours: two operators serve one object (ADR 5).
 
     A copy that was restored elsewhere begins so, with a key of its own after ``freehold keys accept`` or ``keys new``.
     """

@@ -1,4 +1,4 @@
-"""In a delete: what had its marks read back and has lost one is kept, with what it needs (ADR 55).
+"""In a delete: what had its marks read back and has lost one is kept, with what it needs (ADR 7).
 
 The two marks allow the delete (docs/reference/requirements.md T9). Who takes one off keeps the resource, and the delete
 goes on without it. Reads lag, so that a mark counts as lost when reads have not shown it for the settle time.

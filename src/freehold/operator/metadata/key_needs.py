@@ -1,4 +1,4 @@
-"""What the metadata controller needs of the key ring: the keys of its record, and of its annotations (ADR 37)."""
+"""What the metadata controller needs of the key ring: the keys of its record, and of its annotations (ADR 19)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a ``CloudMetadata`` would do to tags: the controller's own reconcile, of which every write stays here.
 
 It reads the cloud and the API server as the controller does. Its calls to the cloud are recorded instead of sent, and
-what it would store is laid over what is stored (ADR 17).
+what it would store is laid over what is stored (ADR 12).
 """
 
 from __future__ import annotations

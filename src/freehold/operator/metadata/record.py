@@ -1,4 +1,4 @@
-"""Where the record of what we wrote is kept: ConfigMaps in the operator's namespace, owned by nobody (ADR 37).
+"""Where the record of what we wrote is kept: ConfigMaps in the operator's namespace, owned by nobody (ADR 19).
 
 A head names the shards that were begun, so that one that went is told from one that never was. Each is signed with the
 key ring and written by compare-and-set.

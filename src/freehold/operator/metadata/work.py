@@ -1,6 +1,6 @@
 """Carries a plan of tags out: approval, record, calls, record again.
 
-The order is what makes it safe: what is written is on record before (ADR 37).
+The order is what makes it safe: what is written is on record before (ADR 19).
 """
 
 from __future__ import annotations

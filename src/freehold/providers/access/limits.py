@@ -167,7 +167,7 @@ class Buckets(Protocol):
 
 
 class Limits:
-    """The buckets of one account, by API: on AWS of one region of it, on IBM Cloud of all (ADR 16)."""
+    """The buckets of one account, by API: on AWS of one region of it, on IBM Cloud of all (ADR 11)."""
 
     def __init__(
         self,

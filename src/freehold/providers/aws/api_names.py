@@ -31,7 +31,7 @@ AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
 """The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
 
 AWS_TAG_PREFIX: Final = "freehold.dev/"
-"""Prefix of our ownership tags on AWS (ADR 27), forbidden in user tags."""
+"""Prefix of our ownership tags on AWS (ADR 5), forbidden in user tags."""
 
 CAPA_TAG_PREFIX: Final = "sigs.k8s.io/cluster-api-provider-aws/"
 """Prefix of upstream's tags: they say to which cluster a resource belongs, so users must not set them."""
@@ -40,7 +40,7 @@ AWS_TAG_LIMIT: Final = 50
 """Tags of one resource (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
 
 AWS_USER_TAG_LIMIT: Final = 40
-"""The user's: on a subnet five are ours (ADR 27) and five are upstream's (Name, cluster, role, and two for the cloud
+"""The user's: on a subnet five are ours (ADR 5) and five are upstream's (Name, cluster, role, and two for the cloud
 controller manager)."""
 
 # Condition types: v1beta2's, upstream's api/v1beta2/conditions_consts.go

@@ -107,7 +107,7 @@ class StoredIdentities:
     async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
         """Find an identity with this role that ``namespace`` may use. Raises NotUsable and KubeError.
 
-        An ARN is no right: whoever names one gets what an AWSClusterRoleIdentity gives to the namespace (ADR 52).
+        An ARN is no right: whoever names one gets what an AWSClusterRoleIdentity gives to the namespace (ADR 20).
         """
         refused = ""
         for raw in await self._role_identities():

@@ -28,7 +28,7 @@ CONNECTIONS = 32
 CONNECT, READ = 3.0, 10.0
 """Seconds to connect, and to wait for bytes. botocore's own are 60 each."""
 ATTEMPTS = 1
-"""How often botocore sends a request: the retries are ours (ADR 32)."""
+"""How often botocore sends a request: the retries are ours (ADR 1)."""
 
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 """``us-east-1``, ``us-gov-west-1``, ``us-iso-east-1``: nothing that could end a host name."""
@@ -287,7 +287,7 @@ def _is_local(url: str) -> bool:
 def _refuse_invented_token(params: dict[str, Any], model: Any, **_: Any) -> None:
     """Raise ValueError where botocore would make up a client token.
 
-    That one ends with the process: a repeated create after a crash makes a second resource (ADR 32).
+    That one ends with the process: a repeated create after a crash makes a second resource (ADR 1).
     """
     if missing := [name for name in model.idempotent_members if name not in params]:
         raise ValueError(f"{model.name} needs the client token {missing[0]}, derived from its owner and node")

@@ -23,7 +23,7 @@ POWERVS_CLUSTER_FINALIZER: Final = "ibmpowervscluster.infrastructure.cluster.x-k
 """The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
 
 TAG_PREFIX: Final = "powervs.cluster.x-k8s.io"
-"""Prefix of our ownership tags, forbidden in user tags. IBM tags do not allow ``/``, hence ``.`` (ADR 4)."""
+"""Prefix of our ownership tags, forbidden in user tags. IBM tags do not allow ``/``, hence ``.`` (ADR 5)."""
 
 OWNER_TAG: Final = f"{TAG_PREFIX}.owner"
 CLUSTER_UUID_TAG: Final = f"{TAG_PREFIX}.cluster-uuid"

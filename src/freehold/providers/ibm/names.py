@@ -1,4 +1,4 @@
-"""Birth names: under which a resource is created before it gets its own (ADR 5).
+"""Birth names: under which a resource is created before it gets its own (ADR 6).
 
 The wanted name, cut to fit, and the nonce. Which names each service allows:
 

@@ -1,4 +1,4 @@
-"""Stable logical names for the entries of a list (ADR 8, ADR 20).
+"""Stable logical names for the entries of a list (ADR 13).
 
 An entry is the same resource however it is spelled: with its default name written out or left out, at another place in
 the list, with the zone that was chosen for it or without. The logical name is the record of what was chosen,

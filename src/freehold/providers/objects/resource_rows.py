@@ -197,5 +197,5 @@ def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
 
 
 def is_kept_of_ours(outcome: Outcome) -> TypeGuard[Kept]:
-    """Whether a delete leaves it although it was made for the object (ADR 55)."""
+    """Whether a delete leaves it although it was made for the object (ADR 7)."""
     return isinstance(outcome, Kept) and outcome.reason in (Reason.MARK_LOST, Reason.SERVES_KEPT)

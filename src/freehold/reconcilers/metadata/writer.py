@@ -1,4 +1,4 @@
-"""For whom the record says that tags were written: the provider object's first uid, kept over a restore (ADR 37). Pure.
+"""For whom the record says that tags were written: the provider object's first uid, kept over a restore (ADR 19). Pure.
 
 The annotation is signed for the object's kind, namespace and name: copied to another object it says nothing.
 """

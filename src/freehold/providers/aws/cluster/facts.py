@@ -16,7 +16,7 @@ class Recorded:
 
     ``vpc``: the id of a VPC of its own, empty where it has none. ``subnets``: the ids of its own subnets by logical
     name, empty texts where an id is not known yet. An id in the spec that is the object's own means the resource that
-    it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
+    it has: nothing changes (ADR 13). ``nat_gateways``: its own, by logical name. ``bastion``: the
     logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
     it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags. ``given_vpc``: the id of
     the VPC of others that it has resources in, empty where it has none. ``ipv6``: a VPC of its own was made with IPv6.

@@ -13,7 +13,7 @@ _BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 _CLUSTER_TAG_ROOM = 128 - len("sigs.k8s.io/cluster-api-provider-aws/cluster/")
 NAME_LIMIT = _CLUSTER_TAG_ROOM
-"""Characters of a cluster's name: it is part of a tag's key, which has at most 128, and keys are never cut (ADR 27)."""
+"""Characters of a cluster's name: it is part of a tag's key, which has at most 128, and keys are never cut (ADR 5)."""
 
 
 @dataclass(frozen=True)

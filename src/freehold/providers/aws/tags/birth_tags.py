@@ -1,4 +1,4 @@
-"""What a create carries, and by what it is recognised later: our tags, the birth mark among them (ADR 27)."""
+"""What a create carries, and by what it is recognised later: our tags, the birth mark among them (ADR 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kind ``cos-bucket``: has no tags, so its instance carries its mark, also one of others (ADR 25).
+"""Kind ``cos-bucket``: has no tags, so its instance carries its mark, also one of others (ADR 16).
 
 Engine id: ``<instance guid>/<region>.<name>``. Names are global: one that a stranger has shows at the create. IBM
 deletes only empty buckets, so no object is ever lost.

@@ -25,7 +25,7 @@ def subnet_names(
 
     Zones that ``record`` holds stay wanted while the cloud does not list them. Logically a subnet is
     ``<name or index>:<zone>`` (:mod:`stable_names`), in an omitted list the zone, and one of others, given by its id,
-    the id. Where upstream picks a random zone, ours is spread and stable (ADR 8).
+    the id. Where upstream picks a random zone, ours is spread and stable (ADR 13).
     """
     recorded = [(key.logical, entry) for key, entry in listed(SUBNET_KIND, record) if not is_nonce(key.logical)]
     earlier = [_recorded(logical, names, entry) for logical, entry in recorded]

@@ -99,7 +99,7 @@ class _Front:
 
     @property
     def _if_taken(self) -> str:
-        """Never to use it: the endpoint of the cluster would be a stranger's (ADR 36)."""
+        """Never to use it: the endpoint of the cluster would be a stranger's (ADR 17)."""
         return f"set {self._field}.name to another name, or delete that one"
 
     def classic(self) -> Node:
