@@ -96,7 +96,7 @@ class Quotas:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Behavior that no source documents. Tests cover both variants; the README lists them as assumptions.
+    """Behavior that no source documents. Tests cover both variants; docs/explanation/limits.md lists them.
 
     Gateway names are known to be unique (409 in the integration test of IBM's networking-node-sdk, and
     terraform-provider-ibm#4190), but not whether per account or per location; here it is per account.
