@@ -78,7 +78,8 @@ def test_foreign_conditions_are_kept_as_they_are() -> None:
 def test_ready_comes_first_and_paused_last() -> None:
     """docs/reference/capi-contract.md C11; parts in the order of creation, ours and foreign ones between."""
     types = ["Paused", "Zebra", "LoadBalancerReady", "Deleting", "Ready", "Alpha", "ServiceInstanceReady"]
-    ordered = merge([], [Observation(each, "True", "Yes") for each in types], generation=1, now=EARLY)
+    parts = ibm_names.POWERVS_PART_CONDITIONS
+    ordered = merge([], [Observation(each, "True", "Yes") for each in types], generation=1, now=EARLY, parts=parts)
     assert [condition["type"] for condition in ordered] == [
         "Ready",
         "ServiceInstanceReady",
@@ -221,5 +222,6 @@ def test_the_parts_of_an_awscluster_come_in_the_order_of_upstreams_steps() -> No
         Observation(part, "True", "Ready") for part in aws_names.AWS_PART_CONDITIONS if part != "LoadBalancerReady"
     ]
     seen = [Observation("Deleting", "False", "NotDeleting"), *reversed(parts), Observation("Ready", "True", "Ready")]
-    found = [str(each["type"]) for each in merge([], seen, generation=1, now=EARLY)]
+    merged = merge([], seen, generation=1, now=EARLY, parts=aws_names.AWS_PART_CONDITIONS)
+    found = [str(each["type"]) for each in merged]
     assert found == ["Ready", *(part.type for part in parts), "Deleting"]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def _types() -> tuple[ServedKind, ...]:
-    from freehold.providers.aws.types.kinds import AWS_KINDS
+    from freehold.providers.aws.types.kinds import AWS_KINDS, AWS_TAGS
 
-    return AWS_KINDS
+    return (*AWS_KINDS, AWS_TAGS)
 
 
 def _cluster_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:

@@ -46,4 +46,6 @@ AWS_IDENTITIES: tuple[ServedKind, ...] = (
     ServedKind(AWS_ROLE_IDENTITY, AWSClusterRoleIdentity, (), _IDENTITY, short_names=("awsri",)),
     ServedKind(AWS_CONTROLLER_IDENTITY, AWSClusterControllerIdentity, (), _IDENTITY, short_names=("awsci",)),
 )
-AWS_KINDS: tuple[ServedKind, ...] = (AWS_CLUSTERS, *AWS_IDENTITIES, provider_tags(AWS_METADATA, AWSMetadata))
+AWS_KINDS: tuple[ServedKind, ...] = (AWS_CLUSTERS, *AWS_IDENTITIES)
+"""The kinds that upstream's provider has, too."""
+AWS_TAGS = provider_tags(AWS_METADATA, AWSMetadata)
