@@ -41,8 +41,10 @@ def test_a_process_that_lost_the_race_for_the_identity_waits() -> None:
     step(harness.process.reconcile(late, harness.around))
     raw = harness.object.raw
     assert api_names.JOURNAL_ANNOTATION not in (raw["metadata"].get("annotations") or {})
-    known = harness.process._known
-    assert not any(one.memory.minted for one in known.values())
+    assert harness.process._memory.find(raw) is None
+    step(harness.process.reconcile(MemoryDocument(harness.object), harness.around))
+    known = harness.process._memory.find(harness.object.raw)
+    assert known is not None and known.state.minted, "this one created the identity itself"
 
 
 def test_a_lost_journal_and_unreadable_facts_orphan_nothing() -> None:

@@ -13,19 +13,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.api.served import ServedName
 from freehold.collection.policy import Policy
-from freehold.controllers import mending
 from freehold.controllers.collecting import Collections, ObjectCollection
 from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.controllers.events import COLLECTED, Severity
 from freehold.controllers.keyring.stored_form import RingError
 from freehold.controllers.name_claims import NameClaims
+from freehold.controllers.object_memory import ObjectMemory, Remembered, generation_of
 from freehold.controllers.observation_log import Looks, Seen
 from freehold.controllers.pass_events import event_specs
+from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
 from freehold.engine import decisions, engine
 from freehold.engine.clock import Clock
 from freehold.engine.decisions import Conclusion, Decision
@@ -36,9 +38,7 @@ from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, of_error
-from freehold.engine.state import ObjectState
 from freehold.kube.errors import KubeError
-from freehold.kube.field_managers import Writer, other_writers
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.providers.objects import gate, identity, status
@@ -53,56 +53,6 @@ DEFECT = "InternalError"
 _LOG = logging.getLogger(__name__)
 
 
-class ObjectHandle(Protocol):
-    """One object in one pass; production's is in controllers.objects, tests keep theirs in a dict."""
-
-    @property
-    def raw(self) -> Json: ...
-
-    async def save(self, journal: Journal) -> None: ...
-
-    async def newest(self) -> Json:
-        """The object as it is stored now; the pass goes on with ``raw``. Raises StaleObject where it is gone."""
-        ...
-
-    async def apply(self, patch: Mapping[str, Any]) -> None: ...
-
-    async def patch_status(self, status: Mapping[str, Any]) -> None: ...
-
-
-class Rings(Protocol):
-    """The operator's key ring, as it is now."""
-
-    @property
-    def ring(self) -> KeyRing:
-        """Raises RingError while there is none."""
-        ...
-
-    def missed(self) -> None:
-        """An object names a key that the ring lacks."""
-        ...
-
-
-class Recorder(Protocol):
-    """Where events go."""
-
-    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None: ...
-
-
-@dataclass
-class _Served:
-    """What this process remembers of one object."""
-
-    state: ObjectState
-    cloud: CloudAccount
-    generation: int
-    asked: tuple[Decision, ...] = ()
-    record: str = ""
-    """The journal as it was last read or stored."""
-    writers: frozenset[Writer] | None = None
-    """Who else owned fields of the object when it was last stored; None until then."""
-
-
 @dataclass(frozen=True)
 class _ObjectPass:
     """One pass of one object whose identity and account are known."""
@@ -110,10 +60,22 @@ class _ObjectPass:
     document: ObjectHandle
     binding: Binding
     journal: Journal
-    known: _Served
+    known: Remembered
     ring: KeyRing
     stored: Journal
     """The journal as the object has it: without what this pass has not saved."""
+
+
+@dataclass(frozen=True)
+class PassEnd:
+    """How a pass ends: when the next one is due, and ``notes`` for a person.
+
+    ``status`` is still to be written; None where a step has written it, or where it stays as it is.
+    """
+
+    result: Result
+    status: StatusUpdate | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Reconciler:
@@ -145,7 +107,8 @@ class Reconciler:
         self._claims = claims
         self._collections = collections
         self._collects = collects
-        self._known: dict[str, _Served] = {}
+        self._memory = ObjectMemory(clock)
+        self._guard = RecordGuard(served, self._memory, rings, recorder)
         self._asked: set[str] = set()
         """UIDs of which somebody asked for a look at everything, and what saves calls in looks is not forgotten yet."""
 
@@ -157,149 +120,103 @@ class Reconciler:
         before = document.raw.get("status") or {}
         self._begin(document.raw)
         try:
-            result, notes = await self._decide(document, cluster)
+            end = await self._decide(document, cluster)
+            if end.status is not None:
+                await self._write(document, end.status)
         except StaleObject:
             return RequeueAfter(CONFLICT_SECONDS)
         except (KubeError, CloudError, RingError):
             raise
         except Exception as defect:
             with suppress(StaleObject, KubeError):
-                await self._write(
-                    document, status.held(document.raw, DEFECT, _told(defect), self._now(), order=self._served.parts)
-                )
+                await self._write(document, self._held_status(document.raw, DEFECT, _describe_defect(defect)))
             raise
         finally:
-            self._remember_record(document.raw)
+            self._guard.remember(document.raw)
         after = document.raw.get("status") or {}
-        for event in event_specs(before, after, notes):
+        for event in event_specs(before, after, end.notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
-        return result
+        return end.result
 
     def _begin(self, raw: Json) -> None:
-        uid = raw["metadata"]["uid"]
         if not self.looks.begin(key_of(raw)):
             return
-        self._asked.add(uid)
-        if known := self._known.get(uid):
+        self._asked.add(raw["metadata"]["uid"])
+        if known := self._memory.find(raw):
             known.state.invalidate()
 
     def gone(self, last: Json) -> None:
         """Say what an object leaves in the cloud that went while nothing of ours held it: no pass comes to it again."""
-        known = self._known.pop(last["metadata"]["uid"], None)
+        known = self._memory.forget(last)
         if self._collections is not None:
             self._collections.forget(last["metadata"]["uid"])
-        left = mending.left_behind(last, known.record) if known else ()
-        if known is None or not left:
-            return
-        for each in left:
-            known.cloud.left(_subject(last), each, "its object was deleted while its finalizer was off")
-        message = mending.orphaned(left)
-        _LOG.warning("%s: %s", _subject(last), message)
-        self._recorder.record(last, Severity.WARNING, "ResourcesLeftBehind", message)
+        if known is not None:
+            self._guard.report_left_behind(last, known)
 
-    async def _mend(self, document: ObjectHandle) -> bool:
-        """Put back what of ours was taken off the object, and say who wrote it since. Whether anything was taken."""
-        uid = document.raw["metadata"]["uid"]
-        known = self._known.get(uid)
-        record = known.record if known else ""
-        found = mending.mending(document.raw, self._served.finalizer, self._rings.ring, record)
-        if found is None:
-            return False
-        if not found.is_remembered:
-            self._known.pop(uid, None)  # creates of the lost journal may be under way: nothing shortens a wait
-        await document.apply(found.patch)
-        message = mending.told(found, known.writers if known else None, other_writers(document.raw["metadata"]))
-        self._recorder.record(document.raw, Severity.WARNING, "RecordPutBack", message)
-        return True
-
-    def _remember_record(self, raw: Json) -> None:
-        """Keep the journal for the case that somebody takes it off; one that does not count is not put back."""
-        metadata = raw["metadata"]
-        known = self._known.get(metadata["uid"])
-        text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
-        if known is None or text is None:
-            return
-        if text != known.record:
-            found = identity.identify(raw, self._served.finalizer, self._rings.ring)
-            if not isinstance(found, identity.Identified):
-                return
-            known.record = text
-        if "managedFields" in metadata:
-            known.writers = other_writers(metadata)
-
-    async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
+    async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> PassEnd:
         decision = gate.decide(document.raw, cluster, self._served)
-        if not gate.leaves_alone(decision) and await self._mend(document):
+        if not gate.leaves_alone(decision) and await self._guard.put_back(document):
             decision = gate.decide(document.raw, cluster, self._served)
         raw = document.raw
         match decision:
             case gate.Skip():
                 self._note(document, Seen.LEFT)
-                return Done(), ()
+                return PassEnd(Done())
             case gate.ReleaseForMove():
                 await document.apply(_without(raw, self._served.finalizer))
-                return Done(), ()
+                return PassEnd(Done())
             case gate.Paused(message):
-                await self._write(document, status.paused(raw, message, self._now(), order=self._served.parts))
-                return Done(), ()
+                return PassEnd(Done(), status.paused(raw, message, self._now(), self._served.parts))
             case gate.Hold(reason, message):
-                await self._write(document, status.held(raw, reason, message, self._now(), order=self._served.parts))
-                return RequeueAfter(SLOW_SECONDS), ()
+                return self._held(raw, reason, message)
             case gate.WaitForMachines(message):
-                await self._write(
-                    document, status.waiting_for_machines(raw, message, self._now(), order=self._served.parts)
-                )
-                return RequeueAfter(OCCUPIED_SECONDS), ()
+                waits = status.waiting_for_machines(raw, message, self._now(), self._served.parts)
+                return PassEnd(RequeueAfter(OCCUPIED_SECONDS), waits)
             case gate.Release():
                 return await self._bind(document, None)
             case gate.Proceed() as proceed:
                 return await self._bind(document, proceed)
 
-    async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+    async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> PassEnd:
         """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
         binding = await self._accounts.binding(document.raw)
         if isinstance(binding, NoCredentials):
             if proceed is None and self._never_began(document):
                 return await self._let_go(document)
-            self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
-            why = status.held(
-                document.raw, binding.reason, binding.message, self._now(), binding.parts, order=self._served.parts
-            )
-            await self._write(document, why)
-            return RequeueAfter(SLOW_SECONDS), ()
+            self._memory.forget(document.raw)  # another operator may serve it meanwhile
+            return self._held(document.raw, binding.reason, binding.message, parts=binding.parts)
         return await self._identified(document, binding, proceed)
 
-    async def _identified(
-        self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None
-    ) -> tuple[Result, tuple[str, ...]]:
+    async def _identified(self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None) -> PassEnd:
         ring = self._rings.ring
         found = identity.identify(document.raw, self._served.finalizer, ring, collects=self._collects)
         if isinstance(found, identity.KeyMissing):
-            return await self._without_key(document, found)
+            return self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
-            why = status.held(document.raw, found.reason.value, found.message, self._now(), order=self._served.parts)
-            await self._write(document, why)
-            return RequeueAfter(SLOW_SECONDS), ()
+            return self._held(document.raw, found.reason.value, found.message)
         try:  # before anything is written: where nobody can be asked, nothing is begun that a delete would wait for
             account = await binding.cloud.account()
         except CloudError as error:
             if proceed is None and isinstance(error, NeedsPerson) and self._never_began(document):
                 return await self._let_go(document)
-            return await self._failed(document, error)
+            return self._failed(document, error)
         if isinstance(found, identity.Minted) and found.anew:
             await document.patch_status({})
         if found.patch is not None:
             await document.apply(found.patch)
         # Not before the patch is stored: another process that was faster may have creates under way.
         uid = document.raw["metadata"]["uid"]
-        lost = not isinstance(found, identity.Identified) and uid in self._known
-        if lost:
-            del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
-        minted = isinstance(found, identity.Minted) and not (lost or found.anew)
-        known = self._remember(document.raw, binding.cloud, minted=minted)
+        lost = not isinstance(found, identity.Identified) and self._memory.find(document.raw) is not None
+        if lost:  # creates of the lost journal may be under way: nothing remembered shortens a wait
+            self._memory.forget(document.raw)
+        is_new = isinstance(found, identity.Minted) and not (lost or found.anew)
+        before = self._memory.find(document.raw)
+        known = self._memory.keep(document.raw, binding.cloud, identity_is_new=is_new)
+        if known is not before:
+            self._guard.remember(document.raw)
         journal = replace(found.journal, account=found.journal.account or account, untouched="")
         if journal.account != account:
-            return await self._elsewhere(document, binding.cloud.name, journal.account, account)
+            return self._elsewhere(document, binding.cloud.name, journal.account, account)
         current = _ObjectPass(document, binding, journal, known, ring, found.journal)
         if uid in self._asked:
             self._forget_readings(current)
@@ -309,24 +226,20 @@ class Reconciler:
     def _never_began(self, document: ObjectHandle) -> bool:
         return identity.never_began(document.raw, self._rings.ring)
 
-    async def _let_go(self, document: ObjectHandle) -> tuple[Result, tuple[str, ...]]:
+    async def _let_go(self, document: ObjectHandle) -> PassEnd:
         """The cloud cannot be asked, and need not be: nothing was ever begun for this object."""
-        _LOG.info("%s: nothing was ever begun for it; its finalizer is taken off", _subject(document.raw))
+        _LOG.info("%s: nothing was ever begun for it; its finalizer is taken off", subject_of(document.raw))
         await document.apply(_without(document.raw, self._served.finalizer))
-        self._known.pop(document.raw["metadata"]["uid"], None)
-        return Done(), ()
+        self._memory.forget(document.raw)
+        return PassEnd(Done())
 
-    async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
+    def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> PassEnd:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
-        self._known.pop(document.raw["metadata"]["uid"], None)
+        self._memory.forget(document.raw)
         self._rings.missed()
-        why = status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now(), order=self._served.parts)
-        await self._write(document, why)
-        return RequeueAfter(SLOW_SECONDS), ()
+        return self._held(document.raw, names.REASON_KEY_MISSING, found.message)
 
-    async def _elsewhere(
-        self, document: ObjectHandle, cloud: str, recorded: str, account: str
-    ) -> tuple[Result, tuple[str, ...]]:
+    def _elsewhere(self, document: ObjectHandle, cloud: str, recorded: str, account: str) -> PassEnd:
         """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
         (theirs, region), (ours, _) = (each.partition("/")[::2] for each in (recorded, account))
         until = f"it runs with credentials of {recorded}"
@@ -336,30 +249,15 @@ class Reconciler:
             f"its resources are in {cloud} account {recorded}, and it would be served in {account}: nothing is read, "
             f"created or deleted until {until}"
         )
-        why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now(), order=self._served.parts)
-        await self._write(document, why)
-        return RequeueAfter(SLOW_SECONDS), ()
+        return self._held(document.raw, ACCOUNT_CHANGED, message)
 
-    def _remember(self, raw: Json, cloud: CloudAccount, *, minted: bool) -> _Served:
-        uid = raw["metadata"]["uid"]
-        if uid not in self._known or self._known[uid].cloud is not cloud:  # what was seen elsewhere tells nothing here
-            state = ObjectState(first_seen=self._clock.monotonic(), minted=minted)
-            self._known[uid] = _Served(state, cloud, int(raw["metadata"].get("generation", 0)))
-            self._remember_record(raw)
-        known = self._known[uid]
-        generation = int(raw["metadata"].get("generation", 0))
-        if generation != known.generation:
-            known.state.invalidate()
-            known.generation = generation
-        return known
-
-    async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> tuple[Result, tuple[str, ...]]:
+    async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         plan = await self._unless_taken(current, await adapter.desired(document.raw, proceed, journal))
         if not isinstance(plan, Wanted):
             report = PassReport(plan, current.stored)
-            await self._write(document, adapter.status(document.raw, report, self._now()))
-            return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
+            after = plan.after if isinstance(plan, Undecided) else SLOW_SECONDS
+            return PassEnd(RequeueAfter(after), adapter.status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.minted = False
         deps = self._deps(current)
@@ -372,13 +270,13 @@ class Reconciler:
                 asked = self._decisions(document.raw, known)
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
-            return await self._failed(document, error)
+            return self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes)
         seen = Seen.LOOKED if done.looked else Seen.TOLD
         await self._write(document, adapter.status(document.raw, report, self._now()), seen)
-        known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
+        known.generation = generation_of(document.raw)  # the endpoint is ours: no news
         await self._answer(document, current.binding.cloud, done.decided)
-        return RequeueAfter(done.after, done.at_rest), done.notes
+        return PassEnd(RequeueAfter(done.after, done.at_rest), notes=done.notes)
 
     def _forget_readings(self, current: _ObjectPass) -> None:
         """What other looks do not read each time; of this object only, where it is of one object."""
@@ -397,7 +295,7 @@ class Reconciler:
         holder = await self._claims.holder(raw, journal.account)
         return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)
 
-    async def _release(self, current: _ObjectPass) -> tuple[Result, tuple[str, ...]]:
+    async def _release(self, current: _ObjectPass) -> PassEnd:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         cloud = current.binding.cloud
@@ -407,7 +305,7 @@ class Reconciler:
         except CloudError:
             raise
         except Exception:  # a defect of ours; nothing of the spec may keep what is owned from being deleted
-            _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", _subject(document.raw))
+            _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", subject_of(document.raw))
             plan = None
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
         deps = replace(self._deps(current), collection=self._collection(current))
@@ -418,28 +316,30 @@ class Reconciler:
         except CloudError as error:
             if never_began and isinstance(error, NeedsPerson):
                 return await self._let_go(document)
-            return await self._failed(document, error)
+            return self._failed(document, error)
         report = PassReport(
             plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
         )
         await self._write(document, adapter.status(document.raw, report, self._now()))
         if done.collection.is_news:
-            cloud.collected(_subject(document.raw), done.collection.summary)
+            cloud.collected(subject_of(document.raw), done.collection.summary)
             self._recorder.record(document.raw, Severity.NORMAL, COLLECTED, done.collection.summary)
         await self._answer(document, cloud, done.decided)
         if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
             return await self._let_go(document)
         if done.released and isinstance(plan, Undecided) and not never_began:
-            return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
+            return PassEnd(
+                RequeueAfter(max(plan.after, 1.0)), notes=done.notes
+            )  # where to look for strays is not known yet
         if done.released:
             _audit_kept(document.raw, cloud)
             await document.apply(_without(document.raw, self._served.finalizer))
-            self._known.pop(document.raw["metadata"]["uid"], None)
-            cloud.forget(_subject(document.raw))
+            self._memory.forget(document.raw)
+            cloud.forget(subject_of(document.raw))
             if self._collections is not None:
                 self._collections.forget(document.raw["metadata"]["uid"])
-            return Done(), done.notes
-        return RequeueAfter(done.after), done.notes
+            return PassEnd(Done(), notes=done.notes)
+        return PassEnd(RequeueAfter(done.after), notes=done.notes)
 
     def _collection(self, current: _ObjectPass) -> ObjectCollection | None:
         """Collect by what the object says at each delete, and not only when the pass began."""
@@ -455,10 +355,10 @@ class Reconciler:
         return self._collections.of(document.raw, wanted.cluster, cloud, ask)
 
     def _deps(self, current: _ObjectPass) -> EngineDeps:
-        deps = current.binding.cloud.deps(_subject(current.document.raw), current.ring, current.journal.owner.uuid)
+        deps = current.binding.cloud.deps(subject_of(current.document.raw), current.ring, current.journal.owner.uuid)
         return replace(deps, others=self._others)
 
-    def _decisions(self, raw: Json, known: _Served) -> tuple[Decision, ...]:
+    def _decisions(self, raw: Json, known: Remembered) -> tuple[Decision, ...]:
         """What a person has decided and nothing has acted on. The evidence is read anew for it."""
         asked = decisions.pending(_stored_decisions(raw))
         if asked and asked != known.asked:
@@ -473,18 +373,25 @@ class Reconciler:
         for each in decided:
             what = f"{each.decision.verdict} {each.decision.node} {each.decision.id}".rstrip()
             by = each.decision.by if each.is_signed else ""
-            cloud.decided(_subject(document.raw), what, by, done=each.done, why=each.message)
+            cloud.decided(subject_of(document.raw), what, by, done=each.done, why=each.message)
             severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
             self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
         text = decisions.dumps(decisions.answered(_stored_decisions(document.raw), decided))
         await document.apply({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
-    async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
-        """The cloud refused a call that concerns the whole object, such as the search by our tags."""
+    def _failed(self, document: ObjectHandle, error: CloudError) -> PassEnd:
+        """End a pass whose call for the whole object, such as the search by our tags, the cloud refused."""
         outcome = of_error(error)
-        why = status.held(document.raw, outcome.reason.value, outcome.message, self._now(), order=self._served.parts)
-        await self._write(document, why)
-        return RequeueAfter(outcome.after), ()
+        return self._held(document.raw, outcome.reason.value, outcome.message, outcome.after)
+
+    def _held(
+        self, raw: Json, reason: str, message: str, after: float = SLOW_SECONDS, parts: Sequence[Observation] = ()
+    ) -> PassEnd:
+        """End a pass that can do nothing: ``Ready`` says why, and all but ``parts`` stays as it was."""
+        return PassEnd(RequeueAfter(after), self._held_status(raw, reason, message, parts))
+
+    def _held_status(self, raw: Json, reason: str, message: str, parts: Sequence[Observation] = ()) -> StatusUpdate:
+        return status.held(raw, reason, message, self._now(), parts, self._served.parts)
 
     async def _write(self, document: ObjectHandle, update: StatusUpdate, seen: Seen = Seen.TOLD) -> None:
         """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
@@ -501,8 +408,8 @@ class Reconciler:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
 
-def _told(defect: Exception) -> str:
-    """The operator's log has where it was."""
+def _describe_defect(defect: Exception) -> str:
+    """Say what a person needs of a defect: the operator's log has where it was."""
     said = " ".join(str(defect).split())[:300]
     return (
         f"a defect in Freehold stopped this reconcile: {type(defect).__name__}: {said}. It is tried again; what the "
@@ -527,12 +434,7 @@ def _audit_kept(raw: Json, cloud: CloudAccount) -> None:
     for row in (raw.get("status") or {}).get("resources") or ():
         if row.get("state") == "Kept":
             resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
-            cloud.left(_subject(raw), resource, str(row.get("message") or row.get("reason") or ""))
-
-
-def _subject(raw: Json) -> str:
-    metadata = raw["metadata"]
-    return f"{raw['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+            cloud.left(subject_of(raw), resource, str(row.get("message") or row.get("reason") or ""))
 
 
 def _without(raw: Json, finalizer: str) -> Mapping[str, Any]:

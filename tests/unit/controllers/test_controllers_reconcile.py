@@ -217,7 +217,7 @@ def test_nothing_is_remembered_of_a_released_object() -> None:
     assert account.deps(subject, harness.rings.ring, uuid) is before
     harness.down()
     assert account.deps(subject, harness.rings.ring, uuid) is not before
-    assert not harness.process._known
+    assert harness.process._memory.find(harness.object.raw) is None
 
 
 def test_an_object_whose_key_is_missing_is_forgotten_until_the_key_is_back() -> None:

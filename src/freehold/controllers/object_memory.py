@@ -1,0 +1,61 @@
+"""What a process remembers of the objects of one kind. Losing it costs reads, and never safety."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from freehold.engine.clock import Clock
+from freehold.engine.decisions import Decision
+from freehold.engine.state import ObjectState
+from freehold.kube.field_managers import Writer
+from freehold.kube.resources import Json
+from freehold.providers.access.accounts import CloudAccount
+
+
+@dataclass
+class Remembered:
+    """One object: what was seen of its resources, in which account, and at which generation of its spec.
+
+    ``asked`` are the decisions of the last pass. ``record`` is the journal as it was last read or stored; ``writers``
+    are the other owners of the object's fields at that time, None before.
+    """
+
+    state: ObjectState
+    cloud: CloudAccount
+    generation: int
+    asked: tuple[Decision, ...] = ()
+    record: str = ""
+    writers: frozenset[Writer] | None = None
+
+
+class ObjectMemory:
+    """The objects of one kind, by UID."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: dict[str, Remembered] = {}
+
+    def find(self, raw: Json) -> Remembered | None:
+        """Return what is remembered of the object."""
+        return self._known.get(raw["metadata"]["uid"])
+
+    def forget(self, raw: Json) -> Remembered | None:
+        """Forget the object, and return what was remembered of it."""
+        return self._known.pop(raw["metadata"]["uid"], None)
+
+    def keep(self, raw: Json, cloud: CloudAccount, *, identity_is_new: bool) -> Remembered:
+        """Remember the object from now on. What was seen in another account tells nothing about this one."""
+        uid, generation = raw["metadata"]["uid"], generation_of(raw)
+        known = self._known.get(uid)
+        if known is None or known.cloud is not cloud:
+            state = ObjectState(first_seen=self._clock.monotonic(), minted=identity_is_new)
+            known = self._known[uid] = Remembered(state, cloud, generation)
+        if generation != known.generation:
+            known.state.invalidate()
+            known.generation = generation
+        return known
+
+
+def generation_of(raw: Json) -> int:
+    """Return the generation of the object's spec."""
+    return int(raw["metadata"].get("generation", 0))
