@@ -7,8 +7,12 @@ import json
 import random
 from typing import Any
 
+from freehold.providers.aws.cluster import desired
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.objects.adapter import Desired, Refused, Undecided, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer
 
 Spec = dict[str, Any]
@@ -43,6 +47,24 @@ def cluster(spec: Spec) -> dict[str, Any]:
         "metadata": {"name": NAMES.cluster, "namespace": NAMES.namespace},
         "spec": spec,
     }
+
+
+def decide(
+    names: DefaultNames, raw: dict[str, Any], known: Facts, *, storage: bool = False
+) -> Decided | Refused | Undecided:
+    """Parse and decide, as the adapter does."""
+    spec = parse_or_refuse(AWSClusterSpec, raw)
+    return spec if isinstance(spec, Refused) else desired.decide(names, raw, spec, known, storage=storage)
+
+
+def wanted(
+    names: DefaultNames, raw: dict[str, Any], known: Facts, *, account: str = "", storage: bool = False
+) -> Desired:
+    """Parse and make the graph, as the adapter does."""
+    spec = parse_or_refuse(AWSClusterSpec, raw)
+    if isinstance(spec, Refused):
+        return spec
+    return desired.wanted(names, raw, spec, known, account=account, storage=storage)
 
 
 def rule(**fields: Any) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from freehold.api.parse import parse_spec
 from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 
 Schema = dict[str, Any]
 
@@ -48,6 +50,11 @@ def narrower(ours: Schema, theirs: Schema, early: Collection[str], path: str = "
     for keyword, mark in (("items", "[*]"), ("additionalProperties", ".*")):
         if isinstance(theirs.get(keyword), dict):
             yield from narrower(ours.get(keyword, {}), theirs[keyword], early, path + mark)
+
+
+def powervs_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
+    """Parse the spec of an IBMPowerVSCluster."""
+    return parse_spec(IBMPowerVSClusterSpec, raw)
 
 
 def schema_of(crd: dict[str, Any]) -> Schema:

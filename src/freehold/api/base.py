@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -14,19 +14,33 @@ _INITIALISMS = {"id": "ID", "ids": "IDs", "vs": "VS"}
 
 
 def wire_name(field: str) -> str:
-    """The JSON name of a Python field name: ``service_instance_id`` -> ``serviceInstanceID``."""
+    """Spell a Python field name in JSON: ``service_instance_id`` -> ``serviceInstanceID``."""
     first, *rest = field.split("_")
     return first + "".join(_INITIALISMS.get(segment, segment.capitalize()) for segment in rest)
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A rule over several fields, as CEL for the API server and as a Python predicate.
+class Broken:
+    """A place at which a rule is broken: its path below the node, and the wrong value as a sentence shows it.
 
-    kubectl prints the message, and conditions contain it. The predicate is for objects that the API server did
-    not check: those stored before the rule existed, or by an API server without CEL. A rule without one is for the
-    API server alone (:mod:`freehold.api.early`). ``field`` is the path below the node at which the error is told;
-    ``told`` is CEL for a message that names what is wrong, in place of ``message``.
+    ``message`` stands for the rule's where that one cannot say enough; ``{at}`` in it is the path of the node.
+    """
+
+    field: str
+    value: str = "it"
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule as CEL for the API server, and in Python for objects that no API server has checked.
+
+    kubectl prints the message, and conditions contain it: with the wrong value in place of ``{it}``. ``holds`` is
+    asked when an object is parsed, which fails where it does not hold. ``find`` is asked of a parsed object by the
+    reconciler (:mod:`freehold.api.rules`). A rule without either is for the API server alone, one without CEL for the
+    reconciler alone. ``field`` is the path below the node at which the error is told; ``of`` is the field that the
+    rule is about, where it is not about the whole object; ``told`` is CEL for a message that names what is wrong, in
+    place of ``message``.
     """
 
     cel: str
@@ -34,20 +48,24 @@ class Rule:
     holds: Callable[[Any], bool] | None = None
     field: str = ""
     told: str = ""
+    of: str = ""
+    find: Callable[[Any], Iterable[Broken]] | None = None
 
     def to_wire(self) -> dict[str, str]:
-        """The entry of ``x-kubernetes-validations``."""
-        wire = {"fieldPath": self.field, "message": self.message, "messageExpression": self.told, "rule": self.cel}
+        """Return the entry of ``x-kubernetes-validations``."""
+        message = self.message.format(it="it")
+        wire = {"fieldPath": self.field, "message": message, "messageExpression": self.told, "rule": self.cel}
         return {name: value for name, value in wire.items() if value}
 
 
 def checked(*rules: Rule) -> dict[str, Any]:
-    """The schema extension that holds these rules."""
-    return {"x-kubernetes-validations": [rule.to_wire() for rule in rules]}
+    """Return the schema extension that holds these rules."""
+    found = [rule.to_wire() for rule in rules if rule.cel]
+    return {"x-kubernetes-validations": found} if found else {}
 
 
 def extensions(**values: Any) -> dict[str, Any]:
-    """Schema extensions by their short names: ``list_type="map"`` -> ``x-kubernetes-list-type: map``."""
+    """Make schema extensions from short names: ``list_type="map"`` -> ``x-kubernetes-list-type: map``."""
     return {f"x-kubernetes-{name.replace('_', '-')}": value for name, value in values.items()}
 
 
@@ -81,7 +99,7 @@ class ApiModel(BaseModel):
         return self
 
     def to_wire(self) -> dict[str, Any]:
-        """The JSON form: camelCase names, tuples as lists, without unset and empty optional fields."""
+        """Return the JSON form: camelCase names, tuples as lists, without unset and empty optional fields."""
         wire: dict[str, Any] = {}
         for name, info in type(self).model_fields.items():
             value = _to_wire(getattr(self, name))

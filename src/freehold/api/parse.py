@@ -6,7 +6,7 @@ schema or by a server without CEL. Users never see pydantic's own messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from freehold.api.base import ApiModel
 from freehold.api.patterns import WORDS
+from freehold.api.rules import value_at
 
 M = TypeVar("M", bound=ApiModel)
 
@@ -33,12 +34,36 @@ class Problem:
         return f"{self.field}: {self.message}"
 
 
+def broken_rules(value: Any, at: str) -> Iterator[Problem]:
+    """Yield a problem for each rule that a parsed value breaks, in the order of its fields; ``at`` is its path.
+
+    Parsing keeps such a value: it may have been stored before the rule existed (:mod:`freehold.api.rules`).
+    """
+    match value:
+        case ApiModel():
+            for rule in value.RULES:
+                below = f"{at}.{rule.of}" if rule.of else at
+                for broken in rule.find(value_at(value, rule.of)) if rule.find else ():
+                    message = (broken.message or rule.message).format(it=broken.value, at=below)
+                    yield Problem(below + broken.field, message)
+            for name, info in type(value).model_fields.items():
+                yield from broken_rules(getattr(value, name), f"{at}.{info.alias or name}")
+        case tuple():
+            for index, item in enumerate(value):
+                yield from broken_rules(item, f"{at}[{index}]")
+
+
 class InvalidObject(ValueError):
     """An object that does not match its type. The text lists every problem."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+def parse_spec(model: type[M], raw: Mapping[str, Any]) -> M:
+    """Parse the spec of a raw object; an absent spec is an empty one. Raises ``InvalidObject``."""
+    return parse(model, raw.get("spec"), at="spec")
 
 
 def parse(model: type[M], value: Any, at: str) -> M:

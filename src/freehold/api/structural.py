@@ -106,7 +106,9 @@ class _Documented(GenerateJsonSchema):
         if "description" in built:
             built["description"] = one_line(built["description"])
         if issubclass(model, ApiModel) and model.RULES:
-            built |= checked(*model.RULES)
+            built |= checked(*(rule for rule in model.RULES if not rule.of))
+            for of in {rule.of for rule in model.RULES if rule.of}:
+                built["properties"][of] |= checked(*(rule for rule in model.RULES if rule.of == of))
         return built
 
 

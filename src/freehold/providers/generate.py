@@ -4,17 +4,43 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from freehold.api.crd import custom_resource_definition
-from freehold.providers import field_tables
+from freehold.api.served import ServedName
+from freehold.api.served_fields import ServedField
+from freehold.providers import registry
 from freehold.providers.crds import SERVED
 
 DIRECTORY = Path("deploy/crds")
 DOCS = Path("docs/reference")
+TABLES: dict[str, ServedName] = {f"{each.kind.lower()}-fields.md": each for each in registry.SERVED if each.fields}
+"""File name -> the kind that it is about."""
+
+_INTRODUCTION = """\
+# The fields of {kind}
+Generated from `{kind}`'s list of served fields by `make crds`. Do not edit.
+
+Every field of upstream's {version} is accepted and kept. A row speaks for the fields below it too, unless they have a
+row of their own. A field that is *not* acted on is named by `freehold plan` and in the condition `FieldsServed`; with
+one that is *refused* nothing is created, since something else would come to be than was asked for, and the condition
+`SpecValid` says so.
+
+| field | acted on | |
+|---|---|---|
+"""
+
+_STATUS = """
+## Status
+Fields of upstream's status are written as upstream writes them, but for these, which are accepted and left empty:
+
+| field | why |
+|---|---|
+"""
 _HEADER = "# Generated from the types in src/freehold by `make crds`. Do not edit.\n"
 
 
@@ -26,7 +52,7 @@ class _PlainDumper(yaml.SafeDumper):
 
 
 def rendered() -> dict[str, str]:
-    """File name -> content of every generated CRD; deterministic."""
+    """Render every CRD: file name -> content; deterministic."""
     return {
         f"{served.group}_{served.plural}.yaml": _HEADER
         + yaml.dump(
@@ -42,14 +68,14 @@ def rendered() -> dict[str, str]:
 
 
 def stale(directory: Path) -> tuple[str, ...]:
-    """Sorted names of files that are missing, differ from the generated content, or belong to no kind."""
+    """List names of files that are missing, differ from the generated content, or belong to no kind; sorted."""
     wanted = rendered()
     present = {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.yaml")}
     return tuple(sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)))
 
 
 def write(directory: Path) -> None:
-    """Writes every CRD and removes files that belong to no kind."""
+    """Write every CRD and remove files that belong to no kind."""
     directory.mkdir(parents=True, exist_ok=True)
     wanted = rendered()
     for path in directory.glob("*.yaml"):
@@ -60,17 +86,35 @@ def write(directory: Path) -> None:
 
 
 def stale_pages(directory: Path) -> tuple[str, ...]:
-    """Sorted names of generated pages that are missing or differ. Other pages are written by hand."""
-    wanted = field_tables.rendered()
+    """List names of generated pages that are missing or differ; sorted. Other pages are written by hand."""
+    wanted = rendered_pages()
     present = {name: (directory / name).read_text(encoding="utf-8") for name in wanted if (directory / name).exists()}
     return tuple(sorted(name for name in wanted if wanted[name] != present.get(name)))
 
 
 def write_pages(directory: Path) -> None:
-    """Writes every generated page."""
+    """Write every generated page."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, content in field_tables.rendered().items():
+    for name, content in rendered_pages().items():
         (directory / name).write_text(content, encoding="utf-8")
+
+
+def rendered_pages() -> dict[str, str]:
+    """Render every generated page: file name -> content; deterministic."""
+    return {file: _page(served) for file, served in TABLES.items()}
+
+
+def _page(served: ServedName) -> str:
+    rows = (f"| `{field.path}` | {field.serving.value} | {field.sentence} |\n" for field in served.fields)
+    return _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows) + _status(served.left_out)
+
+
+def _status(left_out: Sequence[ServedField]) -> str:
+    """Make one row for each reason."""
+    fields: dict[str, list[str]] = {}
+    for field in left_out:
+        fields.setdefault(field.sentence, []).append(f"`{field.path}`")
+    return _STATUS + "".join(f"| {', '.join(paths)} | {why} |\n" for why, paths in fields.items())
 
 
 def main(arguments: list[str] | None = None) -> int:

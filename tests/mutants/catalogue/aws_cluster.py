@@ -4,14 +4,14 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_namesakes = partial(Mutant, "providers/aws/cluster/namesakes.py")
+_namesakes = partial(Mutant, "providers/aws/cluster/name_conflicts.py")
 _discover = partial(Mutant, "providers/aws/cluster/discover.py")
 _desired = partial(Mutant, "providers/aws/cluster/desired.py")
-_decide = partial(Mutant, "providers/aws/cluster/decide.py")
-_given = partial(Mutant, "providers/aws/cluster/given_input.py")
-_balancers = partial(Mutant, "providers/aws/cluster/balancer_input.py")
+_decide = partial(Mutant, "providers/aws/cluster/desired.py")
+_given = partial(Mutant, "providers/aws/cluster/given_checks.py")
+_balancers = partial(Mutant, "providers/aws/cluster/balancer_checks.py")
 _fronts = partial(Mutant, "providers/aws/cluster/load_balancers.py")
-_network = partial(Mutant, "providers/aws/cluster/network_input.py")
+_network = partial(Mutant, "providers/aws/cluster/network_checks.py")
 _adapter = partial(Mutant, "providers/aws/cluster/adapter.py")
 _groups = partial(Mutant, "providers/aws/cluster/nodes/groups.py")
 _routing = partial(Mutant, "providers/aws/cluster/nodes/routing.py")
@@ -21,7 +21,7 @@ _bucket = partial(Mutant, "providers/aws/kinds/s3_bucket.py")
 _facts = partial(Mutant, "providers/aws/facts.py")
 _cluster_status = partial(Mutant, "providers/objects/cluster_status.py")
 _rules = partial(Mutant, "providers/aws/cluster/rules.py")
-_network_input = partial(Mutant, "providers/aws/cluster/network_input.py")
+_network_input = partial(Mutant, "providers/aws/cluster/network_checks.py")
 _status = partial(Mutant, "providers/aws/cluster/status.py")
 
 _reconciler = partial(Mutant, "controllers/reconciler.py")
@@ -113,7 +113,7 @@ MUTANTS = (
         "the user's tags are put on a VPC and on groups of somebody else's, which upstream leaves alone",
     ),
     _namesakes(
-        "refusal",
+        "refuse_taken_name",
         " and UUID.fullmatch(uuid := uuids.pop()):",
         " and (uuid := uuids.pop()):",
         "the text of a stranger's tag is part of a command that a person is told to run",
@@ -155,7 +155,7 @@ MUTANTS = (
         "two resources of one name are wanted, and no reconcile of the object gets anywhere",
     ),
     _namesakes(
-        "refusal",
+        "refuse_taken_name",
         "if not found or",
         "if True or",
         "beside another cluster of the name resources are created, and CAPA's collector deletes one for the other",
@@ -197,7 +197,7 @@ MUTANTS = (
         "a delete that has deleted everything never ends where zones may not be listed",
     ),
     _namesakes(
-        "refusal",
+        "refuse_taken_name",
         " or facts.known_before",
         "",
         "a restored object refuses its own cluster because of its machines, and recovers nothing",
@@ -217,8 +217,8 @@ MUTANTS = (
     ),
     _machines(
         "bastion_nodes",
-        "if wish.bastion and wish.bastion.subnet:",
-        "if wish.bastion:",
+        "if plan.bastion and plan.bastion.subnet:",
+        "if cluster_plan.bastion:",
         "the delete of a cluster whose subnets are on no record fails at each pass",
     ),
     _cluster_status(
@@ -259,7 +259,7 @@ MUTANTS = (
     ),
     _desired(
         "wanted",
-        "if wish.vpc.given and facts.network is None:",
+        "if cluster_plan.vpc.given and facts.network is None:",
         "if False:",
         "nodes are made for a given VPC of which nothing is known",
     ),
@@ -344,7 +344,7 @@ MUTANTS = (
     Mutant(
         "providers/aws/cluster/desired.py",
         "wanted",
-        "if plan.holds_name:",
+        "if found_graph.holds_name:",
         "if False:",
         "a living cluster of which everything is given is told to delete its own load balancers",
     ),

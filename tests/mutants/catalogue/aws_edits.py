@@ -4,13 +4,13 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_family = partial(Mutant, "providers/aws/cluster/family_input.py")
+_family = partial(Mutant, "providers/aws/cluster/given_checks.py")
 _discover = partial(Mutant, "providers/aws/cluster/discover.py")
 _recorded = partial(Mutant, "providers/aws/cluster/recorded.py")
 _machines = partial(Mutant, "providers/aws/cluster/nodes/machines.py")
 _claims = partial(Mutant, "controllers/name_claims.py")
 _reconciler = partial(Mutant, "controllers/reconciler.py")
-_decide = partial(Mutant, "providers/aws/cluster/decide.py")
+_decide = partial(Mutant, "providers/aws/cluster/desired.py")
 
 MUTANTS = (
     _machines(
@@ -76,7 +76,7 @@ MUTANTS = (
         "an object that goes and has nothing keeps the name until it has gone",
     ),
     _family(
-        "check",
+        "check_families",
         "if facts.recorded.ipv6 and vpc.ipv6 is None:",
         "if False:",
         "blocks and routes of IPv6 go, and the load balancer and its target groups keep the family",
@@ -84,13 +84,13 @@ MUTANTS = (
         "::test_what_the_record_and_the_cloud_tell_of_its_own_vpc_is_kept",
     ),
     _family(
-        "check",
+        "check_families",
         "elif vpc.ipv6 is not None and facts.own_vpc_has_ipv6 == Answer(False):",
         "elif False:",
         "subnets and rules get IPv6, and the load balancer never does",
     ),
     _family(
-        "check",
+        "check_families",
         "if not own or (vpc.id and vpc.id != own):",
         "if vpc.id and vpc.id != own:",
         "an edit before anything is there is refused",

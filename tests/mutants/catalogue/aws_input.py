@@ -8,24 +8,24 @@ _given_warnings = partial(Mutant, "providers/aws/cluster/given_warnings.py")
 _subnets = partial(Mutant, "providers/aws/cluster/subnets.py")
 _balancers = partial(Mutant, "providers/aws/cluster/load_balancers.py")
 _node_sources = partial(Mutant, "providers/aws/cluster/node_sources.py")
-_tag_input = partial(Mutant, "providers/aws/cluster/tag_input.py")
+_tag_input = partial(Mutant, "providers/aws/cluster/tag_checks.py")
 _unused = partial(Mutant, "providers/aws/cluster/unused_fields.py")
 _rules = partial(Mutant, "providers/aws/cluster/rules.py")
-_input = partial(Mutant, "providers/aws/cluster/input.py")
-_wish_input = partial(Mutant, "providers/aws/cluster/wish_input.py")
+_input = partial(Mutant, "providers/aws/cluster/spec_checks.py")
+_wish_input = partial(Mutant, "providers/aws/cluster/plan_checks.py")
 _cluster_status = partial(Mutant, "providers/objects/cluster_status.py")
 _planning = partial(Mutant, "cli/planning.py")
-_given = partial(Mutant, "providers/aws/cluster/given_input.py")
-_network = partial(Mutant, "providers/aws/cluster/network_input.py")
+_given = partial(Mutant, "providers/aws/cluster/given_checks.py")
+_network = partial(Mutant, "providers/aws/cluster/network_checks.py")
 _facts = partial(Mutant, "providers/aws/facts.py")
 _groups = partial(Mutant, "providers/aws/cluster/nodes/groups.py")
-_normal_form = partial(Mutant, "providers/aws/cluster/normal_form.py")
+_normal_form = partial(Mutant, "providers/aws/cluster/normalize.py")
 _parts = partial(Mutant, "engine/phases/parts.py")
 _create = partial(Mutant, "engine/phases/create.py")
-_group_input = partial(Mutant, "providers/aws/cluster/group_input.py")
+_group_input = partial(Mutant, "providers/aws/cluster/group_checks.py")
 _discover = partial(Mutant, "providers/aws/cluster/discover.py")
 _drift = partial(Mutant, "engine/phases/drift.py")
-_decide = partial(Mutant, "providers/aws/cluster/decide.py")
+_decide = partial(Mutant, "providers/aws/cluster/desired.py")
 
 MUTANTS = (
     _given(
@@ -58,21 +58,22 @@ MUTANTS = (
         "if False:",
         "the addresses of the NAT gateways reach a load balancer that is for the VPC alone",
     ),
-    _input(
-        "_bucket",
-        'if duration != "0" and not re.fullmatch(patterns.DURATION, duration):',
-        "if False:",
+    Mutant(
+        "api/rules.py",
+        "Format.fits",
+        "re.fullmatch(self.pattern, text) is not None",
+        "True",
         "a bucket is Ready whose URLs no machine can ever get",
     ),
     _decide(
         "decide",
-        "if problems := tuple(wish_input.check(spec, wish, facts)):",
+        "if problems := tuple(plan_checks.check(spec, cluster_plan, facts)):",
         "if problems := ():",
         "a cluster is made that AWS refuses halfway, or that nobody can reach",
     ),
     _wish_input(
         "_nat_gateways",
-        "if wish.nat_gateways or wish.given_nat_addresses:",
+        "if plan.nat_gateways or plan.given_nat_addresses:",
         "if True:",
         "a rule for the addresses of NAT gateways that are not there is dropped, and nobody reaches the API server",
     ),

@@ -10,7 +10,6 @@ _errors = partial(Mutant, "providers/aws/errors.py")
 _permissions = partial(Mutant, "providers/aws/permissions/policies.py")
 _marks = partial(Mutant, "engine/keyed_codec.py")
 _tags = partial(Mutant, "providers/aws/tags/tag_map.py")
-_limits = partial(Mutant, "providers/aws/tags/limits.py")
 _capa = partial(Mutant, "providers/aws/tags/capa_tags.py")
 _tagger = partial(Mutant, "providers/aws/tags/tagger.py")
 _native = partial(Mutant, "providers/aws/tags/native_tags.py")
@@ -275,17 +274,19 @@ TAGS = (
         "if len(said) <= room:",
         "two nodes whose names differ in an illegal character have one mark",
     ),
-    _limits(
+    Mutant(
+        "providers/aws/cluster/tag_checks.py",
         "user_tag_problems",
-        "if key.startswith(prefix):",
+        "if not OWNERSHIP_PREFIX.holds(key, value):",
         "if False:",
-        "a user writes marks of ours with spec.additionalTags",
+        "a user writes marks of ours with the tags of a subnet",
     ),
-    _limits(
-        "tag_problems",
-        'if key.lower().startswith("aws:"):',
-        "if False:",
-        "a key that AWS keeps for itself is refused at each create instead of at once",
+    Mutant(
+        "providers/aws/types/rules.py",
+        "TagRule.require_of_all",
+        "if not self.holds(key, value)",
+        "if False",
+        "a user writes marks of ours with spec.additionalTags, or a key that AWS refuses at each create",
     ),
     _capa(
         "CapaTags.of",

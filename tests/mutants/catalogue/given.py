@@ -6,8 +6,8 @@ from mutants.rows import Mutant
 
 _fitness = partial(Mutant, "engine/phases/fitness.py")
 _confirm = partial(Mutant, "engine/phases/confirm.py")
-_reach = partial(Mutant, "providers/ibm/powervs/reach.py")
-_places = partial(Mutant, "providers/ibm/powervs/places.py")
+_reach = partial(Mutant, "providers/ibm/powervs/endpoint_reachability.py")
+_places = partial(Mutant, "providers/ibm/powervs/given_location.py")
 _wanted = partial(Mutant, "providers/ibm/powervs/desired.py")
 _rows = partial(Mutant, "providers/objects/resource_rows.py")
 _subnet = partial(Mutant, "providers/ibm/kinds/vpc_subnet.py")
@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     _wanted(
         "_created",
-        "if unknown := places.missing(facts.places):",
+        "if unknown := given_location.missing(facts.places):",
         "if unknown := ():",
         "something is created although nobody knows where a given resource is",
     ),

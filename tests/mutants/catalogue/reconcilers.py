@@ -10,7 +10,7 @@ _slots = partial(Mutant, "providers/objects/logical_names.py")
 _facts = partial(Mutant, "providers/ibm/powervs/facts.py")
 _wanted = partial(Mutant, "providers/ibm/powervs/desired.py")
 _existing = partial(Mutant, "providers/ibm/powervs/existing.py")
-_input = partial(Mutant, "providers/ibm/powervs/input.py")
+_input = partial(Mutant, "providers/ibm/powervs/spec_checks.py")
 _names = partial(Mutant, "providers/ibm/powervs/names.py")
 _groups = partial(Mutant, "providers/ibm/powervs/groups.py")
 _subnets = partial(Mutant, "providers/ibm/powervs/subnets.py")
@@ -20,7 +20,7 @@ _conditions = partial(Mutant, "providers/objects/part_conditions.py")
 _status = partial(Mutant, "providers/objects/cluster_status.py")
 _powervs_status = partial(Mutant, "providers/ibm/powervs/status.py")
 _any_status = partial(Mutant, "providers/objects/status.py")
-_discover = partial(Mutant, "providers/ibm/powervs/discover.py")
+_discover = partial(Mutant, "providers/ibm/powervs/adapter.py")
 _storage = partial(Mutant, "providers/ibm/powervs/object_storage.py")
 _table = partial(Mutant, "providers/objects/resource_rows.py")
 
@@ -313,8 +313,8 @@ WANTED = (
     ),
     _wanted(
         "_created",
-        "*places.check(spec, facts.places, journal))\n    if problems:\n",
-        "*places.check(spec, facts.places, journal))\n    if False:\n",
+        "*given_location.check(spec, facts.places, journal))\n    if problems:\n",
+        "*given_location.check(spec, facts.places, journal))\n    if False:\n",
         "a part of the infrastructure is created before the cloud refuses the rest",
     ),
     _wanted(
@@ -395,15 +395,16 @@ WANTED = (
         "",
         "a network that is given by its id is searched by name",
     ),
-    _input(
-        "_duplicates",
-        "if value in seen:",
+    Mutant(
+        "api/rules.py",
+        "require_unique",
+        "if value and seen.setdefault(value, index) != index:",
         "if False:",
         "two subnets of one name become one resource",
     ),
     _input(
-        "_cidr",
-        'if "/" not in value or str(network.network_address) != value.partition("/")[0]:',
+        "_first_address",
+        "if str(network) != text:",
         "if False:",
         "a CIDR with host bits is refused by the cloud only after other resources are created",
     ),
@@ -419,10 +420,11 @@ WANTED = (
         "if False:",
         "a gateway is created that cannot route",
     ),
-    _input(
-        "_load_balancers",
-        "if balancers and not any(b.public for b in balancers):",
-        "if False:",
+    Mutant(
+        "providers/ibm/types/rules.py",
+        "CLUSTER_RULES",
+        "not balancers or any(each.public for each in balancers)",
+        "True",
         "no load balancer is public, so none can be the endpoint",
     ),
     _names(

@@ -14,8 +14,7 @@ from freehold.api.names import INFRASTRUCTURE_GROUP
 from freehold.providers.crds import PLACEHOLDERS, SERVED
 from freehold.providers.ibm.api_names import POWERVS_CLUSTER_KIND
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
-from freehold.providers.ibm.types.cluster import parse_spec
-from harness.schemas import crd_of
+from harness.schemas import crd_of, powervs_spec
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
@@ -107,7 +106,7 @@ def test_every_example_passes_the_schema_and_parses(path: Path) -> None:
     for each in found:
         assert [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(each)] == []
         assert create_infra(each["metadata"]["annotations"]) is CreateInfra.REQUESTED
-        spec = parse_spec(each)
+        spec = powervs_spec(each)
         assert spec.zone and spec.vpc and spec.vpc.region and spec.resource_group and spec.resource_group.name
 
 
@@ -129,7 +128,7 @@ def test_parsing_upstreams_manifests_loses_nothing(name: str) -> None:
     expected = manifest["spec"]
     for balancer in expected.get("loadBalancers", []):
         balancer["public"] = True
-    assert parse_spec(manifest).to_wire() == expected
+    assert powervs_spec(manifest).to_wire() == expected
 
 
 def test_there_is_no_placeholder_for_a_served_kind() -> None:

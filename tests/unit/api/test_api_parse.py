@@ -12,10 +12,10 @@ import pytest
 from freehold.api.parse import InvalidObject, Problem, parse
 from freehold.api.patterns import WORDS
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, Tag, parse_spec
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, Tag
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus, ResourceReference
 from freehold.providers.ibm.types.vpc import Subnet
-from harness.schemas import crd_of
+from harness.schemas import crd_of, powervs_spec
 
 HEALTH = {"delay": 5, "retries": 2, "timeout": 2, "type": "tcp"}
 
@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("spec, field, sentence", REFUSED.values(), ids=REFUSED.keys())
 def test_a_bad_value_is_named_with_its_path_and_what_to_do(spec: dict[str, Any], field: str, sentence: str) -> None:
     with pytest.raises(InvalidObject) as refusal:
-        parse_spec({"spec": spec})
+        powervs_spec({"spec": spec})
     assert refusal.value.problems == (Problem(field, sentence),)
     assert str(refusal.value) == f"{field}: {sentence}"
 
@@ -119,19 +119,19 @@ def test_the_schema_refuses_it_at_apply_time_too(case: str) -> None:
 def test_all_errors_are_reported_at_once() -> None:
     """One round of corrections, not one per error."""
     with pytest.raises(InvalidObject) as refusal:
-        parse_spec({"spec": {"zone": 1, "vpc": {"region": 2}}})
+        powervs_spec({"spec": {"zone": 1, "vpc": {"region": 2}}})
     assert [problem.field for problem in refusal.value.problems] == ["spec.zone", "spec.vpc.region"]
 
 
 def test_a_spec_that_is_not_an_object_is_refused() -> None:
     with pytest.raises(InvalidObject, match="spec: must be an object, not a list"):
-        parse_spec({"spec": []})
+        powervs_spec({"spec": []})
 
 
 def test_a_refusal_does_not_carry_pydantics_error() -> None:
     """A log that shows causes would print pydantic's text."""
     with pytest.raises(InvalidObject) as refusal:
-        parse_spec({"spec": {"zone": 1}})
+        powervs_spec({"spec": {"zone": 1}})
     assert refusal.value.__cause__ is None and refusal.value.__context__ is None
 
 
@@ -145,12 +145,12 @@ def test_every_pattern_of_the_types_has_a_description() -> None:
 
 
 def test_an_absent_spec_is_an_empty_one() -> None:
-    assert parse_spec({}) == IBMPowerVSClusterSpec()
+    assert powervs_spec({}) == IBMPowerVSClusterSpec()
 
 
 def test_a_null_is_an_absent_field() -> None:
     """The API server prunes nulls of fields that are not nullable, so defaults apply."""
-    spec = parse_spec({"spec": {"zone": None, "dhcpServer": {"snat": None, "dnsServer": None}, "vpcSubnets": None}})
+    spec = powervs_spec({"spec": {"zone": None, "dhcpServer": {"snat": None, "dnsServer": None}, "vpcSubnets": None}})
     assert spec.zone is None and spec.vpc_subnets == ()
     assert spec.dhcp_server is not None
     assert (spec.dhcp_server.snat, spec.dhcp_server.dns_server) == (True, "1.1.1.1")
@@ -158,7 +158,7 @@ def test_a_null_is_an_absent_field() -> None:
 
 def test_unknown_fields_are_ignored() -> None:
     """The installed CRD may be newer than the code."""
-    assert parse_spec({"spec": {"zone": "dal10", "future": {"a": 1}}}) == IBMPowerVSClusterSpec(zone="dal10")
+    assert powervs_spec({"spec": {"zone": "dal10", "future": {"a": 1}}}) == IBMPowerVSClusterSpec(zone="dal10")
 
 
 def test_specs_are_immutable_and_can_be_built_by_field_name() -> None:

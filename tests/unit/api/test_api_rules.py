@@ -6,6 +6,7 @@ All combinations of the interesting values of each field are tried. The CEL libr
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,10 +15,15 @@ from typing import Any
 import cel
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from freehold.api.base import ApiModel
+from freehold.api.base import ApiModel, Rule
+from freehold.api.parse import InvalidObject, parse
+from freehold.api.rules import value_at
 from freehold.api.schema_lint import walk
+from freehold.api.structural import structural
 from freehold.providers.ibm.types.cluster import Tag
 from freehold.providers.ibm.types.vpc import (
     VPCResource,
@@ -28,13 +34,14 @@ from freehold.providers.ibm.types.vpc import (
     VPCSecurityGroupRuleRemote,
 )
 from freehold_apiserver.cel_functions import FUNCTIONS
-from harness.schemas import crd_of
+from harness.schema_values import values
+from harness.schemas import Schema, crd_of
 
 UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters.v1beta2.crd.yaml"
 
 EARLY = {"spec", "spec.cosInstance", "spec.dhcpServer", "spec.loadBalancers", "spec.tags", "spec.vpc",
          "spec.vpcSubnets", "spec.vpcSubnets[*]"}  # fmt: skip
-"""The rules of freehold.api.early: test_api_early."""
+"""The rules of freehold.providers.ibm.types.rules: test_api_powervs_rules."""
 
 RULE = "spec.vpcSecurityGroups[*].rules[*]"
 PROTOTYPE = {"protocol": "tcp", "remotes": []}
@@ -89,8 +96,8 @@ def holds(expression: str, value: dict[str, Any]) -> bool:
 
 
 def objects(choices: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    for values in itertools.product(*choices.values()):
-        yield {name: value for name, value in zip(choices, values, strict=True) if value is not None}
+    for chosen in itertools.product(*choices.values()):
+        yield {name: value for name, value in zip(choices, chosen, strict=True) if value is not None}
 
 
 def accepted(model: type[ApiModel], value: dict[str, Any]) -> bool:
@@ -171,3 +178,43 @@ def test_the_characters_of_a_tag_are_the_same_in_cel_and_in_python(field: str, o
             continue
         in_python = accepted(Tag, {"key": "a", field: text})
         assert all(holds(rule, text) for rule in ours[f"spec.tags[*].{field}"]) == in_python, text
+
+
+def subclasses(model: type[ApiModel]) -> Iterator[type[ApiModel]]:
+    for each in model.__subclasses__():
+        yield from (each, *subclasses(each))
+
+
+def in_both(model: type[ApiModel]) -> list[Rule]:
+    return [rule for rule in model.RULES if rule.cel and rule.find]
+
+
+def about(node: Schema, words: set[str]) -> Schema:
+    """The schema with the fields of these names alone, and with what is required."""
+    if "properties" in node:
+        kept = {name for name in node["properties"] if name in words or name in node.get("required", ())}
+        return {**node, "properties": {name: about(node["properties"][name], words) for name in sorted(kept)}}
+    return {**node, "items": about(node["items"], words)} if "items" in node else node
+
+
+STRICTER = {".ipv6CidrBlock", ".allowedCIDRBlocks"}
+"""The pattern of an IPv6 range lets more pass than the reconciler."""
+
+
+@pytest.mark.parametrize("model", sorted(filter(in_both, subclasses(ApiModel)), key=lambda model: model.__name__))
+@given(data=st.data())
+def test_api_server_and_reconciler_give_one_verdict(model: type[ApiModel], data: st.DataObject) -> None:
+    """The table declares a rule once; what it makes of it for each of them agrees."""
+    words = {word for rule in in_both(model) for word in re.findall(r"\w+", f"{rule.cel} {rule.of}")}
+    try:
+        value = parse(model, data.draw(values(about(structural(model), words))), at="spec")
+    except InvalidObject:
+        return
+    wire = value.to_wire()
+    for rule in in_both(model):
+        node = wire.get(rule.of, {}) if rule.of else wire
+        found = list(rule.find(value_at(value, rule.of))) if rule.find else []
+        if holds(rule.cel, node):
+            assert not found or rule.field in STRICTER, (rule.cel, wire)
+        else:
+            assert found, (rule.cel, wire)

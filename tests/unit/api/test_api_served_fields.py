@@ -10,7 +10,7 @@ from freehold.api.crd import custom_resource_definition
 from freehold.api.schema_lint import walk
 from freehold.api.served_fields import ServedField, Serving, covering, occurrences
 from freehold.providers.aws.types.kinds import AWS_CLUSTERS
-from freehold.providers.field_tables import TABLES, rendered
+from freehold.providers.generate import TABLES, rendered_pages
 from harness.schemas import schema_of
 
 FIELDS, LEFT_OUT = AWS_CLUSTERS.name.fields, AWS_CLUSTERS.name.left_out
@@ -67,7 +67,7 @@ def test_what_an_object_sets_is_found(value: Any, path: str, found: list[str]) -
 
 
 def test_a_page_has_a_row_for_each_entry() -> None:
-    for file, page in rendered().items():
+    for file, page in rendered_pages().items():
         spec, _, status = page.partition("## Status\n")
         rows = [line for line in spec.splitlines() if line.startswith("| `")]
         assert [row.split("`")[1] for row in rows] == [field.path for field in TABLES[file].fields]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.providers.aws.tags import capa_tags as capa
-from freehold.providers.aws.tags.limits import tag_problems
+from freehold.providers.aws.types.rules import aws_tag_problems
 
 OWN = {"sigs.k8s.io/cluster-api-provider-aws/cluster/c": "owned"}
 CLOUD_PROVIDER = {"kubernetes.io/cluster/c": "owned"}
@@ -65,7 +65,7 @@ EXACT: dict[str, tuple[capa.CapaTags, dict[str, str]]] = {
 def test_the_tags_are_capas(what: str) -> None:
     resource, expected = EXACT[what]
     assert resource.of("c") == expected
-    assert all(not list(tag_problems(key, value)) for key, value in expected.items())
+    assert all(not list(aws_tag_problems(key, value)) for key, value in expected.items())
 
 
 def test_a_user_may_rename_but_not_take_it_out_of_the_cluster() -> None:

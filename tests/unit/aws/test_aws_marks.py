@@ -11,7 +11,7 @@ from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID, KeyedCod
 from freehold.engine.ownership import CarriedMark, NodeMark, Owner
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import tag_map, texts
-from freehold.providers.aws.tags import limits as tag_limits
+from freehold.providers.aws.types.rules import aws_tag_problems
 
 CODEC = KeyedCodec()
 ID = "0d0f1e2a-1111-4222-8333-444455556666"
@@ -26,7 +26,7 @@ LEGAL = re.compile(r"[A-Za-z0-9 +\-=._:/@]*")
 
 def _assert_legal(written: frozenset[str]) -> None:
     for key, value in tag_map(written).items():
-        assert list(tag_limits.tag_problems(key, value)) == []
+        assert list(aws_tag_problems(key, value)) == []
         assert len(key) <= 127 and len(value) <= 255, "the guide of load balancers allows one less than their API"
         assert LEGAL.fullmatch(key + value), "in every service, without letters of other languages"
 

@@ -9,7 +9,7 @@ import pytest
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.calls import ApiClient
-from freehold.providers.aws.cluster.desired import AWSWanted, wanted
+from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.kind_facts import KINDS, KindFacts
 from freehold.providers.aws.registry import aws_kinds
@@ -17,7 +17,7 @@ from freehold.providers.aws.session import AwsSession
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_account import KEYS
 from harness.aws_graphs import requests
-from harness.aws_specs import NAMES, REGION, Spec, cluster, facts
+from harness.aws_specs import NAMES, REGION, Spec, cluster, facts, wanted
 
 REGISTRY = aws_kinds(ApiClient(AwsSession(KEYS, REGION), InlinePort()))
 EVERYTHING: Spec = {

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from freehold.api.served_fields import Serving, covering
-from freehold.providers.aws.cluster.desired import AWSWanted, wanted
+from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused
 from harness.aws_bases import BASES, OTHER, PRIVATE, facts_of
 from harness.aws_graphs import plain
-from harness.aws_specs import REGION, VPC, ZONES, Spec, cluster
+from harness.aws_specs import REGION, VPC, ZONES, Spec, cluster, wanted
 from unit.api.test_api_served_fields import leaves
 
 STAGE = DefaultNames("team", "stage")
@@ -130,8 +130,8 @@ def outcome(spec: Spec, base: str) -> tuple[object, list[str]]:
     """What comes of it, and the fields that it names."""
     found = wanted(STAGE, cluster(copy.deepcopy(spec)), facts_of(base), account="111122223333", storage=True)
     notes = [note.field for note in getattr(found, "notes", ())]
-    if isinstance(found, AWSWanted) and found.wish is not None:
-        wish = found.wish
+    if isinstance(found, AWSWanted) and found.cluster_plan is not None:
+        wish = found.cluster_plan
         return (plain(found.graph), found.user_tags, wish.region, wish.identity, wish.failure_domains), notes
     assert isinstance(found, Refused), found
     return found.problems, notes

@@ -10,12 +10,12 @@ import pytest
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.outcomes import Reason
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.recorded import recorded_in
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
-from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster
+from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, decide
 from unit.aws_cluster.test_aws_cluster_input import STRATEGY
 
 FIELD = "spec.network.vpc.ipv6"
@@ -105,7 +105,7 @@ def test_an_egress_only_gateway_of_its_own_tells_that_its_vpc_has_ipv6() -> None
 def test_both_spellings_of_four_are_one_wish() -> None:
     plain, spelled = decide(NAMES, cluster(FOUR), _four()), decide(NAMES, cluster({**FOUR, "network": {}}), _four())
     assert isinstance(plain, Decided) and isinstance(spelled, Decided)
-    assert plain.wish == spelled.wish
+    assert plain.cluster_plan == spelled.cluster_plan
 
 
 def _four() -> Facts:

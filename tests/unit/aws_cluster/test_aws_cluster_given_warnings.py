@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from freehold.providers.aws.cluster.address_plan import Slot
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.served_fields import fields_served
-from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, facts
+from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, decide, facts
 
 OPEN, INNER = "subnet-0123456789abcdef0", "subnet-0123456789abcdef1"
 
@@ -59,7 +59,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_subnet_that_is_not_as_the_spec_says(fields: dict[str, Any], said: str) -> None:
     found = decided(given(fields, {}), known())
     assert [str(note) for note in found.notes] == [f"{said}: correct the field, or remove it"]
-    assert found.wish == decided(given({}, {}), known()).wish
+    assert found.cluster_plan == decided(given({}, {}), known()).cluster_plan
     assert fields_served(found.notes).status == "False"
 
 
@@ -96,7 +96,7 @@ def test_ipv6_where_no_listed_subnet_has_it() -> None:
 
 
 def test_an_own_derived_subnet_by_its_id_is_what_it_was_made_as() -> None:
-    first = decided({"region": REGION}, facts()).wish
+    first = decided({"region": REGION}, facts()).cluster_plan
     ids = {each.logical: f"subnet-{number:017x}" for number, each in enumerate(first.subnets)}
     held = facts(recorded=Recorded(vpc=VPC["id"], subnets=ids))
     subnets = [{"id": ident} for ident in ids.values()]
@@ -108,4 +108,4 @@ def test_an_own_derived_subnet_by_its_id_is_what_it_was_made_as() -> None:
     changed["network"]["subnets"][0] |= {"isPublic": not slot.public, "cidrBlock": "10.0.250.0/24"}
     found = decided(changed, held)
     assert [note.field for note in found.notes[1:]] == [f"{AT}.cidrBlock", f"{AT}.isPublic"]
-    assert found.wish == first
+    assert found.cluster_plan == first

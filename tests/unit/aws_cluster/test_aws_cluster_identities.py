@@ -9,8 +9,8 @@ import pytest
 
 from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
+from freehold.providers.aws.cluster.cluster_plan import Identity
 from freehold.providers.aws.cluster.identities import Allowed, NotAllowed, may_use
-from freehold.providers.aws.cluster.wish import Identity
 from freehold.providers.aws.types.identity import AWSClusterControllerIdentitySpec
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold_apiserver.cel_rules import Rules

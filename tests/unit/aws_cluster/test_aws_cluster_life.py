@@ -10,10 +10,10 @@ from freehold.engine.graph import Node
 from freehold.engine.kinds import Dedupe, Kind
 from freehold.engine.outcomes import Category, Ready
 from freehold.engine.port import Effect, Port
-from freehold.providers.aws.cluster.desired import AWSWanted, wanted
+from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.objects.cloud_answers import Answer
-from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster
+from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, wanted
 from lab.cloud import Traits
 from lab.life import Life
 from lab.network import NetworkWorld

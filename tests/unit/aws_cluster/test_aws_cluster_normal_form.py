@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.api.crd import custom_resource_definition
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway, Role, Rule, Source, SourceKind, Subnet
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.wish import ClusterWish, NatGateway, Role, Rule, Source, SourceKind, Subnet
 from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold.providers.objects.cloud_answers import Answer
 from freehold_apiserver.custom import CustomStrategy
@@ -28,6 +28,7 @@ from harness.aws_specs import (
     Spec,
     at,
     cluster,
+    decide,
     facts,
     put,
     reordered,
@@ -40,10 +41,12 @@ from harness.schemas import schema_of
 LEAST: Spec = {"region": REGION}
 
 
-def wish(spec: Spec, known: Facts | None = None, *, storage: bool = True, names: DefaultNames = NAMES) -> ClusterWish:
+def plan_of(
+    spec: Spec, known: Facts | None = None, *, storage: bool = True, names: DefaultNames = NAMES
+) -> ClusterPlan:
     found = decide(names, cluster(spec), known or facts(), storage=storage)
     assert isinstance(found, Decided), found
-    return found.wish
+    return found.cluster_plan
 
 
 # --- one wish in many words ------------------------------------------------------------------------
@@ -175,17 +178,17 @@ seeds = st.integers(0, 2**32).map(random.Random)
 
 @given(spec=specs, choose=seeds)
 def test_defaults_written_are_the_same_wish(spec: Spec, choose: random.Random) -> None:
-    assert wish(with_defaults(spec, choose), _around(spec)) == wish(spec, _around(spec))
+    assert plan_of(with_defaults(spec, choose), _around(spec)) == plan_of(spec, _around(spec))
 
 
 @given(spec=specs, choose=seeds)
 def test_defaults_taken_out_are_the_same_wish(spec: Spec, choose: random.Random) -> None:
-    assert wish(without_defaults(spec, choose), _around(spec)) == wish(spec, _around(spec))
+    assert plan_of(without_defaults(spec, choose), _around(spec)) == plan_of(spec, _around(spec))
 
 
 @given(spec=specs, choose=seeds)
 def test_another_order_of_lists_and_fields_is_the_same_wish(spec: Spec, choose: random.Random) -> None:
-    assert wish(reordered(spec, choose), _around(spec)) == wish(spec, _around(spec))
+    assert plan_of(reordered(spec, choose), _around(spec)) == plan_of(spec, _around(spec))
 
 
 STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
@@ -196,10 +199,10 @@ def test_the_defaults_of_the_api_server_are_the_same_wish(spec: Spec) -> None:
     stored = cluster(copy.deepcopy(spec))
     STRATEGY.decode(stored)
     assert [str(each) for each in STRATEGY.validate(stored, None)] == []
-    assert wish(stored["spec"], _around(spec)) == wish(spec, _around(spec))
+    assert plan_of(stored["spec"], _around(spec)) == plan_of(spec, _around(spec))
 
 
-def as_upstream_writes(found: ClusterWish) -> list[dict[str, Any]]:
+def as_upstream_writes(found: ClusterPlan) -> list[dict[str, Any]]:
     """Derived subnets as upstream writes them into the spec."""
     return [
         {
@@ -216,19 +219,19 @@ def as_upstream_writes(found: ClusterWish) -> list[dict[str, Any]]:
 def test_derived_subnets_written_into_the_spec_by_upstream_are_the_same_wish(schema: str, ipv6: bool) -> None:
     spec: Spec = {**LEAST, "network": {"vpc": {"subnetSchema": schema, **({"ipv6": {}} if ipv6 else {})}}}
     written = copy.deepcopy(spec)
-    written["network"]["subnets"] = as_upstream_writes(wish(spec))
-    assert wish(written) == wish(spec)
+    written["network"]["subnets"] = as_upstream_writes(plan_of(spec))
+    assert plan_of(written) == plan_of(spec)
 
 
 def test_host_bits_say_nothing() -> None:
     """AWS drops them."""
     odd = {"vpc": {"cidrBlock": "10.0.7.9/16"}, "nodePortIngressRuleCidrBlocks": ["192.0.2.77/24"]}
     even = {"vpc": {"cidrBlock": "10.0.0.0/16"}, "nodePortIngressRuleCidrBlocks": ["192.0.2.0/24"]}
-    assert wish({**LEAST, "network": odd}) == wish({**LEAST, "network": even})
+    assert plan_of({**LEAST, "network": odd}) == plan_of({**LEAST, "network": even})
 
 
 def test_nulls_are_fields_left_out() -> None:
-    assert wish({**LEAST, "network": None, "bastion": None, "sshKeyName": None}) == wish(LEAST)
+    assert plan_of({**LEAST, "network": None, "bastion": None, "sshKeyName": None}) == plan_of(LEAST)
 
 
 CHANGES: dict[str, tuple[str, Any]] = {
@@ -269,7 +272,7 @@ def test_a_change_is_another_wish(path: str, value: Any) -> None:
     """Otherwise the tests above would hold for a wish that forgets everything."""
     changed = copy.deepcopy(LEAST)
     put(changed, path, value)
-    assert wish(changed) != wish(LEAST)
+    assert plan_of(changed) != plan_of(LEAST)
 
 
 # --- what the default cluster is -----------------------------------------------------------------
@@ -277,7 +280,7 @@ def test_a_change_is_another_wish(path: str, value: Any) -> None:
 
 def test_the_default_cluster() -> None:
     """Upstream's: three zones with a NAT gateway each, four groups, a public classic load balancer."""
-    found = wish(LEAST)
+    found = plan_of(LEAST)
     assert (found.region, found.partition, found.identity.name) == (REGION, "aws", "default")
     assert (found.vpc.name, found.vpc.cidr, found.vpc.ipv6, found.vpc.given) == ("prod-vpc", "10.0.0.0/16", False, "")
     assert [each.name for each in found.subnets if each.public] == [f"prod-subnet-public-{zone}" for zone in ZONES]
@@ -295,7 +298,7 @@ def test_the_default_cluster() -> None:
 
 
 def group(spec: Spec, role: Role, known: Facts | None = None) -> tuple[Rule, ...]:
-    (found,) = (each for each in wish(spec, known).groups if each.role is role)
+    (found,) = (each for each in plan_of(spec, known).groups if each.role is role)
     return found.rules
 
 
@@ -389,7 +392,7 @@ def test_protocols_are_called_as_aws_shows_them() -> None:
 
 def test_a_bastion_brings_its_group_and_ssh() -> None:
     spec = {**LEAST, "bastion": {"enabled": True, "allowedCIDRBlocks": ["192.0.2.0/24", "2001:db8::/64"]}}
-    found = wish(spec)
+    found = plan_of(spec)
     assert found.bastion and (found.bastion.instance_type, found.bastion.key_name) == ("t3.micro", "default")
     assert found.bastion.subnet == next(each.logical for each in found.subnets if each.public)
     assert ports(group(spec, Role.BASTION)) == ["tcp 22-22 ipv4:192.0.2.0/24", "tcp 22-22 ipv6:2001:db8::/64"]
@@ -401,10 +404,10 @@ def test_a_bastion_brings_its_group_and_ssh() -> None:
 def test_a_bastion_stays_where_it_is() -> None:
     """A zone that comes before its own, by name, is no reason to move it."""
     spec = {**LEAST, "bastion": {"enabled": True}}
-    first = wish(spec, facts(ZONES[1:]))
+    first = plan_of(spec, facts(ZONES[1:]))
     assert first.bastion is not None
     held = Recorded(subnets={each.logical: "" for each in first.subnets}, bastion=first.bastion.subnet)
-    later = wish(spec, facts(recorded=held))
+    later = plan_of(spec, facts(recorded=held))
     assert len(later.subnets) > len(first.subnets) and later.bastion == first.bastion
 
 
@@ -417,7 +420,7 @@ def test_a_network_load_balancer_with_its_listeners() -> None:
             "additionalListeners": [{"port": 9345, "healthCheck": check}, {"port": 8132}],
         },
     }  # fmt: skip
-    (balancer,) = wish(spec).load_balancers
+    (balancer,) = plan_of(spec).load_balancers
     assert balancer.name == "team-prod-apiserver"
     assert [(each.port, each.target_port, each.ip_type) for each in balancer.listeners] == [
         (6443, 6443, "ipv4"), (8132, 8132, "ipv4"), (9345, 9345, "ipv4"),
@@ -430,7 +433,7 @@ def test_a_network_load_balancer_with_its_listeners() -> None:
 
 def test_two_load_balancers_have_opposite_schemes_and_subnets() -> None:
     second = {"name": "inside", "loadBalancerType": "nlb", "scheme": "internal"}
-    found = wish({**LEAST, "secondaryControlPlaneLoadBalancer": second})
+    found = plan_of({**LEAST, "secondaryControlPlaneLoadBalancer": second})
     outside, inside = found.load_balancers
     private = tuple(each.logical for each in found.subnets if not each.public)
     assert (outside.key, inside.key, inside.name) == ("primary", "secondary", "inside")
@@ -439,20 +442,20 @@ def test_two_load_balancers_have_opposite_schemes_and_subnets() -> None:
 
 def test_a_long_name_is_hashed_as_upstream_hashes_it() -> None:
     """CAPA's GenerateELBName: 28 letters of blake2b, and -k8s; names with dots get dashes."""
-    (balancer,) = wish(LEAST, names=DefaultNames("team", "a" * 40)).load_balancers
+    (balancer,) = plan_of(LEAST, names=DefaultNames("team", "a" * 40)).load_balancers
     assert len(balancer.name) == 32 and balancer.name.endswith("-k8s")
-    (dotted,) = wish(LEAST, names=DefaultNames("team", "a.b")).load_balancers
+    (dotted,) = plan_of(LEAST, names=DefaultNames("team", "a.b")).load_balancers
     assert dotted.name == "a-b-apiserver"
 
 
 def test_no_default_name_begins_with_what_aws_refuses() -> None:
     network = {**LEAST, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}
-    (balancer,) = wish(network, names=DefaultNames("internal", "a")).load_balancers
+    (balancer,) = plan_of(network, names=DefaultNames("internal", "a")).load_balancers
     assert not balancer.name.startswith("internal-") and balancer.name.endswith("-k8s")
 
 
 def test_names_like_ids_are_made_legal_for_groups() -> None:
-    assert {each.name for each in wish(LEAST, names=DefaultNames("team", "sg-1")).groups} >= {"@sg-1-node"}
+    assert {each.name for each in plan_of(LEAST, names=DefaultNames("team", "sg-1")).groups} >= {"@sg-1-node"}
 
 
 # --- a given VPC, and what is on record ----------------------------------------------------------
@@ -461,7 +464,7 @@ GIVEN: Spec = {**LEAST, "network": {"vpc": VPC, "subnets": [SUBNET, {"id": "subn
 
 
 def test_in_a_given_vpc_nothing_of_the_network_is_created() -> None:
-    found = wish(GIVEN)
+    found = plan_of(GIVEN)
     assert (found.created_vpc, found.vpc.given, found.vpc.cidr) == (False, VPC["id"], "")
     assert [each.given for each in found.subnets] == [SUBNET["id"], "subnet-0123456789abcdef1"]
     assert found.nat_gateways == () and found.failure_domains == ()
@@ -471,22 +474,22 @@ def test_in_a_given_vpc_nothing_of_the_network_is_created() -> None:
 def test_overridden_groups_are_given_and_have_no_rules_of_ours() -> None:
     spec = copy.deepcopy(GIVEN)
     spec["network"]["securityGroupOverrides"] = {"node": "sg-0123456789abcdef0"}
-    found = {each.role: each for each in wish(spec).groups}
+    found = {each.role: each for each in plan_of(spec).groups}
     assert (found[Role.NODE].given, found[Role.NODE].rules) == ("sg-0123456789abcdef0", ())
     assert found[Role.CONTROL_PLANE].given == "" and found[Role.CONTROL_PLANE].rules
 
 
-def record_of(found: ClusterWish) -> Recorded:
+def record_of(found: ClusterPlan) -> Recorded:
     ids = {each.logical: f"subnet-{number:017x}" for number, each in enumerate(found.subnets)}
     return Recorded(vpc=VPC["id"], subnets=ids)
 
 
 def test_ids_of_our_own_resources_in_the_spec_change_nothing() -> None:
     """ADR 13: an id that is our own resource's names the node that this resource has."""
-    first = wish(LEAST)
+    first = plan_of(LEAST)
     held = record_of(first)
     by_id = {"vpc": VPC, "subnets": [{"id": ident} for ident in held.subnets.values()]}
-    assert wish({**LEAST, "network": by_id}, facts(recorded=held)) == first
+    assert plan_of({**LEAST, "network": by_id}, facts(recorded=held)) == first
 
 
 EDITS: dict[str, Spec] = {
@@ -501,27 +504,27 @@ EDITS: dict[str, Spec] = {
 @pytest.mark.parametrize("zones", [ZONES, ("eu-central-1d", *ZONES), ("eu-central-1d", "eu-central-1e"), ()], ids=str)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
 def test_derived_subnets_keep_zone_and_range(edit: Spec, zones: tuple[str, ...]) -> None:
-    first = wish(LEAST)
+    first = plan_of(LEAST)
     known = facts(zones or ZONES[:1], recorded=record_of(first))
-    assert wish({**LEAST, **edit}, known).subnets == first.subnets
+    assert plan_of({**LEAST, **edit}, known).subnets == first.subnets
 
 
 def test_a_subnet_written_out_with_another_range_is_still_the_one_on_record() -> None:
     """The difference is then drift of a subnet, which cannot change its range; not a second subnet."""
-    first = wish(LEAST)
+    first = plan_of(LEAST)
     written = as_upstream_writes(first)
     written[0]["cidrBlock"] = "10.0.48.0/24"
-    later = wish({**LEAST, "network": {"subnets": written}}, facts(recorded=record_of(first)))
+    later = plan_of({**LEAST, "network": {"subnets": written}}, facts(recorded=record_of(first)))
     assert [each.logical for each in later.subnets] == [each.logical for each in first.subnets]
     changed = [(one.cidr, other.cidr) for one, other in zip(first.subnets, later.subnets, strict=True) if one != other]
     assert changed == [(first.subnets[0].cidr, "10.0.48.0/24")]
 
 
 def test_a_subnet_written_out_without_its_range_keeps_the_one_on_record() -> None:
-    first = wish(LEAST)
+    first = plan_of(LEAST)
     written = [{key: value for key, value in each.items() if key != "cidrBlock"} for each in as_upstream_writes(first)]
     spec = {**LEAST, "network": {"subnets": written}}
-    assert wish(spec, facts(recorded=record_of(first))).subnets == first.subnets
+    assert plan_of(spec, facts(recorded=record_of(first))).subnets == first.subnets
 
 
 def test_a_load_balancer_is_in_one_subnet_of_a_zone() -> None:
@@ -530,19 +533,19 @@ def test_a_load_balancer_is_in_one_subnet_of_a_zone() -> None:
         {"id": name, "availabilityZone": ZONES[0], "cidrBlock": f"10.0.{index}.0/24", "isPublic": name != "c"}
         for index, name in enumerate(("b", "c", "a"))
     ]
-    found = wish({**LEAST, "network": {"subnets": subnets}})
+    found = plan_of({**LEAST, "network": {"subnets": subnets}})
     assert found.load_balancers[0].subnets == ("b",)
     assert found.nat_gateways == (NatGateway(ZONES[0], "b"),)
     subnets.reverse()
     held = Recorded(subnets={"b": "", "c": ""}, nat_gateways=[NatGateway(ZONES[0], "b").logical])
-    later = wish({**LEAST, "bastion": {"enabled": True}, "network": {"subnets": subnets}}, facts(recorded=held))
+    later = plan_of({**LEAST, "bastion": {"enabled": True}, "network": {"subnets": subnets}}, facts(recorded=held))
     assert later.nat_gateways == (NatGateway(ZONES[0], "b"),), "a NAT gateway cannot move"
     assert later.load_balancers[0].subnets == ("b",) and later.bastion and later.bastion.subnet == "b"
 
 
 def test_ipv6_later_adds_ranges_to_the_subnets_that_are_there() -> None:
-    first = wish(LEAST)
-    later = wish({**LEAST, "network": {"vpc": {"ipv6": {}}}}, facts(recorded=record_of(first)))
+    first = plan_of(LEAST)
+    later = plan_of({**LEAST, "network": {"vpc": {"ipv6": {}}}}, facts(recorded=record_of(first)))
     assert [each.logical for each in later.subnets] == [each.logical for each in first.subnets]
     assert sorted(each.ipv6_number or 0 for each in later.subnets) == [2, 3, 4, 5, 6, 7]
 
@@ -552,7 +555,7 @@ def test_listed_subnets_are_called_by_their_ids_and_nat_is_in_their_zone() -> No
         {"id": "subnet-zone-1-private", "availabilityZone": ZONES[0], "cidrBlock": "10.0.0.0/24"},
         {"id": "subnet-zone-1-public", "availabilityZone": ZONES[0], "cidrBlock": "10.0.1.0/24", "isPublic": True},
     ]
-    found = wish({**LEAST, "network": {"subnets": subnets}})
+    found = plan_of({**LEAST, "network": {"subnets": subnets}})
     private = Subnet("subnet-zone-1-private", "", "subnet-zone-1-private", ZONES[0], "10.0.0.0/24")
     assert found.subnets[0] == private
     assert found.nat_gateways == (NatGateway(ZONES[0], "subnet-zone-1-public"),)
@@ -560,8 +563,8 @@ def test_listed_subnets_are_called_by_their_ids_and_nat_is_in_their_zone() -> No
 
 def test_the_bucket_needs_its_feature_gate() -> None:
     bucket = {"name": "b-1", "controlPlaneIAMInstanceProfile": "c", "nodesIAMInstanceProfiles": ["n"]}
-    assert wish({**LEAST, "s3Bucket": bucket}, storage=False).bucket is None
-    presigned = wish({**LEAST, "s3Bucket": {"name": "b-1", "presignedURLDuration": "1h"}}).bucket
+    assert plan_of({**LEAST, "s3Bucket": bucket}, storage=False).bucket is None
+    presigned = plan_of({**LEAST, "s3Bucket": {"name": "b-1", "presignedURLDuration": "1h"}}).bucket
     assert presigned and (presigned.presigned, presigned.node_profiles) == ("1h", ())
 
 
@@ -570,4 +573,4 @@ PARTITIONS = {"cn-north-1": "aws-cn", "us-gov-west-1": "aws-us-gov", "us-isob-ea
 
 @pytest.mark.parametrize(("region", "partition"), PARTITIONS.items())
 def test_the_partition_follows_from_the_region(region: str, partition: str) -> None:
-    assert wish({"region": region}).partition == partition
+    assert plan_of({"region": region}).partition == partition

@@ -6,24 +6,24 @@ import pytest
 
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Recorded
 from freehold.providers.aws.cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key
 from freehold.providers.aws.cluster.recorded import recorded_in
-from freehold.providers.aws.cluster.wish import ClusterWish
-from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, facts
+from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, decide, facts
 
 SPEC: Spec = {"region": REGION, "bastion": {"enabled": True}}
 
 
-def wish(spec: Spec, recorded: Recorded, zones: tuple[str, ...] = ZONES) -> ClusterWish:
+def plan_of(spec: Spec, recorded: Recorded, zones: tuple[str, ...] = ZONES) -> ClusterPlan:
     found = decide(NAMES, cluster(spec), facts(zones, recorded=recorded))
     assert isinstance(found, Decided), found
-    return found.wish
+    return found.cluster_plan
 
 
-def journal_of(found: ClusterWish, phase: Phase = Phase.OWNED) -> dict[NodeKey, Entry]:
+def journal_of(found: ClusterPlan, phase: Phase = Phase.OWNED) -> dict[NodeKey, Entry]:
     """As the engine writes it: one entry a node, with the nodes that must outlive it."""
     assert found.bastion is not None
     record = {VPC: Entry(phase, "vpc-0123456789abcdef0")}
@@ -40,18 +40,18 @@ def journal_of(found: ClusterWish, phase: Phase = Phase.OWNED) -> dict[NodeKey, 
 @pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.RECORDED, Phase.OWNED])
 def test_what_the_journal_holds_is_wanted_again(phase: Phase) -> None:
     """Also a create that may have been sent: a second choice would make a second subnet."""
-    first = wish(SPEC, Recorded())
+    first = plan_of(SPEC, Recorded())
     held = recorded_in(journal_of(first, phase))
     limited: Spec = {**SPEC, "network": {"vpc": {"availabilityZoneUsageLimit": 1, "subnetSchema": "PreferPublic"}}}
     for spec, zones in ((SPEC, ZONES), (limited, ZONES), (SPEC, ("eu-central-10", *ZONES))):
-        later = wish(spec, held, zones)
+        later = plan_of(spec, held, zones)
         assert (later.subnets, later.nat_gateways, later.bastion) == (first.subnets, first.nat_gateways, first.bastion)
 
 
 @pytest.mark.parametrize("phase", [Phase.GIVEN, Phase.REUSED, Phase.VACANT, Phase.THEIRS])
 def test_what_is_not_ours_was_no_choice(phase: Phase) -> None:
     known = phase in (Phase.GIVEN, Phase.REUSED)
-    assert recorded_in(journal_of(wish(SPEC, Recorded()), phase)) == Recorded(anything=known)
+    assert recorded_in(journal_of(plan_of(SPEC, Recorded()), phase)) == Recorded(anything=known)
 
 
 def test_an_empty_journal_records_nothing() -> None:
@@ -77,12 +77,12 @@ def test_a_load_balancer_stays_in_the_subnets_that_it_is_in(kind: str, scheme: s
         front = {"loadBalancerType": kind, "scheme": scheme}
         return {"region": REGION, "network": {"subnets": subnets}, "controlPlaneLoadBalancer": front}
 
-    (first,) = wish(listed("m"), Recorded()).load_balancers
+    (first,) = plan_of(listed("m"), Recorded()).load_balancers
     requires = tuple(str(NodeKey(SUBNET_KIND, each)) for each in first.subnets)
     held = recorded_in(
         {balancer_key(first): Entry(Phase.OWNED, "lb", requires=(*requires, "security-group/apiserver-lb"))}
     )
-    (later,) = wish(listed("a", "m", "z"), held).load_balancers
+    (later,) = plan_of(listed("a", "m", "z"), held).load_balancers
     assert later.subnets == first.subnets
-    (new,) = wish(listed("a", "m", "z"), Recorded()).load_balancers
+    (new,) = plan_of(listed("a", "m", "z"), Recorded()).load_balancers
     assert new.subnets != first.subnets, "otherwise this shows nothing"

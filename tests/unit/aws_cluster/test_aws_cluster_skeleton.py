@@ -12,15 +12,15 @@ from freehold.api.parse import parse
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.engine.tag_text import texts
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.adapter import rebuild_spec
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.keys import VPC
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key
-from freehold.providers.aws.cluster.skeleton import skeleton
 from freehold.providers.aws.tags.capa_tags import cluster_key
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold_apiserver.custom import CustomStrategy
-from harness.aws_specs import NAMES, REGION, Spec, cluster, facts
+from harness.aws_specs import NAMES, REGION, Spec, cluster, decide, facts
 from harness.schemas import schema_of
 
 STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
@@ -56,14 +56,14 @@ def _found(spec: Spec, tags: dict[str, str]) -> list[tuple[NodeKey, Observed]]:
             Observed(each.name, each.name, State.READY, tags=texts(tags),
                      attributes={"name": each.name, "scheme": each.scheme.value}),
         )
-        for each in decided.wish.load_balancers
+        for each in decided.cluster_plan.load_balancers
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("spec", MANIFESTS.values(), ids=MANIFESTS)
 def test_what_must_not_change_is_as_the_manifest_has_it(spec: Spec) -> None:
     manifest = {"region": REGION, **spec}
-    rebuilt = {"region": REGION, **skeleton(OWNER, _found(manifest, {cluster_key(NAMES.cluster): "owned"}))}
+    rebuilt = {"region": REGION, **rebuild_spec(OWNER, _found(manifest, {cluster_key(NAMES.cluster): "owned"}))}
     before, after = cluster(copy.deepcopy(rebuilt)), cluster(copy.deepcopy(manifest))
     for each in (before, after):
         STRATEGY.decode(each)
@@ -75,10 +75,12 @@ def test_the_usual_name_is_that_of_the_cluster_and_not_of_the_object() -> None:
     """CAPA's tag has it. Where a stranger added another one, the name of the object is as good as any."""
     manifest = {"region": REGION, **_first(scheme="internal")}
     another = Owner(OWNER.uuid, OWNER.kind, OWNER.namespace, "object")
-    (row,) = [skeleton(another, _found(manifest, {cluster_key(NAMES.cluster): "owned"}))["controlPlaneLoadBalancer"]]
+    (row,) = [
+        rebuild_spec(another, _found(manifest, {cluster_key(NAMES.cluster): "owned"}))["controlPlaneLoadBalancer"]
+    ]
     assert "name" not in row
     tags = {cluster_key(name): "owned" for name in (NAMES.cluster, "strangers")}
-    assert "name" in skeleton(another, _found(manifest, tags))["controlPlaneLoadBalancer"]
+    assert "name" in rebuild_spec(another, _found(manifest, tags))["controlPlaneLoadBalancer"]
 
 
 @pytest.mark.parametrize("name", [name for name in MANIFESTS if name.startswith(("network", "internal"))])
@@ -86,14 +88,14 @@ def test_what_is_rebuilt_means_the_load_balancer_that_is_there(name: str) -> Non
     """Whoever lets the object go on without its manifest gets no second one beside it."""
     manifest = {"region": REGION, **MANIFESTS[name]}
     found = _found(manifest, {cluster_key(NAMES.cluster): "owned"})
-    assert [key for key, _ in _found({"region": REGION, **skeleton(OWNER, found)}, {})] == [key for key, _ in found]
+    assert [key for key, _ in _found({"region": REGION, **rebuild_spec(OWNER, found)}, {})] == [key for key, _ in found]
 
 
 @pytest.mark.parametrize(("block", "said"), [("10.0.0.0/16", {}), ("10.8.0.0/16", {"cidrBlock": "10.8.0.0/16"})])
 def test_the_range_of_the_vpc_is_said_where_it_is_not_the_default(block: str, said: Spec) -> None:
     seen = Observed("vpc-1", "demo-vpc", State.READY, attributes={"cidr": block})
-    assert skeleton(OWNER, [(VPC, seen)]) == ({"network": {"vpc": said}} if said else {})
+    assert rebuild_spec(OWNER, [(VPC, seen)]) == ({"network": {"vpc": said}} if said else {})
 
 
 def test_without_a_load_balancer_nothing_is_said_of_one() -> None:
-    assert skeleton(OWNER, []) == {}
+    assert rebuild_spec(OWNER, []) == {}

@@ -19,13 +19,13 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import status
-from freehold.providers.aws.cluster.desired import AWSWanted, wanted
+from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts, Namesake
 from freehold.providers.aws.types.cluster_status import AWSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.spec_problems import SpecWarning
-from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster
+from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, wanted
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)

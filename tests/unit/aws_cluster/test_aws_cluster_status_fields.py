@@ -16,13 +16,13 @@ from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Category, Outcome, Ready, Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
-from freehold.providers.aws.cluster.desired import AWSWanted, wanted
+from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.status import build_status
 from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import PassReport
 from freehold.providers.objects.cloud_answers import Answer
-from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster
+from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, wanted
 
 CRD = Path(__file__).parents[2] / "data" / "upstream" / "capa" / "awsclusters.v1beta2.crd.yaml"
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.objects.served_fields import fields_served
-from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, at, cluster, facts, put, rule
+from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, at, cluster, decide, facts, put, rule
 
 FIRST, SECOND = "spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer"
 VPC_AT = "spec.network.vpc"
@@ -132,7 +132,7 @@ def test_the_schema_numbers_ranges_of_derived_subnets_that_are_written_out() -> 
     assert isinstance(found, Decided)
     subnets = [
         {"id": each.name, "availabilityZone": each.zone, "cidrBlock": each.cidr, "isPublic": each.public}
-        for each in found.wish.subnets
+        for each in found.cluster_plan.subnets
     ]
     put(spec, "network.subnets", subnets)
     put(spec, "network.vpc.subnetSchema", "PreferPublic")
@@ -147,5 +147,5 @@ def test_a_load_balancer_that_is_disabled_sends_no_client() -> None:
     spec = {"controlPlaneLoadBalancer": {"loadBalancerType": "disabled"}, "secondaryControlPlaneLoadBalancer": second}
     found = decide(NAMES, cluster({"region": REGION, **spec}), facts())
     assert isinstance(found, Decided)
-    (rules,) = (group.rules for group in found.wish.groups if group.role == "apiserver-lb")
+    (rules,) = (group.rules for group in found.cluster_plan.groups if group.role == "apiserver-lb")
     assert [str(each.source.kind) for each in rules if each.to_port == 6443] == ["ipv4"]

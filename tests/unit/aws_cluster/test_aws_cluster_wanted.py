@@ -16,14 +16,14 @@ from freehold.engine.graph import Graph
 from freehold.engine.reasons import Reason
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.desired import AWSWanted, wanted
+from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Namesake, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 from harness.aws_graphs import VPC_RANGE, VPC_RANGE_6, counts, parts, plain, ready, requests, tags
-from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, facts, reordered, with_defaults
+from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, facts, reordered, wanted, with_defaults
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "aws-cluster.yaml"
@@ -76,14 +76,14 @@ def test_only_zones_of_the_load_balancer_are_for_the_control_plane_also_where_it
     """It passes nothing to machines of other zones."""
     network = {"vpc": VPC, "subnets": [{"id": PRIVATE}, {"id": OTHER}]}
     spec = {**LEAST, "network": network, "controlPlaneLoadBalancer": {"subnets": [PUBLIC]}}
-    found = plan(spec).wish
+    found = plan(spec).cluster_plan
     assert found is not None and found.load_balancers[0].zones == (ZONES[0],)
     assert [(each.zone, each.control_plane) for each in found.failure_domains] == [(ZONES[0], True), (ZONES[1], False)]
 
 
 def test_the_id_of_an_own_subnet_places_a_load_balancer_in_that_subnet() -> None:
     own, found = f"public:{ZONES[0]}:10.0.0.0/20:5", {**LEAST, "controlPlaneLoadBalancer": {"subnets": [PUBLIC]}}
-    wish = plan(found, recorded=Recorded(subnets={own: PUBLIC})).wish
+    wish = plan(found, recorded=Recorded(subnets={own: PUBLIC})).cluster_plan
     assert wish is not None
     (balancer,) = wish.load_balancers
     assert (balancer.subnets, balancer.zones) == ((own,), (ZONES[0],))

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.powervs.input import protected_tags
+from freehold.providers.ibm.powervs.spec_checks import protected_tags
 from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud
 from harness.aws_bases import BASES, facts_of
-from harness.aws_specs import NAMES, REGION, Spec, cluster
+from harness.aws_specs import NAMES, REGION, Spec, cluster, decide
 
 OTHERS = {
     "kubernetes.io/cluster/victim": "shared", "kubernetes.io/role/elb": "1", "elbv2.k8s.aws/cluster": "victim",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from freehold.engine.errors import Denied, Throttled
 from freehold.engine.outcomes import Reason
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone, ask
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+from harness.schemas import powervs_spec
 
 
 class Cloud:
@@ -28,7 +28,7 @@ class Refusing(Cloud):
         raise Throttled("too many requests", retry_after=7.0)
 
 
-WHOLE = parse_spec({"spec": {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}})
+WHOLE = powervs_spec({"spec": {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}})
 
 
 async def test_three_questions() -> None:
@@ -39,7 +39,7 @@ async def test_three_questions() -> None:
 
 async def test_nothing_is_read_for_omitted_fields() -> None:
     """The missing field is an error of its own; a read with an empty name would be useless."""
-    facts = await ask(Cloud(), parse_spec({"spec": {"zone": "dal10"}}), 6443)
+    facts = await ask(Cloud(), powervs_spec({"spec": {"zone": "dal10"}}), 6443)
     assert (facts.resource_group, facts.vpc_zones) == (NOT_ASKED, NOT_ASKED)
 
 

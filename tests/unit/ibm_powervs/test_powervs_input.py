@@ -10,9 +10,9 @@ from freehold.api.feature_gates import FeatureGate
 from freehold.engine.outcomes import Reason
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Refused, Undecided, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from harness.schemas import powervs_spec
 
 ANNOTATION = "powervs.cluster.x-k8s.io/create-infra"
 CREATE = {ANNOTATION: "true"}
@@ -111,7 +111,7 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
     "no public load balancer": (
         {"loadBalancers": [{"name": "a", "public": False}]},
         FACTS,
-        "spec.loadBalancers: at least one must be public, for the API server; set public: true on one",
+        "spec.loadBalancers: at least one load balancer must be public, for the API server; set public: true on one",
     ),
     "a workspace name of 200 characters": (
         {"serviceInstance": {"name": LONG}},
@@ -157,7 +157,7 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
     "a CIDR without length": (
         {"dhcpServer": {"cidr": "10.0.0.7"}},
         FACTS,
-        "spec.dhcpServer.cidr: '10.0.0.7' is not the first address of a range with its length; write 10.0.0.7/32",
+        "spec.dhcpServer.cidr: '10.0.0.7' is not an IPv4 range; write one like 192.168.10.0/24",
     ),
     "a subnet's CIDR that is none": (
         {"vpcSubnets": [{"name": "a", "cidr": "ten"}]},
@@ -231,14 +231,14 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
 
 @pytest.mark.parametrize(("more", "known", "sentence"), BAD.values(), ids=BAD.keys())
 def test_one_clear_sentence(more: dict[str, Any], known: Facts, sentence: str) -> None:
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), known)
+    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), known)
     assert isinstance(result, Refused)
     assert [str(problem) for problem in result.problems] == [sentence]
 
 
 def test_the_annotation_must_be_a_boolean() -> None:
     """Upstream's webhook refuses it; without one, a condition does."""
-    result = wanted("c1", {ANNOTATION: "maybe"}, parse_spec({"spec": LEAST}), FACTS)
+    result = wanted("c1", {ANNOTATION: "maybe"}, powervs_spec({"spec": LEAST}), FACTS)
     assert isinstance(result, Refused)
     assert [str(p) for p in result.problems] == [
         f"metadata.annotations[{ANNOTATION}]: 'maybe' is not a boolean; write 'true' or 'false'"
@@ -247,7 +247,7 @@ def test_the_annotation_must_be_a_boolean() -> None:
 
 def test_all_problems_are_reported_at_once() -> None:
     """A user should not find them one by one."""
-    result = wanted("c1", CREATE, parse_spec({"spec": {}}), Facts())
+    result = wanted("c1", CREATE, powervs_spec({"spec": {}}), Facts())
     assert isinstance(result, Refused)
     assert [p.field for p in result.problems] == ["spec.resourceGroup.name", "spec.zone", "spec.vpc.region"]
 
@@ -256,7 +256,7 @@ def test_a_wrong_api_key_is_not_an_error_in_the_manifest() -> None:
     """The cloud could not be read, so the manifest is neither right nor wrong; nothing is created."""
     denied = NoAnswer(Reason.DENIED, "the API key was refused; give a valid one", 300.0)
     asked = Facts(resource_group=denied, zone=denied, vpc_zones=denied)
-    result = wanted("c1", CREATE, parse_spec({"spec": LEAST}), asked)
+    result = wanted("c1", CREATE, powervs_spec({"spec": LEAST}), asked)
     assert isinstance(result, Undecided)
     assert result.after == 300.0
 
@@ -271,7 +271,7 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
 def test_a_cluster_name_that_the_cloud_refuses_is_mapped_and_reported(name: str) -> None:
     """It is legal in Kubernetes, so it is not refused but mapped, with a note."""
-    result = wanted(name, CREATE, parse_spec({"spec": LEAST}), FACTS)
+    result = wanted(name, CREATE, powervs_spec({"spec": LEAST}), FACTS)
     assert isinstance(result, Wanted)
     (note,) = result.notes
     assert note.field == "metadata.name"
@@ -327,14 +327,14 @@ IGNORED: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_ignored_field_is_named(more: dict[str, Any], field: str) -> None:
     """A silently ignored field would mislead (upstream #2537)."""
     gates = frozenset(FeatureGate)
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
+    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
     assert isinstance(result, Wanted)
     assert [note.field for note in result.notes if not note.served] == [field]
 
 
 def test_the_deprecated_field_is_used_and_reported() -> None:
     """It is used, so it is not an ignored field; but the next API version does not have it."""
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, "serviceInstanceID": "ws"}}), FACTS)
+    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, "serviceInstanceID": "ws"}}), FACTS)
     assert isinstance(result, Wanted)
     assert [(note.field, note.served) for note in result.notes] == [("spec.serviceInstanceID", True)]
 
@@ -342,7 +342,7 @@ def test_the_deprecated_field_is_used_and_reported() -> None:
 def test_without_the_annotation_the_fields_of_the_infrastructure_are_named() -> None:
     """A user who forgot the annotation must be told why nothing is created."""
     spec = {**LEAST, "serviceInstanceID": "ws", "network": {"id": "n"}, "loadBalancers": [{"name": "a"}]}
-    result = wanted("c1", {}, parse_spec({"spec": spec}), FACTS)
+    result = wanted("c1", {}, powervs_spec({"spec": spec}), FACTS)
     assert isinstance(result, Wanted)
     assert [note.field for note in result.notes if not note.served] == ["spec.vpc", "spec.loadBalancers"]
 
@@ -361,6 +361,6 @@ MISSING = {
 
 @pytest.mark.parametrize(("spec", "fields"), MISSING.values(), ids=MISSING.keys())
 def test_without_the_annotation_what_must_exist_must_be_named(spec: dict[str, Any], fields: list[str]) -> None:
-    result = wanted("c1", {}, parse_spec({"spec": spec}), Facts())
+    result = wanted("c1", {}, powervs_spec({"spec": spec}), Facts())
     assert isinstance(result, Refused)
     assert [problem.field for problem in result.problems] == fields

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from freehold.engine.resources import NodeKey, Observed, State
-from freehold.providers.ibm.powervs.discover import discover
+from freehold.providers.ibm.powervs.adapter import discover
 from freehold.providers.ibm.powervs.existing import IdLookup
 from freehold.providers.ibm.powervs.facts import Given, PowerZone
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
+from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
-SPEC = parse_spec(
+SPEC = powervs_spec(
     {
         "spec": {
             "resourceGroup": {"name": "rg"},
@@ -20,7 +20,7 @@ SPEC = parse_spec(
             "network": {"id": "net"},
             "vpcSubnets": [{"id": "sub"}],
         }
-    }
+    },
 )
 
 

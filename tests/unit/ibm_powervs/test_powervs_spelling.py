@@ -11,9 +11,9 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Refused, Wanted
 from freehold.providers.objects.cloud_answers import Answer
+from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
@@ -33,7 +33,7 @@ DEFAULT_SUBNETS = [{"name": f"c1-vpcsubnet-{zone}", "zone": zone} for zone in ZO
 
 
 def _wanted(spec: dict[str, Any], journal: Journal | None = None) -> Wanted | Refused:
-    found = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **spec}}), FACTS, journal)
+    found = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **spec}}), FACTS, journal)
     assert isinstance(found, Wanted | Refused)
     return found
 

@@ -20,11 +20,11 @@ from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
 from freehold.providers.ibm.powervs.status import build_status
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.status import held, paused
+from harness.schemas import powervs_spec
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -54,7 +54,13 @@ def obj(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
 
 def plan(facts: Facts = FACTS, **spec: Any) -> Desired:
     annotations = {ibm_names.CREATE_INFRA_ANNOTATION: "true"}
-    return wanted("c1", annotations, parse_spec({"spec": {**SPEC, **spec}}), facts, gates=frozenset(FeatureGate))
+    return wanted(
+        "c1",
+        annotations,
+        powervs_spec({"spec": {**SPEC, **spec}}),
+        facts,
+        gates=frozenset(FeatureGate),
+    )
 
 
 def journal(**phases: Phase) -> Journal:
@@ -419,7 +425,7 @@ def test_a_blocked_deletion_names_who_must_act() -> None:
 def test_without_the_annotation_it_is_ready_with_the_users_endpoint() -> None:
     """Without the annotation only the user provides an endpoint (docs/reference/capi-contract.md C6)."""
     spec = {"serviceInstanceID": "guid", "network": {"id": "n"}}
-    result = wanted("c1", {}, parse_spec({"spec": {**SPEC, **spec}}), Facts())
+    result = wanted("c1", {}, powervs_spec({"spec": {**SPEC, **spec}}), Facts())
     outcomes: dict[NodeKey, Outcome] = {
         NodeKey("workspace", "main"): Ready(Observed("guid", "ws", State.READY), Category.UNMANAGED),
         NodeKey("dhcp-server", "main"): Ready(Observed("guid/network/n", "n", State.READY), Category.UNMANAGED),

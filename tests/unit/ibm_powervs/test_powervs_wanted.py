@@ -17,9 +17,9 @@ from freehold.engine.resources import NodeKey, Observed, State, Want
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.existing import ById, lookups
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold.providers.objects.adapter import Mode, Refused, Undecided, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
@@ -36,7 +36,7 @@ def plan(
     facts: Facts = FACTS,
     gates: FeatureGates = IGNITION,
 ) -> Wanted:
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **(more or {})}}), facts, journal, gates)
+    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **(more or {})}}), facts, journal, gates)
     assert isinstance(result, Wanted), result
     return result
 
@@ -288,7 +288,7 @@ def test_object_storage_that_was_begun_goes_on_without_its_feature_gate(phase: P
 def test_a_taken_back_annotation_keeps_object_storage_that_was_begun() -> None:
     """The gate is off, too: neither makes surplus of what is there."""
     journal = Journal(OWNER, {COS: Entry(Phase.OWNED, id="cos-id")})
-    result = wanted("c1", {}, parse_spec({"spec": {**LEAST, "cosInstance": {}}}), FACTS, journal)
+    result = wanted("c1", {}, powervs_spec({"spec": {**LEAST, "cosInstance": {}}}), FACTS, journal)
     assert isinstance(result, Wanted)
     assert COS in result.graph.nodes
 
@@ -470,7 +470,7 @@ def test_user_tags_are_in_the_graph() -> None:
 def test_nothing_is_decided_without_the_facts() -> None:
     """Unknown is not absent: nothing is created until zone, region and group have been read."""
     facts = Facts(Answer("rg-id"), NoAnswer(Reason.DENIED, "the API key is not valid", 300.0), Answer(ZONES))
-    result = wanted("c1", CREATE, parse_spec({"spec": LEAST}), facts)
+    result = wanted("c1", CREATE, powervs_spec({"spec": LEAST}), facts)
     assert isinstance(result, Undecided)
     assert (result.missing["spec.zone"].message, result.after) == ("the API key is not valid", 300.0)
 
@@ -484,7 +484,7 @@ OFF = {"powervs.cluster.x-k8s.io/create-infra": "false"}
 @pytest.mark.parametrize("annotations", [{}, OFF], ids=["absent", "false"])
 def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) -> None:
     """docs/reference/requirements.md I5: workspace and network are given, nothing else is wanted."""
-    result = wanted("c1", annotations, parse_spec({"spec": EXISTING}), Facts())
+    result = wanted("c1", annotations, powervs_spec({"spec": EXISTING}), Facts())
     assert isinstance(result, Wanted)
     assert result.mode is Mode.EXISTING
     assert {str(key): n.given and n.given(KNOWN) for key, n in result.graph.nodes.items()} == {
@@ -495,7 +495,7 @@ def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) 
 
 def test_existing_resources_are_searched_by_name() -> None:
     """First the workspace, then the network in it; both count as given from then on."""
-    spec = parse_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}, "zone": "dal10"}})
+    spec = powervs_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}, "zone": "dal10"}})
     workspace = NodeKey("workspace", "main")
     network = NodeKey("dhcp-server", "main")
     (want,) = lookups(spec, Facts())
@@ -518,7 +518,7 @@ def test_existing_resources_are_searched_by_name() -> None:
 
 def test_the_upstream_template_without_the_annotation() -> None:
     """It gives a workspace by id, a network by name, and no zone: the zone is that of the workspace."""
-    spec = parse_spec({"spec": {"serviceInstanceID": "guid", "network": {"name": "foo"}}})
+    spec = powervs_spec({"spec": {"serviceInstanceID": "guid", "network": {"name": "foo"}}})
     workspace = NodeKey("workspace", "main")
     assert lookups(spec, Facts()) == (ById(workspace, "guid"),)
     found = {workspace: Answer(Observed("guid", "ws", State.READY, attributes={"zone": "dal12"}))}
@@ -535,7 +535,7 @@ def test_the_upstream_template_without_the_annotation() -> None:
 
 def test_a_missing_given_resource_is_reported() -> None:
     """Nothing may be created without the annotation, so somebody else must create it."""
-    spec = parse_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}}})
+    spec = powervs_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}}})
     result = wanted("c1", {}, spec, Facts(existing={NodeKey("workspace", "main"): NoSuch()}))
     assert isinstance(result, Refused)
     assert str(result.problems[0]).startswith("spec.serviceInstance.name: there is no workspace 'ws'")
@@ -544,7 +544,7 @@ def test_a_missing_given_resource_is_reported() -> None:
 def test_annotation_removed_from_a_live_cluster() -> None:
     """Nothing more is created: only recorded resources and their requirements stay wanted."""
     journal = remembered("workspace/main", "vpc/main", "vpc-subnet/us-south-1")
-    result = wanted("c1", {}, parse_spec({"spec": LEAST}), FACTS, journal)
+    result = wanted("c1", {}, powervs_spec({"spec": LEAST}), FACTS, journal)
     assert isinstance(result, Wanted)
     assert result.mode is Mode.FROZEN
     assert {str(key) for key in result.graph.nodes} == {"workspace/main", "vpc/main", "vpc-subnet/us-south-1"}
@@ -566,7 +566,7 @@ def test_the_examples_are_wanted_without_a_problem(path: Path) -> None:
     found = [d for d in yaml.safe_load_all(path.read_text()) if d and d["kind"] == "IBMPowerVSCluster"]
     assert found
     for raw in found:
-        spec, metadata = parse_spec(raw), raw["metadata"]
+        spec, metadata = powervs_spec(raw), raw["metadata"]
         region = spec.vpc.region if spec.vpc else ""
         zones = tuple(f"{region}-{number}" for number in (1, 2, 3))
         power = {"us-south": "dal", "eu-de": "eu-de"}.get(region or "", "dal")
@@ -597,7 +597,7 @@ def test_a_gateway_of_others_must_route_globally_between_distant_regions(region:
 
 def test_a_network_that_is_given_by_its_id_is_not_searched_by_name() -> None:
     spec = {"serviceInstance": {"id": "guid"}, "zone": "dal10", "network": {"id": "net", "name": "other"}}
-    assert lookups(parse_spec({"spec": spec}), Facts()) == ()
+    assert lookups(powervs_spec({"spec": spec}), Facts()) == ()
 
 
 def test_all_ports_are_written_as_none() -> None:

@@ -22,7 +22,7 @@ from freehold.providers.aws.api_names import (
     AWS_ROLE_IDENTITY_KIND,
     AWS_STATIC_IDENTITY_KIND,
 )
-from freehold.providers.aws.cluster import identities, wish
+from freehold.providers.aws.cluster import cluster_plan, identities
 from freehold.providers.aws.identities import SESSION_NAME, AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold.providers.aws.types.identity import (
     AllowedNamespaces,
@@ -180,7 +180,7 @@ class StoredIdentities:
         if namespace is None:
             return
         labels = await self._labels(namespace) if allowed is not None and allowed.selector is not None else {}
-        named = wish.Identity(reference.kind, reference.name)
+        named = cluster_plan.Identity(reference.kind, reference.name)
         answer = identities.may_use(named, allowed, namespace, labels)
         if isinstance(answer, identities.NotAllowed):
             raise NotAllowed(answer.message)

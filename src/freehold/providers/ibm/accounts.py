@@ -121,7 +121,7 @@ class IbmAccount(ServedAccount):
 
 
 class IbmFactsReader:
-    """The reconciler's questions (powervs.discover.FactsReader), and lookups of what exists, answered by IBM Cloud."""
+    """The reconciler's questions (powervs.adapter.FactsReader), and lookups of what exists, answered by IBM Cloud."""
 
     def __init__(self, facts: IbmFacts, registry: Registry) -> None:
         self._facts = facts

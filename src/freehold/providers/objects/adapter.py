@@ -10,9 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from freehold.api import names
+from freehold.api.base import ApiModel
+from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import ServedName
 from freehold.collection.policy import Policy
 from freehold.engine.graph import Graph
@@ -23,6 +25,8 @@ from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.spec_problems import Problem, SpecWarning
+
+M = TypeVar("M", bound=ApiModel)
 
 
 class Mode(Enum):
@@ -65,6 +69,14 @@ class Refused:
     in_condition: str = ""
 
 
+def parse_or_refuse(model: type[M], raw: Mapping[str, Any]) -> M | Refused:
+    """Parse the spec of an object, once in a pass; Refused where it does not fit its type."""
+    try:
+        return parse_spec(model, raw)
+    except InvalidObject as error:
+        return Refused(error.problems)
+
+
 @dataclass(frozen=True)
 class Undecided:
     """The cloud could not be asked; nothing is created until it has been. ``missing`` is by field path."""
@@ -74,7 +86,7 @@ class Undecided:
 
     @property
     def after(self) -> float:
-        """Seconds of domain time until another look is worth it."""
+        """Return seconds of domain time until another look is worth it."""
         return max(answer.after for answer in self.missing.values())
 
 
@@ -112,7 +124,7 @@ class StatusUpdate:
 
     @property
     def patch(self) -> dict[str, Any]:
-        """Of the object without its status; empty when there is nothing to write."""
+        """Return the patch of the object without its status; empty when there is nothing to write."""
         found: dict[str, Any] = {} if self.spec is None else {"spec": dict(self.spec)}
         return found | ({"metadata": {"annotations": dict(self.annotations)}} if self.annotations else {})
 
@@ -136,13 +148,16 @@ class Adapter(Protocol):
         ...
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
-        """The status after a pass that was allowed to work on the object. ``now`` is aware. Pure."""
+        """Return the status after a pass that was allowed to work on the object. ``now`` is aware. Pure."""
         ...
 
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
-        """As much of a lost object's spec as its resources tell, so that its manifest can be applied over it. Pure."""
+        """Rebuild the spec fields that a lost object's resources tell, so that its manifest can be applied over it.
+
+        Pure.
+        """
         ...
 
     def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
-        """Whether what the cluster's own controllers made is collected; None for a kind without any. Pure."""
+        """Return whether what the cluster's own controllers made is collected; None for a kind without any. Pure."""
         ...

@@ -24,5 +24,5 @@ class SpecWarning:
 
 
 def text(findings: Iterable[Problem | SpecWarning]) -> str:
-    """All findings as one line for a condition; deterministic: in the order in which they were made."""
+    """Join all findings to one line for a condition; deterministic: in the order in which they were made."""
     return "; ".join(map(str, findings))

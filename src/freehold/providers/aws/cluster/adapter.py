@@ -7,28 +7,33 @@ from datetime import datetime
 from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
-from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import ServedName
 from freehold.collection.policy import Policy, decide
 from freehold.collection.selector import Selector
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
+from freehold.engine.tag_text import tag_map
+from freehold.providers.aws.cluster.cluster_plan import BalancerType, Scheme
 from freehold.providers.aws.cluster.desired import wanted
 from freehold.providers.aws.cluster.discover import FactsReader, discover
-from freehold.providers.aws.cluster.keys import BUCKET
+from freehold.providers.aws.cluster.keys import BUCKET, CLASSIC_KIND, NETWORK_KIND, VPC
+from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import name_for_workloads, name_of
-from freehold.providers.aws.cluster.skeleton import skeleton
 from freehold.providers.aws.cluster.status import build_status
+from freehold.providers.aws.tags.capa_tags import cluster_of
 from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 from freehold.providers.aws.types.served import AWS_CLUSTER
-from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
+from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate, parse_or_refuse
 from freehold.providers.objects.gate import Proceed
+
+_TYPES = {CLASSIC_KIND: BalancerType.CLASSIC, NETWORK_KIND: BalancerType.NETWORK}
 
 
 class AWSClusterAdapter:
-    """Asks AWS through ``reader`` what a manifest depends on: one account, identity and region.
+    """The adapter of AWSCluster, which asks AWS through ``reader``: one account, identity and region.
 
     ``gates`` are the features that are on, ``gc_selector`` the labels of the clusters that are collected, None for all.
     """
@@ -45,23 +50,22 @@ class AWSClusterAdapter:
         return AWS_CLUSTER
 
     async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        """Refused for a spec that does not parse; else what :func:`desired.wanted` decides."""
-        try:
-            spec = parse(AWSClusterSpec, raw.get("spec"), at="spec")
-        except InvalidObject as error:
-            return Refused(error.problems)
+        """Parse the spec, ask AWS what it depends on, and decide (:func:`desired.wanted`)."""
+        spec = parse_or_refuse(AWSClusterSpec, raw)
+        if isinstance(spec, Refused):
+            return spec
         metadata = raw["metadata"]
         names = DefaultNames(metadata.get("namespace", ""), name_of(raw, journal.entries))
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, names, spec, proceed.port, journal, deleting=deleting)
         account, _, _ = journal.account.partition("/")  # a region may follow
-        return wanted(names, raw, known, account=account, storage=self._has_storage(journal))
+        return wanted(names, raw, spec, known, account=account, storage=self._has_storage(journal))
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now, self._policy(raw, report.journal))
 
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
-        return skeleton(owner, found)
+        return rebuild_spec(owner, found)
 
     def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
         return Collecting(name_for_workloads(raw, journal.entries), self._policy(raw, journal))
@@ -72,5 +76,31 @@ class AWSClusterAdapter:
         return decide(raw, gate_on=gate_on, marked=marked, selector=self._gc_selector)
 
     def _has_storage(self, journal: Journal) -> bool:
-        """A bucket that is ours is served whatever the gate says today: without its node it would be surplus."""
+        """Return whether ``s3Bucket`` is acted on: with the gate, and for a bucket that is ours already."""
         return FeatureGate.BOOTSTRAP_FORMAT_IGNITION in self._gates or BUCKET in journal.ours
+
+
+def rebuild_spec(owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+    """Rebuild the immutable spec fields of a lost AWSCluster, so that its manifest can be applied again.
+
+    A load balancer that differs from the default one, and a range of the VPC that does: where the network is, whose it
+    is and what else there is, only the manifest can say.
+    """
+    spec: dict[str, Any] = {}
+    for key, seen in found:
+        if key.logical == PRIMARY and key.kind in _TYPES and (fields := _balancer(owner, _TYPES[key.kind], seen)):
+            spec["controlPlaneLoadBalancer"] = fields
+        if key == VPC and seen.attributes["cidr"] != DEFAULT_VPC_RANGE:
+            spec["network"] = {"vpc": {"cidrBlock": seen.attributes["cidr"]}}
+    return spec
+
+
+def _balancer(owner: Owner, type_: BalancerType, seen: Observed) -> dict[str, Any]:
+    """Return the fields of the first load balancer; empty for the one that an empty spec means."""
+    names = DefaultNames(owner.namespace, cluster_of(tag_map(seen.tags or ())) or owner.name)
+    usual = names.network_balancer if type_ is BalancerType.NETWORK else names.classic_balancer
+    named = {} if seen.attributes["name"] == usual else {"name": seen.attributes["name"]}
+    scheme = Scheme(seen.attributes["scheme"])
+    if not named and (type_, scheme) == (BalancerType.CLASSIC, Scheme.INTERNET_FACING):
+        return {}
+    return {"scheme": scheme.value, "loadBalancerType": type_.value, **named}

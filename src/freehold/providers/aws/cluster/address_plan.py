@@ -42,12 +42,15 @@ class Slot:
 
     @property
     def logical(self) -> str:
-        """Its name for life, in the journal and in its mark: all of the choice, so that nothing else must be kept."""
+        """Return its name for life, in the journal and in its mark.
+
+        All of the choice is in it, so nothing else is kept.
+        """
         return f"{'public' if self.public else 'private'}:{self.zone}:{self.block}:{self.number}"
 
     @staticmethod
     def of(logical: str) -> Slot | None:
-        """From its name; None for the name of another subnet."""
+        """Read a slot from its name; None for the name of another subnet."""
         if not (hit := _LOGICAL.fullmatch(logical)):
             return None
         try:
@@ -75,7 +78,7 @@ class Layout:
 
 
 def chosen_zones(layout: Layout, available: Iterable[str], recorded: Iterable[Slot]) -> tuple[str, ...]:
-    """Those that have subnets already, and more of those that there are up to the limit; sorted."""
+    """Choose zones: those that have subnets already, and more up to the limit; sorted."""
     held = {slot.zone for slot in recorded}
     others = sorted(set(available) - held)
     if layout.shuffle:
@@ -84,7 +87,7 @@ def chosen_zones(layout: Layout, available: Iterable[str], recorded: Iterable[Sl
 
 
 def derive(layout: Layout, available: Iterable[str], recorded: Sequence[Slot]) -> tuple[Slot, ...] | NoRoom:
-    """A public and a private subnet in each chosen zone; those of ``recorded`` as they are. Sorted."""
+    """Derive a public and a private subnet in each chosen zone; keep those of ``recorded``. Sorted."""
     zones = chosen_zones(layout, available, recorded)
     kept = _one_each(recorded)
     missing = [
@@ -98,7 +101,7 @@ def derive(layout: Layout, available: Iterable[str], recorded: Sequence[Slot]) -
 
 
 def number_of(index: int, zones: int, *, preferred: bool) -> int:
-    """Which /64 upstream gives to the subnet of the zone with this index: it leaves the first two unused."""
+    """Return which /64 upstream gives to the subnet of the zone with this index: it leaves the first two unused."""
     return 2 + index if preferred else 2 + zones + index
 
 
@@ -137,7 +140,7 @@ def _blocks(
     taken: list[IPv4Network],
     halvings: int,
 ) -> list[IPv4Network] | None:
-    """A free block for each, all of upstream's size or of a part of it; None where they do not fit."""
+    """Find a free block for each, all of upstream's size or of a part of it; None where they do not fit."""
     large = vpc.prefixlen + _bits(zones + 1)
     small = large + _bits(zones)
     found: dict[_Missing, IPv4Network] = {}
@@ -175,5 +178,5 @@ def _nth(vpc: IPv4Network, prefix: int, index: int) -> IPv4Network:
 
 
 def _bits(parts: int) -> int:
-    """How much longer a prefix becomes when a block is divided into at least so many."""
+    """Return how much longer a prefix becomes when a block is divided into at least so many."""
     return math.ceil(math.log2(parts))

@@ -1,6 +1,6 @@
-"""From an AWSCluster to wanted resources: a pure decision over the object, the facts and the journal.
+"""The way from an AWSCluster to wanted resources: a pure decision over the object, the facts and the journal.
 
-The wish (:mod:`decide`) becomes nodes (:mod:`nodes`); equal wishes give equal nodes.
+The cluster plan becomes nodes (:mod:`nodes`); equal cluster plans give equal nodes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.engine.graph import Graph, Node
-from freehold.providers.aws.cluster import namesakes
-from freehold.providers.aws.cluster.decide import Decided, decide
+from freehold.providers.aws.cluster import name_conflicts, node_sources, plan_checks
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.group_checks import named_groups
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key, balancer_nodes
@@ -21,68 +22,116 @@ from freehold.providers.aws.cluster.nodes.machines import bastion_nodes, bucket_
 from freehold.providers.aws.cluster.nodes.network import network_nodes
 from freehold.providers.aws.cluster.nodes.routing import routing_nodes
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
-from freehold.providers.aws.cluster.wish import ClusterWish
-from freehold.providers.objects.adapter import Desired, Mode, Undecided
+from freehold.providers.aws.cluster.normalize import normalize_spec
+from freehold.providers.aws.cluster.spec_checks import check
+from freehold.providers.aws.cluster.warnings import warnings_of
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.objects.adapter import Desired, Mode, Refused, Undecided
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer
 from freehold.providers.objects.cluster_status import ClusterWanted
+from freehold.providers.objects.spec_problems import Problem, SpecWarning
 
 
 @dataclass(frozen=True)
 class AWSWanted(ClusterWanted):
-    """Also the wish that the nodes are made of, None only by default."""
+    """A graph, with the cluster plan that its nodes are made of, None only by default."""
 
-    wish: ClusterWish | None = None
+    cluster_plan: ClusterPlan | None = None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A cluster plan, and what a person should know about it.
+
+    ``unmet`` holds up no create, but keeps the cluster from being ready.
+    """
+
+    cluster_plan: ClusterPlan
+    notes: tuple[SpecWarning, ...] = ()
+    unmet: tuple[Problem, ...] = ()
+
+
+def decide(
+    names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+) -> Decided | Refused | Undecided:
+    """Make the cluster plan of the object ``raw``, or say why there is none. ``spec`` is its spec.
+
+    ``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition).
+    """
+    notes = warnings_of(names, raw, spec, facts, storage=storage)
+    if problems := check(names, raw, spec, facts, storage=storage):
+        return Refused(problems, notes)
+    asked: dict[str, object] = {
+        "spec.region": facts.zones,
+        "spec.network.vpc.id": facts.network,
+        "spec.controlPlaneLoadBalancer.ingressRules": facts.nat_addresses,
+        "spec.network.vpc.ipv6": facts.own_vpc_has_ipv6,
+        "spec.bastion.ami": facts.image,
+        **{each.field: facts.groups for each in named_groups(spec)},
+    }
+    if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
+        return Undecided(missing, notes)
+    cluster_plan = normalize_spec(names, spec, facts, storage=storage)
+    if problems := tuple(plan_checks.check(spec, cluster_plan, facts)):
+        return Refused(problems, notes)
+    return Decided(cluster_plan, notes, tuple(node_sources.unknown(raw["metadata"], spec, cluster_plan, facts)))
 
 
 def wanted(
-    names: DefaultNames, raw: Mapping[str, Any], facts: Facts, *, account: str = "", storage: bool = False
+    names: DefaultNames,
+    raw: Mapping[str, Any],
+    spec: AWSClusterSpec,
+    facts: Facts,
+    *,
+    account: str = "",
+    storage: bool = False,
 ) -> Desired:
-    """What shall be there for the object ``raw``.
+    """Decide what shall be there for the object ``raw``, whose spec is ``spec``.
 
     ``account`` is the id of the AWS account. ``storage``: whether ``s3Bucket`` is acted on.
     """
-    found = decide(names, raw, facts, storage=storage)
+    found = decide(names, raw, spec, facts, storage=storage)
     if not isinstance(found, Decided):
         return found
-    wish = found.wish
-    if wish.vpc.given and facts.network is None:
+    cluster_plan = found.cluster_plan
+    if cluster_plan.vpc.given and facts.network is None:
         return Undecided({"spec.network.vpc.id": NOT_ASKED}, found.notes)
-    graph = Graph(nodes(wish, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
-    endpoint = next((balancer_key(each) for each in wish.load_balancers if each.key == PRIMARY), None)
-    plan = AWSWanted(
+    graph = Graph(nodes(cluster_plan, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
+    endpoint = next((balancer_key(each) for each in cluster_plan.load_balancers if each.key == PRIMARY), None)
+    found_graph = AWSWanted(
         Mode.CREATE,
         graph,
-        wish.tags,
+        cluster_plan.tags,
         found.notes,
         facts.api_port,
         endpoint,
-        wish,
+        cluster_plan,
         unmet=found.unmet,
         known_before=facts.known_before,
         holds_name=facts.recorded.anything and _lives_on_what_is_given(raw, graph),
     )
-    if plan.holds_name:
-        return plan
+    if found_graph.holds_name:
+        return found_graph
     owner = f"{names.namespace}/{raw['metadata']['name']}"
-    taken = namesakes.refusal(names.cluster, owner, wish, raw.get("spec") or {}, facts, found.notes)
+    given = raw.get("spec") or {}
+    taken = name_conflicts.refuse_taken_name(names.cluster, owner, cluster_plan, given, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return Undecided({"metadata.name": taken}, found.notes)
-    return plan if taken is None else taken
+    return found_graph if taken is None else taken
 
 
 def _lives_on_what_is_given(raw: Mapping[str, Any], graph: Graph) -> bool:
-    """Nothing is made, or has been until it was ready, which it is for ever then: what has the cluster's name, its own
-    cloud controller and machines have made."""
+    """Return whether every node is given, or the cluster was ready once: what has its name is then its workloads'."""
     ready = (raw.get("status") or {}).get("ready") is True
     return ready or all(node.given is not None for node in graph.nodes.values())
 
 
-def nodes(wish: ClusterWish, names: DefaultNames, account: str, image: str) -> Iterator[Node]:
-    """The nodes of a wish, in the order in which the status shows them. ``image``: for a bastion without its own."""
-    tags = NodeTags.of(names.cluster, wish)
-    yield from network_nodes(wish, tags)
-    yield from routing_nodes(wish, tags)
-    yield from group_nodes(wish, tags)
-    yield from bastion_nodes(wish, image, tags)
-    yield from balancer_nodes(wish, names, tags)
-    yield from bucket_nodes(wish, account, tags)
+def nodes(cluster_plan: ClusterPlan, names: DefaultNames, account: str, image: str) -> Iterator[Node]:
+    """Yield the nodes of a cluster plan in the order of the status. ``image`` is for a bastion without its own."""
+    tags = NodeTags.of(names.cluster, cluster_plan)
+    yield from network_nodes(cluster_plan, tags)
+    yield from routing_nodes(cluster_plan, tags)
+    yield from group_nodes(cluster_plan, tags)
+    yield from bastion_nodes(cluster_plan, image, tags)
+    yield from balancer_nodes(cluster_plan, names, tags)
+    yield from bucket_nodes(cluster_plan, account, tags)

@@ -1,4 +1,4 @@
-"""What an AWSCluster depends on, asked of the cloud: only what the spec leaves open."""
+"""The questions that an AWSCluster asks of the cloud: only what the spec leaves open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from freehold.engine.outcomes import of_error
 from freehold.engine.overlay import is_planned
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake, Recorded
-from freehold.providers.aws.cluster.group_input import named_groups
+from freehold.providers.aws.cluster.group_checks import named_groups
 from freehold.providers.aws.cluster.keys import BASTION
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import recorded_in
@@ -23,39 +23,39 @@ T = TypeVar("T")
 
 
 class FactsReader(Protocol):
-    """Where the answers come from. A CloudError means that the cloud could not be asked."""
+    """A source of answers. A CloudError means that the cloud could not be asked."""
 
     @property
     def not_bound(self) -> str:
-        """Why AWS does not check whose a resource is before the object's role deletes it; empty where it does."""
+        """Say why AWS does not check whose a resource is before the object's role deletes it; empty where it does."""
         ...
 
     async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
-        """The availability zones of the region."""
+        """Return the availability zones of the region."""
         ...
 
     async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
-        """A VPC that is there already."""
+        """Return the subnets of a VPC that is there already."""
         ...
 
     async def nat_addresses(self, vpc: str) -> Answer[Mapping[str, tuple[str, ...]]]:
-        """The public addresses of the NAT gateways of a VPC, by id."""
+        """Return the public addresses of the NAT gateways of a VPC, by id."""
         ...
 
     async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
-        """Whether a VPC has, or is being given, a range of IPv6."""
+        """Return whether a VPC has, or is being given, a range of IPv6."""
         ...
 
     async def image(self) -> Answer[str] | NoSuch:
-        """The newest image for a bastion."""
+        """Return the newest image for a bastion."""
         ...
 
     async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
-        """The VPCs of those of these security groups that are there, by id."""
+        """Return the VPC of each of these security groups that is there, by id."""
         ...
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
-        """What has the cluster's name in CAPA's tag or in the cloud controller's, of this owner too."""
+        """List what has the cluster's name in CAPA's tag or in the cloud controller's, of this owner too."""
         ...
 
 
@@ -68,13 +68,12 @@ async def discover(
     *,
     deleting: bool = False,
 ) -> Facts:
-    """What :func:`desired.wanted` must know. A delete asks only what says where to look for strays.
+    """Ask AWS what :func:`desired.wanted` must know: only what the spec leaves open.
 
-    What it does not need must not hold it: a permission may be gone by then.
+    A delete asks only what says where to look for strays: a permission for more may be gone by then.
     """
     recorded = recorded_in(journal.entries)
-    vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
-    given = vpc if vpc != recorded.vpc else None
+    given = recorded.given_vpc_of(spec.network.vpc if spec.network else None)
     zones = await _answer(reader.zones())
     known = Facts(
         zones=None if deleting and isinstance(zones, NoAnswer) else zones,
@@ -98,7 +97,7 @@ async def discover(
 async def _family(
     reader: FactsReader, spec: AWSClusterSpec, recorded: Recorded
 ) -> Answer[bool] | NoSuch | NoAnswer | None:
-    """Asked while a cluster with IPv6 is young, and where a person adds it to one without."""
+    """Ask for IPv6 while a cluster with it is young, and where a person adds it to one without."""
     wanted = spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None
     if not wanted or recorded.ipv6 or not recorded.vpc or is_planned(recorded.vpc):
         return None
@@ -106,7 +105,7 @@ async def _family(
 
 
 def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:
-    """A bastion that is there keeps its image."""
+    """Return whether an image must be found: a bastion that is there keeps its own."""
     there = journal.get(BASTION)
     return bool(spec.bastion and spec.bastion.enabled and not spec.bastion.ami) and not (there and there.id)
 
@@ -119,7 +118,7 @@ async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch
 
 
 async def _nat_addresses(
-    reader: FactsReader, spec: AWSClusterSpec, vpc: str | None
+    reader: FactsReader, spec: AWSClusterSpec, vpc: str
 ) -> Answer[Mapping[str, tuple[str, ...]]] | NoAnswer | None:
     try:
         return await reader.nat_addresses(vpc) if vpc and node_sources.are_needed(spec) else None

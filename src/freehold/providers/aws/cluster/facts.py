@@ -1,4 +1,4 @@
-"""What must be known before the spec of an AWSCluster can be turned into a wish."""
+"""The facts that must be known before the spec of an AWSCluster can become a cluster plan."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from freehold.engine.resources import NodeKey
+from freehold.providers.aws.types.network import VPCSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
@@ -33,8 +34,12 @@ class Recorded:
     ipv6: bool = False
     anything: bool = False
 
+    def given_vpc_of(self, vpc: VPCSpec | None) -> str:
+        """Return the id of the VPC of others that the spec names; empty where it names none, or the object's own."""
+        return vpc.id if vpc and vpc.id and vpc.id != self.vpc else ""
+
     def subnet_of(self, ident: str) -> str:
-        """The logical name of the own subnet with this id; empty where none has it."""
+        """Return the logical name of the own subnet with this id; empty where none has it."""
         return next((logical for logical, own in self.subnets.items() if own and own == ident), "")
 
 
@@ -104,5 +109,5 @@ class Facts:
 
     @property
     def nothing_made(self) -> bool:
-        """Whether it is known that nothing of the object exists: nothing is on record, and the cloud shows nothing."""
+        """Return whether nothing of the object exists: nothing is on record, and the cloud shows nothing."""
         return isinstance(self.namesakes, Answer) and not self.known_before

@@ -33,9 +33,9 @@ class _There:
 
 
 def given_warnings(network: NetworkSpec, facts: Facts) -> SpecWarnings:
-    """Of a given VPC and its subnets, and of the cluster's own derived ones that the spec lists by their ids."""
+    """Compare the spec with a given VPC, its subnets, and own derived subnets that the spec lists by their ids."""
     vpc = network.vpc or VPCSpec()
-    given = bool(vpc.id) and vpc.id != facts.recorded.vpc
+    given = bool(facts.recorded.given_vpc_of(vpc))
     if given:
         for name, value in (("cidrBlock", vpc.cidr_block), ("secondaryCidrBlocks", vpc.secondary_cidr_blocks)):
             if value:
@@ -61,7 +61,7 @@ def _given(ident: str, facts: Facts) -> _There | None:
 
 
 def _own(ident: str, vpc: VPCSpec, facts: Facts) -> _There | None:
-    """One that the spec lists in its own words has the zone and range that the spec says, or is reported as drift."""
+    """Return what a derived subnet is like. One in the spec's own words is as it says, or is reported as drift."""
     slot = Slot.of(facts.recorded.subnet_of(ident))
     return _There(ident, slot.zone, slot.block, slot.public, vpc.ipv6 is not None) if slot else None
 
@@ -84,7 +84,7 @@ def _differences(field: str, spec: SubnetSpec, there: _There) -> SpecWarnings:
 
 
 def _tags(field: str, spec: SubnetSpec, facts: Facts) -> SpecWarnings:
-    """Upstream writes them on subnets that it creates, and reads those of others: that they are for pods counts."""
+    """Name tags that are not written. Upstream writes them on its own subnets, and reads those of others."""
     there = facts.network.value.subnets.get(spec.id) if isinstance(facts.network, Answer) else None
     if there is None:
         return
@@ -104,7 +104,7 @@ def _differs(field: str, truth: str) -> SpecWarning:
 
 
 def _normal(text: str) -> str:
-    """As it is where it is no range: it then differs from every one."""
+    """Return the range without host bits. What is no range stays as it is: it then differs from every one."""
     try:
         return normal_block(text)
     except ValueError:

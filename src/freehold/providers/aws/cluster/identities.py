@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from freehold.providers.aws.cluster.wish import Identity
+from freehold.providers.aws.cluster.cluster_plan import Identity
 from freehold.providers.aws.types.identity import AllowedNamespaces, LabelRequirement, LabelSelector
 
 
@@ -24,7 +24,7 @@ class NotAllowed:
 def may_use(
     identity: Identity, allowed: AllowedNamespaces | None, namespace: str, labels: Mapping[str, str]
 ) -> Allowed | NotAllowed:
-    """``labels`` are those of the namespace.
+    """Decide whether an identity may be used from a namespace with these labels.
 
     As upstream: nothing allows nobody, an empty object allows all, and an empty selector selects nothing
     (https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/scope/session.go).
@@ -53,7 +53,7 @@ def _selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 
 def _holds(requirement: LabelRequirement, labels: Mapping[str, str]) -> bool:
-    """An unknown operator selects nothing."""
+    """Return whether labels meet a requirement. An unknown operator selects nothing."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":

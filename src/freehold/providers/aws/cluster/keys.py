@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.cluster.wish import BalancerType
+from freehold.providers.aws.cluster.cluster_plan import BalancerType
 
 SUBNET_KIND: Final = "subnet"
 ELASTIC_IP_KIND: Final = "elastic-ip"
@@ -26,20 +26,20 @@ BUCKET: Final = NodeKey("s3-bucket", "main")
 
 
 def key_of(balancer: BalancerType, key: str) -> NodeKey:
-    """A load balancer of this type."""
+    """Return the key of a load balancer of this type."""
     return NodeKey(CLASSIC_KIND if balancer is BalancerType.CLASSIC else NETWORK_KIND, key)
 
 
 def subnet(logical: str) -> NodeKey:
-    """A subnet, given or not."""
+    """Return the key of a subnet, given or not."""
     return NodeKey(SUBNET_KIND, logical)
 
 
 def route_table(subnet_: str) -> NodeKey:
-    """That of one subnet."""
+    """Return the key of the route table of a subnet."""
     return NodeKey(ROUTE_TABLE_KIND, subnet_)
 
 
 def group(role: str) -> NodeKey:
-    """The security group of a role."""
+    """Return the key of the security group of a role."""
     return NodeKey(GROUP_KIND, role)

@@ -6,11 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from freehold.providers.aws.cluster.facts import Recorded
-from freehold.providers.aws.cluster.keys import key_of
-from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.rules import API_SERVER
-from freehold.providers.aws.cluster.wish import (
+from freehold.providers.aws.cluster.cluster_plan import (
     BalancerType,
     FailureDomain,
     HealthCheck,
@@ -19,6 +15,10 @@ from freehold.providers.aws.cluster.wish import (
     Scheme,
     Subnet,
 )
+from freehold.providers.aws.cluster.facts import Recorded
+from freehold.providers.aws.cluster.keys import key_of
+from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AdditionalListener, AWSLoadBalancerSpec
 from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
@@ -56,7 +56,7 @@ class Front:
     beside: Mapping[str, str] = field(default_factory=dict)
 
     def load_balancers(self, spec: AWSClusterSpec) -> tuple[LoadBalancer, ...]:
-        """The one that is the endpoint, and the second one; none of those that are disabled."""
+        """Return the load balancer that is the endpoint, and the second one; none that is disabled."""
         first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
         wanted = ((PRIMARY, first), (SECONDARY, spec.secondary_control_plane_load_balancer))
         return tuple(self._one(key, each) for key, each in wanted if each and each.load_balancer_type != "disabled")
@@ -92,10 +92,10 @@ class Front:
         return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
 
     def _placed(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
-        """One subnet in each zone, the first listed: private ones, or public ones for public addresses.
+        """Choose one subnet in each zone, the first listed: private ones, or public ones for public addresses.
 
-        A network without private subnets has its load balancers in the public ones; those for pods do not count. Where
-        a zone has several it stays in the one that it is in. Empty where the zones are not known.
+        A network without private subnets has its load balancers in the public ones; those for pods do not
+        count. Where a zone has several it stays in the one that it is in. Empty where the zones are not known.
         """
         held = self.recorded.balancers.get(key_of(BalancerType(spec.load_balancer_type), key), ())
         usable = [each for each in self.subnets if each.zone and (not each.for_pods or each.logical in held)]
@@ -111,29 +111,29 @@ class Front:
 
 
 def name_of(spec: AWSLoadBalancerSpec, names: DefaultNames) -> str:
-    """The name in the spec, or upstream's."""
+    """Return the name in the spec, or upstream's."""
     network = spec.load_balancer_type == BalancerType.NETWORK.value
     return spec.name or (names.network_balancer if network else names.classic_balancer)
 
 
 def type_of_address(host: str) -> BalancerType | None:
-    """The type of the load balancer that has this address; None where AWS made no name of one of it."""
+    """Return the type of the load balancer that has this address; None where AWS made no name of one of it."""
     return next((kind for kind, form in _ADDRESSES.items() if form.fullmatch(host)), None)
 
 
 def is_address_of(host: str, balancer: LoadBalancer) -> bool:
-    """Whether AWS gave this address to this load balancer, or to an earlier one of its name and type."""
+    """Return whether AWS gave this address to this load balancer, or to an earlier one of its name and type."""
     named = host.partition(".")[0].removeprefix("internal-").rpartition("-")[0]
     return type_of_address(host) is balancer.type and named.lower() == balancer.name.lower()
 
 
 def protocol_of(spec: AdditionalListener) -> str:
-    """With which protocol machines are checked on one more port."""
+    """Return with which protocol machines are checked on one more port."""
     return (spec.health_check and spec.health_check.protocol) or spec.protocol
 
 
 def asks_for_path(protocol: str) -> bool:
-    """Whether a check with it asks for a path."""
+    """Return whether a check with it asks for a path."""
     return protocol in _HTTP
 
 
@@ -147,7 +147,7 @@ def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
 
 
 def health_check(protocol: str, port: int, spec: HealthCheckSpec | None, path: str = "") -> HealthCheck:
-    """Where the spec says nothing, upstream's values, which are the defaults of the wish."""
+    """Make a health check. What the spec leaves out is upstream's, the defaults of the cluster plan."""
     spec = spec or HealthCheckSpec()
     usual = HealthCheck(protocol, port)
     return HealthCheck(
@@ -162,7 +162,7 @@ def health_check(protocol: str, port: int, spec: HealthCheckSpec | None, path: s
 
 
 def failure_domains(subnets: Sequence[Subnet], balancers: Sequence[LoadBalancer]) -> tuple[FailureDomain, ...]:
-    """The zones of private subnets (of all, where there are none), and where the first load balancer is.
+    """Return the zones of private subnets (of all, if none is), each with whether the first load balancer is there.
 
     Machines are put into no subnet for pods, as upstream's.
     """

@@ -28,11 +28,11 @@ class DefaultNames:
         return f"{self.cluster}-vpc"
 
     def subnet(self, zone: str, *, public: bool) -> str:
-        """Also its ``id`` in a spec into which upstream wrote the subnets that it derived."""
+        """Return the default name of a subnet; also its ``id`` in a spec into which upstream wrote derived ones."""
         return f"{self.cluster}-subnet-{'public' if public else 'private'}-{zone}"
 
     def group(self, role: str) -> str:
-        """AWS refuses names that begin like ids."""
+        """Return the default name of a security group. AWS refuses names that begin like ids."""
         return f"{'@' if self.cluster.startswith('sg-') else ''}{self.cluster}-{role}"
 
     @property
@@ -41,7 +41,7 @@ class DefaultNames:
 
     @property
     def network_balancer(self) -> str:
-        """With the namespace, since names of load balancers are unique in a region.
+        """Return the default name, with the namespace: names of load balancers are unique in a region.
 
         AWS refuses names that begin with ``internal-``
         (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html).

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from freehold.providers.aws.api_names import NODES_LET_IN_ANNOTATION
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Role, Rule, Scheme, Subnet
 from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
 from freehold.providers.aws.cluster.rules import ANY_IPV4, ingress_rules
-from freehold.providers.aws.cluster.wish import ClusterWish, Role, Rule, Scheme, Subnet
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.objects.cloud_answers import Answer
@@ -23,7 +23,7 @@ _FIELD = "spec.controlPlaneLoadBalancer.ingressRules"
 
 
 def are_needed(spec: AWSClusterSpec) -> bool:
-    """Whether rules of a cluster in a given VPC name the addresses of NAT gateways."""
+    """Return whether rules of a cluster in a given VPC name the addresses of NAT gateways."""
     rules = list(ingress_rules(spec))
     restricted = any(role is Role.API_SERVER_LB for _, role, _ in rules)
     balancers = [spec.control_plane_load_balancer or AWSLoadBalancerSpec()]
@@ -44,19 +44,19 @@ def addresses(subnets: Sequence[Subnet], facts: Facts) -> tuple[str, ...]:
     return tuple(sorted({address for way in ways for address in known.get(way, ())}))
 
 
-def unknown(metadata: Mapping[str, Any], spec: AWSClusterSpec, wish: ClusterWish, facts: Facts) -> Iterator[Problem]:
+def unknown(metadata: Mapping[str, Any], spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts) -> Iterator[Problem]:
     """Yield what keeps a cluster from being ready: nodes that may not reach the endpoint, as far as can be told.
 
     Machines are in the private subnets that the spec lists, in public ones where there are no others.
     """
     first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
-    group = next((each for each in wish.groups if each.role is Role.API_SERVER_LB), None)
-    if not wish.vpc.given or not _is_public(first) or group is None or group.given or not are_needed(spec):
+    group = next((each for each in plan.groups if each.role is Role.API_SERVER_LB), None)
+    if not plan.vpc.given or not _is_public(first) or group is None or group.given or not are_needed(spec):
         return
     everybody = any(rule.source == ANY_IPV4 and _lets_in(rule, facts.api_port) for rule in group.rules)
     if everybody or (metadata.get("annotations") or {}).get(NODES_LET_IN_ANNOTATION) == "true":
         return
-    usable = [each for each in wish.subnets if not each.for_pods]
+    usable = [each for each in plan.subnets if not each.for_pods]
     places = [each for each in usable if not each.public] or usable
     known = facts.nat_addresses.value if isinstance(facts.nat_addresses, Answer) else {}
     there = _there(facts)

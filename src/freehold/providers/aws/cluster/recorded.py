@@ -1,4 +1,4 @@
-"""What an object's journal says about its network: the choices that must not be made a second time."""
+"""The choices in an object's journal that must not be made a second time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from freehold.providers.objects.gate import cluster_name
 
 
 def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
-    """``record``: the journal's entries. What is given, reused or came to nothing is no choice of ours."""
+    """Read the choices out of the journal's entries. What is given, reused or came to nothing is none of ours."""
     own = {key: entry for key, entry in record.items() if entry.phase.ours}
     return Recorded(
         vpc=own[VPC].id if VPC in own else "",
@@ -43,24 +43,25 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
 
 
 def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
-    """The name of its cluster. Once there is a resource it stays: what a label says later would give the cluster
-    another's tags.
+    """Return the name of the cluster. Once there is a resource it stays.
 
-    Of the object alone: a delete proceeds without its Cluster, and looks for what has the same names.
+    What a label says later would give the cluster another's tags. Of the object alone: a delete proceeds without
+    its Cluster, and looks for what has the same names.
     """
     return recorded_in(record).cluster or cluster_name(raw, AWS_CLUSTER.link)
 
 
 def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
-    """The same while it is deleted: what has gone tells the name that its controllers have in their tags, too.
+    """Return the name that the cluster's controllers have in their tags, while it is deleted too.
 
-    By a label that somebody changed since, another cluster's load balancers would be collected.
+    What has gone tells it: by a label that somebody changed since, another cluster's load balancers would be
+    collected.
     """
     return _cluster_of(record.values()) or cluster_name(raw, AWS_CLUSTER.link)
 
 
 def _cluster_of(entries: Iterable[Entry]) -> str:
-    """The name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
+    """Return the name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
     prefix = cluster_key("")
     keys = [key_and_value(tag)[0] for entry in entries for tag in entry.node_tags]
     named = Counter(key.removeprefix(prefix) for key in keys if key.startswith(prefix))
@@ -68,6 +69,6 @@ def _cluster_of(entries: Iterable[Entry]) -> str:
 
 
 def _subnets_among(entry: Entry) -> tuple[str, ...]:
-    """What a resource is in must outlive it: a bastion is in one subnet, a load balancer in one of each zone."""
+    """Return the subnets among what must outlive it: a bastion is in one, a load balancer in one of each zone."""
     keys = [NodeKey.parse(text) for text in entry.requires or ()]
     return tuple(key.logical for key in keys if key.kind == SUBNET_KIND)

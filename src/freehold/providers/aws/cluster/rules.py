@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from freehold.providers.aws.cluster.wish import BalancerType, Role, Rule, Scheme, Source, SourceKind, Vpc
+from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role, Rule, Scheme, Source, SourceKind, Vpc
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec
@@ -51,7 +51,7 @@ class Firewall:
         return (self.spec.control_plane_load_balancer or AWSLoadBalancerSpec(), *((second,) if second else ()))
 
     def rules(self, role: Role) -> tuple[Rule, ...]:
-        """What the group of this role lets in, in normal form."""
+        """Return what the group of this role lets in, in normal form."""
         found = {
             Role.BASTION: self._bastion,
             Role.NODE: self._nodes,
@@ -67,7 +67,7 @@ class Firewall:
 
     @property
     def _inside(self) -> tuple[Source, ...]:
-        """All of the VPC. The ranges of one that we create are known."""
+        """Return the sources that are all of the VPC. The ranges of one that we create are known."""
         known = tuple(Source(SourceKind.IPV4, each) for each in (self.vpc.cidr, *self.vpc.secondary) if each)
         four = known or (Source(SourceKind.VPC),)
         return (*four, Source(SourceKind.VPC_IPV6)) if self.vpc.ipv6 else four
@@ -109,9 +109,10 @@ class Firewall:
         yield from self._of_spec(Role.NODE)
 
     def _api_server(self) -> Iterator[Rule]:
-        """All traffic, or what the spec lists and the nodes.
+        """Let in all traffic, or what the spec lists and the nodes.
 
-        Where there are no NAT gateways upstream lets everything in although the spec lists what may; here it does not.
+        Where there are no NAT gateways upstream lets everything in although the spec lists what may; here it
+        does not.
         """
         custom = tuple(self._of_spec(Role.API_SERVER_LB))
         yield from custom
@@ -126,14 +127,14 @@ class Firewall:
 
     @property
     def _api_ports(self) -> tuple[int, ...]:
-        """Today's, and that of the endpoint, which clients go on using: it does not change with the Cluster's."""
+        """Return today's port, and that of the endpoint, which clients go on using when the Cluster's changes."""
         endpoint = self.spec.control_plane_endpoint
         return tuple(
             sorted({self.port, endpoint.port} if endpoint and endpoint.host and endpoint.port else {self.port})
         )
 
     def _clients(self) -> Iterator[Source]:
-        """The nodes: they reach a public load balancer through NAT gateways, an internal one from within the VPC."""
+        """Return where nodes come from: to a public load balancer NAT gateways, to an internal one the VPC."""
         for each in self._balancers:
             if each.load_balancer_type == "disabled":
                 continue
@@ -143,7 +144,7 @@ class Firewall:
                 yield from self.nat
 
     def _services(self) -> Iterator[Rule]:
-        """What network load balancers send to machines, and their health checks."""
+        """Let in what network load balancers send to machines, and their health checks."""
         for each in self._balancers:
             if each.load_balancer_type == BalancerType.NETWORK.value:
                 sources = self._any if each.preserve_client_ip else self._inside
@@ -152,12 +153,12 @@ class Firewall:
 
 
 def anybody(*, ipv6: bool) -> tuple[Source, ...]:
-    """All addresses, of both families where the VPC has IPv6."""
+    """Return all addresses, of both families where the VPC has IPv6."""
     return (ANY_IPV4, ANY_IPV6) if ipv6 else (ANY_IPV4,)
 
 
 def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule]]:
-    """Each of the spec's, with its field and the security group that it is for."""
+    """Yield each rule of the spec, with its field and the security group that it is for."""
     network = spec.network or NetworkSpec()
     first, second = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
     lists = (
@@ -180,7 +181,7 @@ def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule
 
 
 def normal_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Sorted, and each once: of two that differ in the description alone, AWS takes one."""
+    """Sort rules, and keep each once: of two that differ in the description alone, AWS takes one."""
     found: dict[tuple[str, int, int, Source], Rule] = {}
     for rule in sorted(rules):
         found.setdefault((rule.protocol, rule.from_port, rule.to_port, rule.source), rule)
@@ -195,7 +196,7 @@ def _each(text: str, protocol: str, first: int, last: int, sources: Iterable[Sou
 
 
 def _sources(rule: IngressRule, field: str) -> list[Source]:
-    """A rule without a source is for the control plane."""
+    """Yield the sources of a rule; without one it is for the control plane."""
     ranges = [_range(text) for text in (*rule.cidr_blocks, *rule.ipv6_cidr_blocks)]
     groups = [
         Source(SourceKind.GROUP_ID, ident, f"{field}.sourceSecurityGroupIds[{index}]")

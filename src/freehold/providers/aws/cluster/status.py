@@ -7,32 +7,75 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.collection.policy import Policy
 from freehold.engine.graph import Graph
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.conditions import IDENTITY, parts_of
+from freehold.providers.aws.cluster.cluster_plan import (
+    BalancerType,
+    ClusterPlan,
+    HealthCheck,
+    Listener,
+    LoadBalancer,
+    Role,
+)
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.load_balancers import PRIMARY, is_address_of
 from freehold.providers.aws.cluster.nodes.balancers import IDLE_SECONDS, balancer_key, target_group_key
 from freehold.providers.aws.cluster.nodes.routing import address_of
-from freehold.providers.aws.cluster.wish import BalancerType, ClusterWish, HealthCheck, Listener, LoadBalancer, Role
 from freehold.providers.objects import cluster_status
 from freehold.providers.objects.adapter import PassReport, StatusUpdate
 from freehold.providers.objects.cluster_status import ClusterWanted, Status, StatusShape
 from freehold.providers.objects.collection_condition import external_resource_gc
+from freehold.providers.objects.part_conditions import Parts
 from freehold.providers.objects.resource_rows import known_id, observed_of
+
+_PARTS: Parts = {
+    aws_names.AWS_VPC_READY: (keys.VPC.kind,),
+    aws_names.SECONDARY_CIDRS_READY: (),
+    aws_names.SUBNETS_READY: (keys.SUBNET_KIND,),
+    aws_names.INTERNET_GATEWAY_READY: (keys.INTERNET_GATEWAY.kind,),
+    aws_names.EGRESS_ONLY_INTERNET_GATEWAY_READY: (keys.EGRESS_GATEWAY.kind,),
+    aws_names.NAT_GATEWAYS_READY: (keys.ELASTIC_IP_KIND, keys.NAT_GATEWAY_KIND),
+    aws_names.ROUTE_TABLES_READY: (keys.ROUTE_TABLE_KIND,),
+    aws_names.VPC_ENDPOINTS_READY: (keys.S3_ENDPOINT.kind,),
+    aws_names.CLUSTER_SECURITY_GROUPS_READY: (keys.GROUP_KIND,),
+    aws_names.BASTION_HOST_READY: (keys.BASTION.kind,),
+    names.LOAD_BALANCER_READY: (
+        keys.CLASSIC_KIND,
+        keys.NETWORK_KIND,
+        keys.TARGET_GROUP_KIND,
+        keys.LISTENER_KIND,
+    ),
+    aws_names.S3_BUCKET_CREATED: (keys.BUCKET.kind,),
+}
+"""The kinds that each condition speaks for."""
+
+IDENTITY = (
+    Observation(aws_names.PRINCIPAL_USAGE_ALLOWED, "True", names.REASON_READY),
+    Observation(aws_names.PRINCIPAL_CREDENTIAL_RETRIEVED, "True", names.REASON_READY),
+)
+"""Whoever reaches the cloud was allowed to, with credentials that work."""
+
+
+def parts_of(cluster_plan: ClusterPlan | None) -> Parts:
+    """Return the kinds by condition. Secondary ranges are parts of the VPC, which speaks for them if there are any."""
+    secondary = (keys.VPC.kind,) if cluster_plan and cluster_plan.vpc.secondary else ()
+    return {**_PARTS, aws_names.SECONDARY_CIDRS_READY: secondary}
+
 
 _REBUILT = frozenset({"networkStatus", "failureDomains", "bastion"})
 _NANOSECONDS = 10**9
 
 
 def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, collection: Policy) -> StatusUpdate:
-    """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
-    wish = report.plan.wish if isinstance(report.plan, AWSWanted) else None
+    """Build the status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
+    cluster_plan = report.plan.cluster_plan if isinstance(report.plan, AWSWanted) else None
     shape = StatusShape(
-        parts_of(wish),
+        parts_of(cluster_plan),
         _REBUILT,
         _references,
         address="address",
@@ -44,18 +87,18 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, coll
 
 
 def _is_address_of(plan: ClusterWanted, key: NodeKey, host: str) -> bool:
-    """An address of AWS has the name of its load balancer in it, and shows its type."""
-    wish = plan.wish if isinstance(plan, AWSWanted) else None
-    return wish is not None and any(
-        balancer_key(each) == key and is_address_of(host, each) for each in wish.load_balancers
+    """Return whether it is an address of the load balancer, whose name and type AWS has in it."""
+    cluster_plan = plan.cluster_plan if isinstance(plan, AWSWanted) else None
+    return cluster_plan is not None and any(
+        balancer_key(each) == key and is_address_of(host, each) for each in cluster_plan.load_balancers
     )
 
 
 def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:
     plan = report.plan
-    if not isinstance(plan, AWSWanted) or plan.wish is None:
+    if not isinstance(plan, AWSWanted) or plan.cluster_plan is None:
         return {}
-    fields = _Fields(before, report, graph, plan.wish)
+    fields = _Fields(before, report, graph, plan.cluster_plan)
     found: Status = {
         "networkStatus": fields.network(),
         "failureDomains": fields.failure_domains(),
@@ -66,12 +109,12 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
 
 @dataclass(frozen=True)
 class _Fields:
-    """Builds the fields from wish, journal and outcomes; what the last look did not see is as it was before."""
+    """Builds the fields from cluster plan, journal and outcomes; what the last look did not see is as it was before."""
 
     before: Mapping[str, Any]
     report: PassReport
     graph: Graph
-    wish: ClusterWish
+    cluster_plan: ClusterPlan
 
     def _id(self, key: NodeKey) -> str:
         entry = self.report.journal.get(key) if self.report.journal else None
@@ -85,23 +128,23 @@ class _Fields:
     def network(self) -> Status:
         before = self.before.get("networkStatus") or {}
         found: Status = {"securityGroups": self._groups(), "natGatewaysIPs": self._addresses(before)}
-        for balancer in self.wish.load_balancers:
+        for balancer in self.cluster_plan.load_balancers:
             field = "apiServerElb" if balancer.key == PRIMARY else "secondaryAPIServerELB"
             found[field] = self._balancer(balancer, before.get(field) or {})
         return {name: value for name, value in found.items() if value}
 
     def _groups(self) -> Status:
-        """By role. What upstream has here beside, and why it is left out: docs/reference/awscluster-fields.md."""
+        """Spell the groups by role. What upstream has here beside is left out (docs/reference/awscluster-fields.md)."""
         return {
             group.role.value: {"id": ident, "name": group.name or group.given}
-            for group in self.wish.groups
+            for group in self.cluster_plan.groups
             if (ident := self._id(keys.group(group.role.value)))
         }
 
     def _addresses(self, before: Mapping[str, Any]) -> list[str]:
-        if self.wish.given_nat_addresses:
-            return list(self.wish.given_nat_addresses)
-        seen = [self._seen(address_of(nat)) for nat in self.wish.nat_gateways]
+        if self.cluster_plan.given_nat_addresses:
+            return list(self.cluster_plan.given_nat_addresses)
+        seen = [self._seen(address_of(nat)) for nat in self.cluster_plan.nat_gateways]
         if any(each is None for each in seen):
             return list(before.get("natGatewaysIPs") or ())
         return sorted(str(each.attributes["address"]) for each in seen if each and each.attributes.get("address"))
@@ -109,7 +152,7 @@ class _Fields:
     # -- load balancers -------------------------------------------------------------------------------------------
 
     def _balancer(self, balancer: LoadBalancer, before: Mapping[str, Any]) -> Status:
-        """Empty while it has no id."""
+        """Spell a load balancer; empty while it has no id."""
         key = balancer_key(balancer)
         ident, seen = self._id(key), self._seen(key)
         if not ident:
@@ -129,7 +172,7 @@ class _Fields:
         return {name: value for name, value in found.items() if value}
 
     def _subnet(self, name: str) -> str:
-        """The id of a subnet by its logical name, or the id that the spec gives."""
+        """Return the id of a subnet by its logical name, or the id that the spec gives."""
         key = keys.subnet(name)
         return self._id(key) if key in self.graph.nodes else name
 
@@ -159,16 +202,18 @@ class _Fields:
     # -- machines -------------------------------------------------------------------------------------------------
 
     def failure_domains(self) -> Status:
-        """The zones that have a subnet already."""
-        there = {each.zone for each in self.wish.subnets if self._id(keys.subnet(each.logical))}
+        """Return the zones that have a subnet already."""
+        there = {each.zone for each in self.cluster_plan.subnets if self._id(keys.subnet(each.logical))}
         return {
-            each.zone: {"controlPlane": each.control_plane} for each in self.wish.failure_domains if each.zone in there
+            each.zone: {"controlPlane": each.control_plane}
+            for each in self.cluster_plan.failure_domains
+            if each.zone in there
         }
 
     def bastion(self) -> Status:
-        """What a look shows; of what the last one did not see, what an earlier one did."""
+        """Return what a look shows; of what the last one did not see, what an earlier one did."""
         ident, seen = self._id(keys.BASTION), self._seen(keys.BASTION)
-        if not (self.wish.bastion and ident):
+        if not (self.cluster_plan.bastion and ident):
             return {}
         before = self.before.get("bastion") or {}
         if seen is None:
@@ -203,7 +248,7 @@ def _machine_addresses(shown: Mapping[str, Any]) -> Iterator[Status]:
 
 
 def _classic(balancer: LoadBalancer) -> Status:
-    """Upstream writes times in nanoseconds."""
+    """Spell a classic load balancer; upstream writes times in nanoseconds."""
     return {
         "attributes": {
             "crossZoneLoadBalancing": balancer.cross_zone,

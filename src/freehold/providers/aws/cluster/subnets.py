@@ -8,33 +8,33 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 
 from freehold.providers.aws.cluster.address_plan import Layout, NoRoom, Slot, derive, number_of
+from freehold.providers.aws.cluster.cluster_plan import NatGateway, Subnet
 from freehold.providers.aws.cluster.facts import GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.wish import NatGateway, Subnet
 from freehold.providers.aws.tags.capa_tags import is_for_pods
-from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
+from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 
 _AWS_ID = re.compile(r"subnet-[0-9a-f]{8}([0-9a-f]{9})?")
 
 
 def is_aws_id(ident: str) -> bool:
-    """Whether it is the id of a subnet in AWS: upstream's own manifests call subnets to create ``subnet-zone-1``."""
+    """Return whether it is the id of a subnet in AWS: upstream's manifests call ones to create ``subnet-zone-1``."""
     return _AWS_ID.fullmatch(ident) is not None
 
 
 def normal_block(text: str) -> str:
-    """A range without host bits, which AWS drops. Raises ValueError."""
+    """Return a range without host bits, which AWS drops. Raises ValueError."""
     return str(IPv4Network(text, strict=False))
 
 
 def normal_block_6(text: str) -> str:
-    """The same for IPv6."""
+    """Return an IPv6 range without host bits. Raises ValueError."""
     return str(IPv6Network(text, strict=False))
 
 
 def layout(vpc: VPCSpec, cluster: str) -> Layout:
-    """How the spec wants the range of a created VPC to be divided."""
+    """Return how the spec wants the range of a created VPC to be divided."""
     return Layout(
         normal_block(vpc.cidr_block or DEFAULT_VPC_RANGE),
         vpc.availability_zone_usage_limit,
@@ -44,12 +44,12 @@ def layout(vpc: VPCSpec, cluster: str) -> Layout:
 
 
 def slots_of(recorded: Recorded) -> tuple[Slot, ...]:
-    """The derived subnets on record."""
+    """Return the derived subnets on record."""
     return tuple(slot for logical in sorted(recorded.subnets) if (slot := Slot.of(logical)))
 
 
 def zones_beyond_limit(vpc: VPCSpec, recorded: Recorded) -> tuple[str, ...]:
-    """The zones that have derived subnets, where the limit is lower today; else none."""
+    """Return the zones that have derived subnets, where the limit is lower today; else none."""
     held = tuple(sorted({slot.zone for slot in slots_of(recorded)}))
     return held if len(held) > vpc.availability_zone_usage_limit else ()
 
@@ -60,7 +60,7 @@ def given_subnets(subnets: Sequence[SubnetSpec], there: Mapping[str, GivenSubnet
 
 
 def _given(spec: SubnetSpec, there: GivenSubnet | None) -> Subnet:
-    """One is for pods where its tag in AWS says so, as upstream reads it, or the spec's, which nobody writes there."""
+    """Make a given subnet. It is for pods if its tag in AWS, or the spec's, which nobody writes there, says so."""
     found = Subnet(spec.id, given=spec.id, for_pods=is_for_pods(spec.tags))
     if there is None:
         return found
@@ -71,7 +71,7 @@ def _given(spec: SubnetSpec, there: GivenSubnet | None) -> Subnet:
 def own_subnets(
     network: NetworkSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded
 ) -> tuple[Subnet, ...] | NoRoom:
-    """Those of a VPC of ours, as listed, or derived."""
+    """Return the subnets of a VPC of ours, as listed, or derived."""
     vpc = network.vpc or VPCSpec()
     if network.subnets:
         return tuple(_Listed(network.subnets, vpc, names, recorded).subnets())
@@ -84,12 +84,12 @@ def own_subnets(
 
 
 def _as_held(vpc: VPCSpec, names: DefaultNames, recorded: Recorded) -> Layout:
-    """The layout with no zone beside those that have subnets."""
+    """Return the layout with no zone beside those that have subnets."""
     return replace(layout(vpc, names.cluster), limit=len({slot.zone for slot in slots_of(recorded)}))
 
 
 def has_room_for_all(vpc: VPCSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded) -> bool:
-    """Whether derived subnets fit in as many zones as the spec allows."""
+    """Return whether derived subnets fit in as many zones as the spec allows."""
     return not isinstance(derive(layout(vpc, names.cluster), zones, slots_of(recorded)), NoRoom)
 
 
@@ -100,19 +100,19 @@ def _of_slot(slot: Slot, names: DefaultNames, *, ipv6: bool) -> Subnet:
 
 
 def is_default(subnet: SubnetSpec, names: DefaultNames) -> bool:
-    """Whether an entry is called as upstream calls the derived subnet of its zone."""
+    """Return whether an entry is called as upstream calls the derived subnet of its zone."""
     return subnet.id == names.subnet(subnet.availability_zone or "", public=bool(subnet.is_public))
 
 
 def is_numbered(subnet: SubnetSpec, vpc: VPCSpec, names: DefaultNames) -> bool:
-    """Whether an entry is a derived subnet whose IPv6 range follows from its place among the others."""
+    """Return whether an entry is a derived subnet whose IPv6 range follows from its place among the others."""
     return vpc.ipv6 is not None and not subnet.ipv6_cidr_block and is_default(subnet, names)
 
 
 def recorded_name(subnet: SubnetSpec, names: DefaultNames, recorded: Recorded) -> str:
-    """The logical name of the subnet on record that an entry means, by its id or its name; empty where it means none.
+    """Return the logical name of the subnet on record that an entry means; empty where it means none.
 
-    Two entries may mean the same one in different words.
+    An entry means one by its id or its name: two may mean the same one in different words.
     """
     if own := recorded.subnet_of(subnet.id):
         return own
@@ -123,7 +123,7 @@ def recorded_name(subnet: SubnetSpec, names: DefaultNames, recorded: Recorded) -
 
 
 def _slot_held(subnet: SubnetSpec, recorded: Recorded) -> Slot | None:
-    """The derived subnet on record in the zone of an entry with the default name."""
+    """Return the derived subnet on record in the zone of an entry with the default name."""
     place = (bool(subnet.is_public), subnet.availability_zone or "")
     return next((slot for slot in slots_of(recorded) if (slot.public, slot.zone) == place), None)
 
@@ -163,7 +163,7 @@ class _Listed:
         return replace(_of_slot(slot, self.names, ipv6=ipv6), cidr=block)
 
     def _number(self, subnet: SubnetSpec, zones: Sequence[str]) -> int:
-        """The /64 that the entry names, else the one that upstream would give it."""
+        """Return the /64 that the entry names, else the one that upstream would give it."""
         if subnet.ipv6_cidr_block:
             prefix = int(IPv6Network(subnet.ipv6_cidr_block, strict=False).network_address) >> 64
             return prefix & 0xFF
@@ -183,10 +183,10 @@ def _plain(subnet: SubnetSpec) -> Subnet:
 
 
 def homes(subnets: Sequence[Subnet], recorded: Recorded) -> dict[str, str]:
-    """The public subnet of each zone in which NAT gateway, load balancer and bastion are, by logical name.
+    """Return the public subnet of each zone for NAT gateway, load balancer and bastion, by logical name.
 
-    Where a zone has several it is the one in which the NAT gateway is already, else the first that is listed and not
-    for pods, as upstream's.
+    Where a zone has several it is the one in which the NAT gateway is already, else the first that is listed and
+    not for pods, as upstream's.
     """
     held = {NatGateway.of(logical) for logical in recorded.nat_gateways}
     public = [(NatGateway(each.zone, each.logical) not in held, each) for each in subnets if each.public and each.zone]
@@ -198,10 +198,10 @@ def homes(subnets: Sequence[Subnet], recorded: Recorded) -> dict[str, str]:
 
 
 def nat_gateways(subnets: Sequence[Subnet], public: Mapping[str, str]) -> tuple[NatGateway, ...]:
-    """One in each zone with private subnets. ``public``: the subnet that it is in, by zone (:func:`homes`).
+    """Make one in each zone with private subnets. ``public``: the subnet that it is in, by zone (:func:`homes`).
 
-    A zone whose private subnets are all for pods has one too: they have no other way out. Upstream makes none there,
-    and then fails for want of it.
+    A zone whose private subnets are all for pods has one too: they have no other way out. Upstream makes none
+    there, and then fails for want of it.
     """
     zones = sorted({each.zone for each in subnets if not each.public})
     return tuple(NatGateway(zone, public[zone]) for zone in zones if zone in public)

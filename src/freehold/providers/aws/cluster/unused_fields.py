@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from freehold.api.feature_gates import FeatureGate, setting
 from freehold.providers.aws.cluster.load_balancers import asks_for_path, protocol_of
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.normal_form import DEFAULT_KEY
+from freehold.providers.aws.cluster.normalize import DEFAULT_KEY
 from freehold.providers.aws.cluster.rules import anybody
 from freehold.providers.aws.cluster.subnets import is_numbered
 from freehold.providers.aws.types.cluster import AWSClusterSpec, Bastion, S3Bucket
@@ -19,7 +19,7 @@ SpecWarnings = Iterator[SpecWarning]
 
 
 def unused(names: DefaultNames, spec: AWSClusterSpec, *, storage: bool) -> SpecWarnings:
-    """A note for each. A default that is written out is left out: upstream writes them. ``storage``: of the gate."""
+    """Note each. A default that is written out is none: upstream writes them. ``storage``: of the gate."""
     yield from _division(names, spec.network or NetworkSpec())
     yield from _balancers(spec)
     yield from _bastion(spec)
@@ -28,7 +28,7 @@ def unused(names: DefaultNames, spec: AWSClusterSpec, *, storage: bool) -> SpecW
 
 
 def _division(names: DefaultNames, network: NetworkSpec) -> SpecWarnings:
-    """How the range of the VPC is divided among zones. Nothing is divided where the spec says which subnets there are.
+    """Name what divides the range of the VPC among zones, where the spec lists the subnets.
 
     The schema still numbers the IPv6 ranges of derived subnets that are written out without theirs.
     """
@@ -55,7 +55,7 @@ def _balancers(spec: AWSClusterSpec) -> SpecWarnings:
 
 
 def _front(field: str, spec: AWSLoadBalancerSpec, *, alone: bool) -> SpecWarnings:
-    """``alone``: there is no second one, whose scheme must be the other."""
+    """Name unused fields of a load balancer. ``alone``: there is no second one, whose scheme must be the other."""
     match spec.load_balancer_type:
         case "disabled":
             scheme = alone and spec.scheme != AWSLoadBalancerSpec().scheme

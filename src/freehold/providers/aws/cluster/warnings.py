@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from freehold.api import names as api_names
+from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.given_warnings import given_warnings
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.normal_form import wanted_roles
+from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
 from freehold.providers.aws.cluster.unused_fields import unused
-from freehold.providers.aws.cluster.wish import BalancerType, Role
 from freehold.providers.aws.tags.capa_tags import BALANCER_ROLES, cloud_provider_key
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
@@ -29,7 +29,7 @@ SpecWarnings = Iterator[SpecWarning]
 def warnings_of(
     names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
 ) -> tuple[SpecWarning, ...]:
-    """Fields that are not acted on, and those that are, but not quite as a person may expect.
+    """Name fields that are not acted on, and those that are, but not quite as a person may expect.
 
     ``raw`` is the object that ``spec`` was parsed from.
     """
@@ -66,7 +66,7 @@ def _identity(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
 
 
 def _tags(names: DefaultNames, spec: AWSClusterSpec) -> SpecWarnings:
-    """The cloud controller's own, which win where upstream's do."""
+    """Name the cloud controller's own tags, which win where upstream's do."""
     told = {
         cloud_provider_key(names.cluster): "subnets, route tables and the security group lb have it with a value of "
         "their own, and the other security groups do not have it: the cloud controller finds them by it",
@@ -116,7 +116,7 @@ def _groups(spec: AWSClusterSpec) -> SpecWarnings:
 
 
 def _behind_balancers(spec: AWSClusterSpec) -> SpecWarnings:
-    """Neither group of the control-plane machines is ours to put rules into."""
+    """Warn where neither group of the control-plane machines is ours to put rules into."""
     balancers = (spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer)
     network = [each for each in balancers if each and each.load_balancer_type == BalancerType.NETWORK.value]
     ports = sorted({API_SERVER, *(listener.port for each in network for listener in each.additional_listeners)})

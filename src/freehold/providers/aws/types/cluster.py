@@ -11,25 +11,24 @@ from typing import Annotated
 from pydantic import Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Items, checked
+from freehold.api.base import ApiModel, Items
 from freehold.api.endpoint import APIEndpoint
+from freehold.api.rules import TEXT_LIMIT
 from freehold.providers.aws.api_names import AWS_TAG_LIMIT
-from freehold.providers.aws.types import early as aws_early
+from freehold.providers.aws.types import kept as aws_kept
+from freehold.providers.aws.types import rules as aws_rules
 from freehold.providers.aws.types.cluster_status import AWSClusterStatus
 from freehold.providers.aws.types.identity import AWSIdentityReference
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import Cidrs, NetworkSpec
 
-UserTags = Annotated[
-    dict[str, Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)]],
-    Field(max_length=AWS_TAG_LIMIT, json_schema_extra=checked(*aws_early.TAG_RULES)),
-]
+UserTags = Annotated[dict[str, Annotated[str, Field(max_length=TEXT_LIMIT)]], Field(max_length=AWS_TAG_LIMIT)]
 
 
 class Bastion(ApiModel):
     """A machine with a public address, to reach the private network."""
 
-    RULES = aws_early.BASTION_RULES
+    RULES = aws_rules.BASTION_RULES
 
     allowed_cidr_blocks: Annotated[Cidrs, Field(alias="allowedCIDRBlocks")] = ()
     """Ranges that may reach it with SSH; all when omitted."""
@@ -55,7 +54,7 @@ class AdditionalIAMRole(ApiModel):
 class S3Bucket(ApiModel):
     """A bucket for the bootstrap data of machines that boot with Ignition."""
 
-    RULES = aws_early.BUCKET_RULES
+    RULES = aws_rules.BUCKET_RULES
 
     additional_iam_roles: Annotated[Items[AdditionalIAMRole], Field(alias="additionalIAMRoles")] = ()
     """Roles that may read some of the data; a field of upstream's v2.13."""
@@ -68,7 +67,7 @@ class S3Bucket(ApiModel):
     nodes_iam_instance_profiles: Annotated[Items[str], Field(alias="nodesIAMInstanceProfiles")] = ()
     """Instance profiles that may read the nodes' data."""
     presigned_url_duration: Annotated[
-        Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)] | None, Field(alias="presignedURLDuration")
+        Annotated[str, Field(max_length=TEXT_LIMIT)] | None, Field(alias="presignedURLDuration")
     ] = None
     """How long presigned URLs are valid; the instance profiles are then not used."""
 
@@ -76,7 +75,7 @@ class S3Bucket(ApiModel):
 class AWSClusterSpec(ApiModel):
     """The desired infrastructure of the cluster."""
 
-    RULES = aws_early.CLUSTER_RULES
+    RULES = (*aws_rules.CLUSTER_RULES, *aws_rules.TAG_RULES)
 
     additional_tags: UserTags = Field(default_factory=dict)
     """Tags for every resource of the cluster, at most 40: 50 is the limit of AWS, and ours are among them."""
@@ -99,7 +98,7 @@ class AWSClusterSpec(ApiModel):
     """The network; created when omitted."""
     partition: str | None = None
     """The AWS partition; derived from the region when omitted."""
-    region: Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)] | None = None
+    region: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
     """The AWS region, for example ``eu-central-1``. Must not change once there are resources."""
     s3_bucket: Annotated[S3Bucket | None, Field(alias="s3Bucket")] = None
     """A bucket for Ignition; none when omitted. Acted on with feature gate BootstrapFormatIgnition."""
@@ -112,7 +111,7 @@ class AWSClusterSpec(ApiModel):
 class AWSCluster(ApiModel):
     """The cloud infrastructure of one cluster on AWS."""
 
-    RULES = (aws_early.FAMILY_STAYS, aws_early.NAME_STAYS, aws_early.RANGE_STAYS, *aws_early.STAYS_ONCE_ON_RECORD)
+    RULES = aws_kept.OBJECT_RULES
 
     spec: AWSClusterSpec = Field(default_factory=AWSClusterSpec)
     """The desired infrastructure of the cluster."""

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api.base import ApiModel, Int32, Items, extensions
-from freehold.providers.aws.types import early as aws_early
+from freehold.api.base import ApiModel, Int32, Items, Rule, extensions
+from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
 
 _NULLABLE = {"nullable": True}
 
@@ -24,11 +24,17 @@ class AWSIdentityReference(ApiModel):
 class LabelRequirement(ApiModel):
     """A requirement on one label."""
 
-    RULES = (aws_early.LABEL_OPERATOR,)
+    RULES = (
+        Rule(
+            "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : "
+            "self.operator in ['Exists', 'DoesNotExist'] && (!has(self.values) || size(self.values) == 0)",
+            "the operator is In or NotIn with values, or Exists or DoesNotExist without",
+        ),
+    )
 
     key: str
     """Key of the label."""
-    operator: Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)]
+    operator: Annotated[str, Field(max_length=TEXT_LIMIT)]
     """``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""
     values: Annotated[Items[str], Field(json_schema_extra=extensions(list_type="atomic"))] = ()
     """Values, for ``In`` and ``NotIn``."""
@@ -39,7 +45,7 @@ class LabelSelector(ApiModel):
 
     match_expressions: Annotated[
         Items[LabelRequirement],
-        Field(max_length=aws_early.LIST_LIMIT, json_schema_extra=extensions(list_type="atomic")),
+        Field(max_length=LIST_LIMIT, json_schema_extra=extensions(list_type="atomic")),
     ] = ()
     """Requirements."""
     match_labels: dict[str, str] = Field(default_factory=dict)
@@ -64,7 +70,9 @@ Allowed = Annotated[AllowedNamespaces | None, Field(json_schema_extra=_NULLABLE)
 class AWSClusterStaticIdentitySpec(ApiModel):
     """Keys in a Secret."""
 
-    RULES = aws_early.STATIC_IDENTITY_RULES
+    RULES = (
+        Rule("self.secretRef == oldSelf.secretRef", "it cannot change; make another identity", field=".secretRef"),
+    )
 
     allowed_namespaces: Allowed = None
     """Which namespaces may use it; none when omitted."""
@@ -76,7 +84,13 @@ class AWSClusterStaticIdentitySpec(ApiModel):
 class AWSClusterRoleIdentitySpec(ApiModel):
     """A role that another identity assumes."""
 
-    RULES = aws_early.ROLE_IDENTITY_RULES
+    RULES = (
+        Rule(
+            "has(self.sourceIdentityRef)",
+            "a role is assumed by somebody: name an identity in sourceIdentityRef, most often "
+            "AWSClusterControllerIdentity default",
+        ),
+    )
 
     allowed_namespaces: Allowed = None
     """Which namespaces may use it; none when omitted."""
@@ -99,7 +113,7 @@ class AWSClusterRoleIdentitySpec(ApiModel):
 class AWSClusterControllerIdentitySpec(ApiModel):
     """The operator's own credentials."""
 
-    RULES = (aws_early.CONTROLLER_IDENTITY_STAYS,)
+    RULES = (Rule("self == oldSelf", "it cannot change; delete it and create it anew"),)
 
     allowed_namespaces: Allowed = None
     """Which namespaces may use it; none when omitted."""
@@ -115,7 +129,15 @@ class AWSClusterStaticIdentity(ApiModel):
 class AWSClusterRoleIdentity(ApiModel):
     """An identity that is a role."""
 
-    RULES = (aws_early.NOT_ITS_OWN_SOURCE,)
+    RULES = (
+        Rule(
+            "!has(self.spec) || !has(self.spec.sourceIdentityRef) || "
+            "self.spec.sourceIdentityRef.kind != 'AWSClusterRoleIdentity' || "
+            "self.spec.sourceIdentityRef.name != self.metadata.name",
+            "a role cannot assume itself; name another identity",
+            field=".spec.sourceIdentityRef",
+        ),
+    )
 
     spec: AWSClusterRoleIdentitySpec | None = None
     """The role, and who may use it."""
@@ -124,7 +146,9 @@ class AWSClusterRoleIdentity(ApiModel):
 class AWSClusterControllerIdentity(ApiModel):
     """The identity of the operator itself; the only one is called ``default``."""
 
-    RULES = (aws_early.CALLED_DEFAULT,)
+    RULES = (
+        Rule("self.metadata.name == 'default'", "there is one AWSClusterControllerIdentity, and it is called default"),
+    )
 
     spec: AWSClusterControllerIdentitySpec = Field(default_factory=AWSClusterControllerIdentitySpec)
     """Who may use it."""

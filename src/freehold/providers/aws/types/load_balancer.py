@@ -8,7 +8,8 @@ from pydantic import Field
 
 from freehold.api import patterns
 from freehold.api.base import ApiModel, Int64, Items, Port, extensions
-from freehold.providers.aws.types import early as aws_early
+from freehold.api.rules import LIST_LIMIT
+from freehold.providers.aws.types import rules as aws_rules
 from freehold.providers.aws.types.network import IngressRules
 
 Interval = Annotated[Int64, Field(ge=5, le=300)]
@@ -57,12 +58,12 @@ class AdditionalListener(ApiModel):
 class AWSLoadBalancerSpec(ApiModel):
     """One load balancer."""
 
-    RULES = aws_early.LOAD_BALANCER_RULES
+    RULES = aws_rules.LOAD_BALANCER_RULES
 
     additional_listeners: Annotated[
         Items[AdditionalListener],
         Field(
-            max_length=aws_early.LIST_LIMIT,
+            max_length=LIST_LIMIT,
             json_schema_extra=extensions(list_type="map", list_map_keys=["port"]),
         ),
     ] = ()

@@ -10,14 +10,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api.base import ApiModel, Int64, Items, checked, extensions
-from freehold.providers.aws.types import early as aws_early
+from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
+from freehold.providers.aws.types import rules as aws_rules
 
 Tags = dict[str, str]
-Cidr = Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)]
-Cidrs = Annotated[Items[Cidr], Field(max_length=aws_early.LIST_LIMIT)]
+Cidr = Annotated[str, Field(max_length=TEXT_LIMIT)]
+Cidrs = Annotated[Items[Cidr], Field(max_length=LIST_LIMIT)]
 Protocol = Literal["-1", "4", "tcp", "udp", "icmp", "58", "50"]
-CarrierGateway = Annotated[str, Field(json_schema_extra=checked(aws_early.CARRIER_GATEWAY))]
-FallbackOrder = Annotated[Literal["amazon-pool", "none"], Field(json_schema_extra=checked(aws_early.FALLBACK_ORDER))]
+CarrierGateway = Annotated[str, Field(json_schema_extra=checked(aws_rules.CARRIER_GATEWAY))]
+FallbackOrder = Annotated[Literal["amazon-pool", "none"], Field(json_schema_extra=checked(aws_rules.FALLBACK_ORDER))]
 GroupRole = Literal["bastion", "node", "controlplane", "apiserver-lb", "lb", "node-eks-additional"]
 
 
@@ -48,10 +49,10 @@ class IngressRule(ApiModel):
 class WantedIngressRule(IngressRule):
     """Traffic that a security group shall let in."""
 
-    RULES = aws_early.INGRESS_SOURCES
+    RULES = aws_rules.INGRESS_RULES
 
 
-IngressRules = Annotated[Items[WantedIngressRule], Field(max_length=aws_early.LIST_LIMIT)]
+IngressRules = Annotated[Items[WantedIngressRule], Field(max_length=LIST_LIMIT)]
 
 
 class CNIIngressRule(ApiModel):
@@ -88,7 +89,7 @@ class IPAMPool(ApiModel):
 class ElasticIPPool(ApiModel):
     """Public addresses of the user's own."""
 
-    RULES = aws_early.ADDRESS_POOL
+    RULES = aws_rules.ADDRESS_POOL_RULES
 
     public_ipv4_pool: Annotated[str, Field(max_length=30)] | None = None
     """Id of the pool, ``ipv4pool-ec2-…``."""
@@ -99,7 +100,7 @@ class ElasticIPPool(ApiModel):
 class IPv6(ApiModel):
     """IPv6 in the VPC. An empty object asks Amazon for a range."""
 
-    RULES = aws_early.IPV6_RANGE
+    RULES = aws_rules.IPV6_RULES
 
     cidr_block: Cidr | None = None
     """A range of the user's own; needs ``poolId``."""
@@ -114,7 +115,7 @@ class IPv6(ApiModel):
 class VpcCidrBlock(ApiModel):
     """One more range of the VPC."""
 
-    RULES = (aws_early.SECONDARY_RANGE,)
+    RULES = (aws_rules.SECONDARY_RANGE,)
 
     ipv4_cidr_block: Annotated[Cidr, Field(min_length=1)]
     """The range."""
@@ -123,7 +124,7 @@ class VpcCidrBlock(ApiModel):
 class VPCSpec(ApiModel):
     """The VPC: given by its id, or created."""
 
-    RULES = aws_early.VPC_RULES
+    RULES = aws_rules.VPC_RULES
 
     availability_zone_selection: Literal["Ordered", "Random"] = "Ordered"
     """Which zones get subnets where the region has more than ``availabilityZoneUsageLimit``: the first by name, or any;
@@ -140,7 +141,7 @@ class VPCSpec(ApiModel):
         bool | None, Field(alias="emptyRoutesDefaultVPCSecurityGroup")
     ] = None
     """Take all rules out of the default security group of the VPC."""
-    id: Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)] | None = None
+    id: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
     """The id of an existing VPC. It is used as it is and never changed or deleted; ``subnets`` then names its subnets.
     When omitted, a VPC is created."""
     internet_gateway_id: Annotated[str | None, Field(alias="internetGatewayId")] = None
@@ -151,7 +152,7 @@ class VPCSpec(ApiModel):
     """IPv6 beside IPv4."""
     private_dns_hostname_type_on_launch: Literal["ip-name", "resource-name"] | None = None
     """How instances in the subnets are named in DNS."""
-    secondary_cidr_blocks: Annotated[Items[VpcCidrBlock], Field(max_length=aws_early.LIST_LIMIT)] = ()
+    secondary_cidr_blocks: Annotated[Items[VpcCidrBlock], Field(max_length=LIST_LIMIT)] = ()
     """More ranges for the VPC that is created."""
     subnet_schema: Literal["PreferPrivate", "PreferPublic"] = "PreferPrivate"
     """Which subnets get the larger part of the range."""
@@ -162,9 +163,9 @@ class VPCSpec(ApiModel):
 class SubnetSpec(ApiModel):
     """One subnet: an existing one by its id, or one to create."""
 
-    RULES = aws_early.SUBNET_RULES
+    RULES = aws_rules.SUBNET_RULES
 
-    availability_zone: Annotated[str, Field(max_length=aws_early.TEXT_LIMIT)] | None = None
+    availability_zone: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
     """Its zone, for example ``us-east-1a``."""
     cidr_block: Cidr | None = None
     """Its IPv4 range."""
@@ -193,11 +194,9 @@ class SubnetSpec(ApiModel):
 class NetworkSpec(ApiModel):
     """The network of the cluster."""
 
-    RULES = aws_early.NETWORK_RULES
+    RULES = aws_rules.NETWORK_RULES
 
-    additional_control_plane_ingress_rules: Annotated[
-        Items[WantedIngressRule], Field(max_length=aws_early.LIST_LIMIT)
-    ] = ()
+    additional_control_plane_ingress_rules: Annotated[Items[WantedIngressRule], Field(max_length=LIST_LIMIT)] = ()
     """More traffic that the control plane lets in."""
     additional_node_ingress_rules: IngressRules = ()
     """More traffic that the nodes let in."""
@@ -211,7 +210,7 @@ class NetworkSpec(ApiModel):
     subnets: Annotated[
         Items[SubnetSpec],
         Field(
-            max_length=aws_early.LIST_LIMIT,
+            max_length=LIST_LIMIT,
             json_schema_extra=extensions(list_type="map", list_map_keys=["id"]),
         ),
     ] = ()

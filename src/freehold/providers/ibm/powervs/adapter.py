@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
-from freehold.api.parse import InvalidObject
 from freehold.api.served import ServedName
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.ibm.powervs import existing, facts, given_location
+from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.powervs.desired import wanted
-from freehold.providers.ibm.powervs.discover import FactsReader, discover
 from freehold.providers.ibm.powervs.keys import VPC, WORKSPACE
 from freehold.providers.ibm.powervs.status import build_status
-from freehold.providers.ibm.types.cluster import parse_spec
+from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 from freehold.providers.ibm.types.served import POWERVS_CLUSTER
-from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate
+from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate, parse_or_refuse
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 from freehold.providers.objects.gate import Proceed
-from freehold.providers.objects.spec_problems import Problem
+
+
+class FactsReader(facts.FactsReader, given_location.PlaceReader, Protocol):
+    """The reader of what a manifest depends on, what must be there already, and where that is."""
 
 
 class PowerVSClusterAdapter:
-    """Asks IBM Cloud through ``reader`` what a manifest depends on. ``gates`` are the features that are on."""
+    """The adapter of IBMPowerVSCluster: it asks IBM Cloud through ``reader``; ``gates`` are the gates that are on."""
 
     def __init__(self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._reader = reader
@@ -35,13 +40,12 @@ class PowerVSClusterAdapter:
         return POWERVS_CLUSTER
 
     async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        """Refused for a spec that does not parse; else what :func:`desired.wanted` decides."""
+        """Parse the spec, ask IBM Cloud what it depends on, and decide (:func:`desired.wanted`)."""
+        spec = parse_or_refuse(IBMPowerVSClusterSpec, raw)
+        if isinstance(spec, Refused):
+            return spec
         metadata = raw["metadata"]
         annotations = metadata.get("annotations") or {}
-        try:
-            spec = parse_spec(raw)
-        except InvalidObject as error:
-            return Refused(tuple(Problem(p.field, p.message) for p in error.problems))
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
         return wanted(metadata["name"], annotations, spec, known, journal, self._gates)
@@ -50,11 +54,11 @@ class PowerVSClusterAdapter:
         return build_status(raw, report, now)
 
     def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
-        """None: IBM's cloud controller leaves only names, which prove nothing."""
+        """Return None: IBM's cloud controller leaves only names, which prove nothing."""
         return None
 
     def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
-        """Where the workspace and the VPC are."""
+        """Rebuild where the workspace and the VPC are."""
         spec: dict[str, Any] = {}
         for key, seen in found:
             if key.kind == WORKSPACE.kind and seen.attributes.get("zone"):
@@ -62,3 +66,36 @@ class PowerVSClusterAdapter:
             elif key.kind == VPC.kind and seen.region:
                 spec["vpc"] = {"region": seen.region}
         return spec
+
+
+async def discover(
+    reader: FactsReader,
+    annotations: Mapping[str, str],
+    spec: IBMPowerVSClusterSpec,
+    port: int,
+    journal: Journal | None = None,
+    *,
+    deleting: bool = False,
+) -> facts.Facts:
+    """Ask the cloud what :func:`desired.wanted` must know: only what the spec leaves open.
+
+    Without the create-infra annotation, what an object owns already needs the same facts as creating it did. A delete
+    does not ask where given resources are: nothing is created in them, and no answer must hold it up.
+    """
+    frozen = journal is not None and bool(journal.ours)
+    if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
+        known = await facts.ask(reader, spec, port)
+        return known if deleting else replace(known, places=await given_location.ask(reader, spec, journal))
+    found: dict[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = {}
+    while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
+        for lookup in lookups:
+            found[lookup.key] = await reader.look_up(lookup)
+    known = facts.Facts(api_port=port, existing=found)
+    return (
+        known if deleting else replace(known, places=await given_location.ask(reader, _workspace_only(spec), journal))
+    )
+
+
+def _workspace_only(spec: IBMPowerVSClusterSpec) -> IBMPowerVSClusterSpec:
+    """Leave out the VPC, whose fields are not acted on without the annotation."""
+    return spec.model_copy(update={"vpc": None})

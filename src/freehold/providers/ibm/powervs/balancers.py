@@ -44,7 +44,7 @@ def balancers(
     all_subnets: Sequence[NodeKey],
     groups: Mapping[str, NodeKey],
 ) -> tuple[Balancer, ...]:
-    """In the order of the spec; one public one when the list is omitted. ``record`` are the journal's entries."""
+    """Make all in the order of the spec; one public one when the list is omitted. ``record``: the journal's."""
     found = []
     for spec, one in zip(specs or (VPCLoadBalancerSpec(),), _names(specs, names, record), strict=True):
         found.append(
@@ -65,7 +65,7 @@ def balancers(
 def _names(
     specs: Sequence[VPCLoadBalancerSpec], names: DefaultNames, record: Mapping[NodeKey, Entry]
 ) -> tuple[StableName, ...]:
-    """What each is called for life: ``<name or index>:public`` or ``:private``, ``0`` where the list is omitted."""
+    """Name each for life: ``<name or index>:public`` or ``:private``, ``0`` where the list is omitted."""
     recorded = list(listed(BALANCER_KIND, record))
     bare = [key.logical for key, entry in recorded if entry.phase.ours and _is_bare(key.logical)]
     earlier = [_recorded(key.logical, names, entry, alone=len(bare) == 1) for key, entry in recorded]
@@ -81,7 +81,7 @@ def _names(
 
 
 def _is_bare(logical: str) -> bool:
-    """Whether it is a name alone, as earlier versions wrote it."""
+    """Return whether it is a name alone, as earlier versions wrote it."""
     return logical != _OMITTED and ":" not in logical and not is_nonce(logical)
 
 
@@ -95,8 +95,11 @@ def _given(
 
 
 def _recorded(logical: str, names: DefaultNames, entry: Entry | None = None, *, alone: bool = False) -> StableName:
-    """``alone``: it is the only one, so it is public, as one must be. A name alone, as earlier versions wrote it, does
-    not say which; nor does a birth mark, under which what was found by it is recorded."""
+    """Find the one on record. ``alone``: it is the only one, so it is public, as one must be.
+
+    A name alone, as earlier versions wrote it, does not say which; nor does a birth mark, under which what was
+    found by it is recorded.
+    """
     ours = entry is not None and entry.phase.ours
     if logical == _OMITTED:
         return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, ours=ours)
@@ -127,7 +130,10 @@ def _listeners(name: str, port: int, additional: Sequence[AdditionalListenerSpec
 
 
 def _listener(port: int, protocol: str, pool: str) -> Mapping[str, Any]:
-    """Upstream's health check: tcp, every 5 s, 2 s for an answer, 2 retries (docs/reference/ibm-cloud.md#capibm)."""
+    """Make a listener with upstream's health check: tcp, every 5 s, 2 s for an answer, 2 retries.
+
+    docs/reference/ibm-cloud.md#capibm
+    """
     check = {"delay": 5, "timeout": 2, "retries": 2, "type": "tcp"}
     return {
         "port": port,
@@ -173,12 +179,12 @@ def _id(item: NodeKey | str, known: ReadyNodes) -> str:
 
 
 def _default_group(known: ReadyNodes) -> str:
-    """What IBM Cloud attaches when no group is asked for; asked for, so that another one there is seen to differ."""
+    """Ask for what IBM Cloud attaches when no group is asked for, so that another one there is seen to differ."""
     return str(known[VPC].attributes["default_security_group"])
 
 
 def _parts(balancer: Balancer, known: ReadyNodes) -> frozenset[Part]:
-    """The API server's listener stays whatever port the Cluster says today: the endpoint may lead to it."""
+    """Make the listeners. The API server's stays whatever port the Cluster says: the endpoint may lead there."""
     return frozenset(
         Part(
             "listener",
@@ -192,5 +198,5 @@ def _parts(balancer: Balancer, known: ReadyNodes) -> frozenset[Part]:
 
 
 def _does(listener: Mapping[str, Any]) -> str:
-    """In the adapter's words; not of the API server's listener, whose pool has a birth mark in its name."""
+    """Spell a listener in the driver's words; not the API server's, whose pool has a birth mark in its name."""
     return f"{listener['protocol']} to {listener['pool']['name']}"

@@ -18,8 +18,14 @@ from freehold.engine.journal import Entry, Journal
 from freehold.engine.reasons import Reason
 from freehold.engine.resources import NodeKey, Observed, Part, Request
 from freehold.providers.ibm.api_names import CREATE_INFRA_ANNOTATION
-from freehold.providers.ibm.powervs import existing, keys, object_storage, places, reach
-from freehold.providers.ibm.powervs import input as powervs_input
+from freehold.providers.ibm.powervs import (
+    endpoint_reachability,
+    existing,
+    given_location,
+    keys,
+    object_storage,
+    spec_checks,
+)
 from freehold.providers.ibm.powervs import warnings as powervs_warnings
 from freehold.providers.ibm.powervs.balancers import Balancer, balancer_nodes, balancers
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone, needs_global_routing
@@ -53,12 +59,12 @@ def wanted(
     journal: Journal | None = None,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> Desired:
-    """What shall be there for the object called ``name``.
+    """Decide what shall be there for the object called ``name``.
 
-    ``journal`` is what the object remembers, None before its identity is minted: earlier logical names
-    hold the zones that were picked for subnets (:mod:`stable_names`). ``gates`` are the features that are on.
+    ``journal`` is what the object remembers, None before its identity is minted: earlier logical names hold the
+    zones that were picked for subnets (:mod:`stable_names`). ``gates`` are the features that are on.
     """
-    creating = powervs_input.creation(annotations)
+    creating = spec_checks.creation(annotations)
     if isinstance(creating, Problem):
         return Refused((creating,))
     if not creating and not (journal and journal.ours):
@@ -76,13 +82,13 @@ def wanted(
 def _existing(
     spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
 ) -> Desired:
-    problems = (*existing.check(spec, facts), *places.check(spec, facts.places, journal))
+    problems = (*existing.check(spec, facts), *given_location.check(spec, facts.places, journal))
     ambiguous = existing.ambiguous(spec, facts)
     if problems:
         return Refused((*problems, *ambiguous), notes)
     if ambiguous:
         return Refused(ambiguous, notes, reason=Reason.AMBIGUOUS.value)
-    missing = {**existing.missing(spec, facts), **places.missing(facts.places)}
+    missing = {**existing.missing(spec, facts), **given_location.missing(facts.places)}
     if missing:
         return Undecided(missing, notes)
     return PowerVSWanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), _tags(spec), notes, facts.api_port)
@@ -97,7 +103,7 @@ def _frozen(
     *,
     storage: bool,
 ) -> Desired:
-    """The nodes that exist already, with their requirements."""
+    """Keep the nodes that exist already, with their requirements."""
     plan = _created(name, spec, facts, journal, notes, storage=storage)
     if not isinstance(plan, PowerVSWanted):
         return plan
@@ -127,11 +133,11 @@ def _created(
     *,
     storage: bool,
 ) -> Desired:
-    """``storage``: whether object storage is served (:mod:`object_storage`)."""
-    problems = (*powervs_input.check(spec, facts), *places.check(spec, facts.places, journal))
+    """Want everything. ``storage``: whether object storage is served (:mod:`object_storage`)."""
+    problems = (*spec_checks.check(spec, facts), *given_location.check(spec, facts.places, journal))
     if problems:
         return Refused(problems, notes)
-    if unknown := places.missing(facts.places):
+    if unknown := given_location.missing(facts.places):
         return Undecided(unknown, notes)
     group, zone, zones = facts.resource_group, facts.zone, facts.vpc_zones
     if not (isinstance(group, Answer) and isinstance(zone, Answer) and isinstance(zones, Answer)):
@@ -143,8 +149,8 @@ def _created(
     lbs = build.balancers()
     index, endpoint = next((i, balancer) for i, balancer in enumerate(lbs) if balancer.public)
     field = f"spec.loadBalancers[{index}]"
-    nodes = tuple(reach.reachable(build.nodes(lbs), endpoint, field, facts.api_port))
-    notes = (*notes, *reach.closed_groups(endpoint, spec.vpc_security_groups, facts.api_port, field))
+    nodes = tuple(endpoint_reachability.reachable(build.nodes(lbs), endpoint, field, facts.api_port))
+    notes = (*notes, *endpoint_reachability.closed_groups(endpoint, spec.vpc_security_groups, facts.api_port, field))
     if twice := tuple(_named_twice(nodes)):
         return Refused(twice, notes)
     notes = (*notes, *powervs_warnings.used_by_name(nodes, spec, record))
@@ -153,7 +159,7 @@ def _created(
 
 
 def _named_twice(nodes: Sequence[Node]) -> Iterator[Problem]:
-    """A resource that one entry gives by its id, and another one wants by the name that goes with it."""
+    """Find a resource that one entry gives by its id, and another one wants by the name that goes with it."""
     seen: dict[NodeKey, Node] = {}
     for node in nodes:
         other = seen.setdefault(node.key, node)
@@ -191,7 +197,7 @@ class _Build:
         return subnet_names(self.spec.vpc_subnets, self.zones, self.names, self.record)
 
     def _subnet_keys(self) -> tuple[Sequence[NodeKey], Mapping[str, NodeKey]]:
-        """All, and those that the spec gives a name, by that."""
+        """Return all keys, and those of subnets that the spec names, by name."""
         found = [NodeKey(keys.SUBNET_KIND, one.logical) for one in self._subnets()]
         return found, {s.name: key for s, key in zip(self.spec.vpc_subnets, found, strict=False) if s.name}
 
@@ -256,7 +262,7 @@ class _Build:
         return needs_global_routing(self.zone.region, self.region)
 
     def _local(self, gateway: Observed) -> str:
-        """What is wrong with a gateway of others, which is never changed."""
+        """Say what is wrong with a gateway of others, which is never changed."""
         if gateway.attributes.get("global") is not False:
             return ""
         return (
@@ -265,7 +271,7 @@ class _Build:
         )
 
     def _connection(self, key: NodeKey, end: NodeKey, network_type: str, name: str) -> Node:
-        """A network can be connected to a gateway once: where the spec names both ends, one that is there is used."""
+        """Make a connection. A network can have one to a gateway: where the spec names both ends, that one is used."""
         request = partial(_connect, end, network_type, name)
         return Node(key, name, request, self._both_named(end), requires=frozenset({keys.GATEWAY, end}))
 
@@ -283,13 +289,13 @@ class _Build:
 def _simple(
     key: NodeKey, name: str, request: Mapping[str, Any], explicit: str | None, parts: frozenset[Part] = frozenset()
 ) -> Node:
-    """A node whose request depends on nothing."""
+    """Make a node whose request depends on nothing."""
     naming = Naming.EXPLICIT if explicit else Naming.DEFAULT
     return Node(key, name, lambda known: request, naming, parts=(lambda known: parts) if parts else no_parts)
 
 
 def _route(plain: Mapping[str, Any], wish: bool | None, needed: bool, known: ReadyNodes) -> Request:
-    """Where the spec leaves routing open, a gateway that routes more widely than it must stays so, for its users."""
+    """Complete the request. Where routing is left open, a gateway that routes widely stays so, for its users."""
     seen = known.get(keys.GATEWAY)
     open_to = needed or bool(seen and seen.attributes.get("global"))
     return {**plain, "global": open_to if wish is None else wish}

@@ -14,7 +14,7 @@ from functools import partial
 from freehold.engine.graph import Naming, Node
 from freehold.engine.resources import NodeKey, Observed, Want
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.powervs import input as powervs_input
+from freehold.providers.ibm.powervs import spec_checks
 from freehold.providers.ibm.powervs.facts import Facts
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.providers.ibm.powervs.names import dhcp_of, network_of
@@ -36,10 +36,10 @@ IdLookup = Want | ById
 
 
 def lookups(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[IdLookup, ...]:
-    """What to look for next: the workspace, and once that is known the network in it. Empty when done.
+    """Return what to look for next: the workspace, then the network in it. Empty when done.
 
-    A workspace that is given by id is asked for its zone, where the spec does not say it and a network has
-    to be found by name. A ``Want`` without zone means any zone.
+    A workspace that is given by id is asked for its zone, where the spec does not say it and a network has to be
+    found by name. A ``Want`` without zone means any zone.
     """
     found: list[IdLookup] = []
     if given := workspace_id(spec):
@@ -56,12 +56,12 @@ def lookups(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[IdLookup, ...]:
 
 
 def _network_name(spec: IBMPowerVSClusterSpec) -> str:
-    """The name to look for; an id goes before it."""
+    """Return the name to look for; an id goes before it."""
     return (spec.network and not spec.network.id and spec.network.name) or ""
 
 
 def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
-    """Id and zone; empty while unknown."""
+    """Return id and zone; empty while unknown."""
     answer = facts.existing.get(WORKSPACE)
     if isinstance(answer, Answer):
         return answer.value.id, str(answer.value.attributes.get("zone", spec.zone or ""))
@@ -69,9 +69,9 @@ def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
 
 
 def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
-    """What must be changed, or made, by a person."""
+    """Find what must be changed, or made, by a person."""
     hint = f"or set annotation {ibm_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
-    problems = [*powervs_input.one_workspace(spec), *powervs_input.protected_tags(spec)]
+    problems = [*spec_checks.one_workspace(spec), *spec_checks.protected_tags(spec)]
     if not workspace_id(spec) and not (spec.service_instance and spec.service_instance.name):
         problems.append(
             Problem("spec.serviceInstance", f"it is missing; give the id or the name of a workspace, {hint}")
@@ -94,7 +94,7 @@ def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
 
 
 def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
-    """Names that more than one resource has: nothing is wrong with the manifest, and a person says which is meant."""
+    """Find names that more than one resource has: the manifest is right, and a person says which is meant."""
     return tuple(
         Problem(
             _field(spec, key),
@@ -106,7 +106,7 @@ def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
 
 
 def _field(spec: IBMPowerVSClusterSpec, key: NodeKey) -> str:
-    """Where the manifest names it."""
+    """Return where the manifest names it."""
     if key == NETWORK:
         return "spec.network.name"
     if spec.service_instance and (spec.service_instance.id or not spec.service_instance_id):
@@ -115,14 +115,14 @@ def _field(spec: IBMPowerVSClusterSpec, key: NodeKey) -> str:
 
 
 def missing(spec: IBMPowerVSClusterSpec, facts: Facts) -> Mapping[str, NoAnswer]:
-    """What could not be asked, or has not been yet, by field."""
+    """Return what could not be asked, or has not been yet, by field."""
     unanswered = {key: answer for key, answer in facts.existing.items() if isinstance(answer, NoAnswer)}
     asked = {lookup.key: NOT_ASKED for lookup in lookups(spec, facts)}
     return {_field(spec, key): answer for key, answer in {**asked, **unanswered}.items()}
 
 
 def nodes(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Node, ...]:
-    """Workspace and network, both given; call it when ``check`` and ``missing`` find nothing."""
+    """Make workspace and network, both given; call it when ``check`` and ``missing`` find nothing."""
     guid, _ = _workspace(spec, facts)
     instance, network = spec.service_instance, spec.network
     inside = f"{guid}/network/{network.id}" if network and network.id else _found(facts, NETWORK).id

@@ -76,7 +76,7 @@ class FactsReader(Protocol):
 
 
 async def ask(questions: FactsReader, spec: IBMPowerVSClusterSpec, api_port: int) -> Facts:
-    """The facts for one manifest with the create-infra annotation; what it leaves out is not asked."""
+    """Ask for the facts of a manifest with the create-infra annotation; what it leaves out is not asked."""
     facts = Facts(api_port=api_port)
     group, region = spec.resource_group and spec.resource_group.name, spec.vpc and spec.vpc.region
     if group:
@@ -117,5 +117,5 @@ Source: https://cluster-api-ibmcloud.sigs.k8s.io/reference/regions-zones-mapping
 
 
 def needs_global_routing(power_region: str, vpc_region: str) -> bool:
-    """Whether a gateway between the two must route globally. A pair that we do not know is taken for distant."""
+    """Return whether a gateway between the two must route globally. An unknown pair is taken for distant."""
     return VPC_REGIONS.get(power_region) != vpc_region

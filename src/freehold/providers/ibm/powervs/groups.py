@@ -32,10 +32,10 @@ Remote = Mapping[str, str]
 
 
 def rule_part(request: Mapping[str, Any], *, retain: bool = False) -> Part:
-    """A security-group rule as a part.
+    """Spell a security-group rule as a part.
 
-    ``request``: direction, protocol, remote ({cidr_block | address | id: text}), and port_min and port_max
-    (tcp, udp) or type and code (icmp) where the rule narrows them. The natural key spells all of these.
+    ``request``: direction, protocol, remote ({cidr_block | address | id: text}), and port_min and port_max (tcp,
+    udp) or type and code (icmp) where the rule narrows them. The natural key spells all of these.
     """
     ports = _span(request, "port_min", "port_max") or _span(request, "type", "code") or "any"
     remote = next(iter(request["remote"].values()))
@@ -49,14 +49,14 @@ def _span(request: Mapping[str, Any], first: str, last: str) -> str:
 
 
 def api_server_rule(port: int) -> Part:
-    """What lets clients reach the API server through a VPC's default security group; stays, as its listener does."""
+    """Make the rule that lets clients in through a VPC's default security group; it stays, as its listener does."""
     remote = {"cidr_block": ANYWHERE}
     rule = {"direction": "inbound", "protocol": "tcp", "port_min": port, "port_max": port, "remote": remote}
     return rule_part(rule, retain=True)
 
 
 def group_keys(groups: Sequence[VPCSecurityGroup], record: Mapping[NodeKey, Entry]) -> dict[str, NodeKey]:
-    """The node of each group, by its name, or by its id when it has no name. ``record`` are the journal's entries."""
+    """Return the node of each group, by name, or by id when it has no name. ``record``: the journal's entries."""
     return {label: _key(group, label, record) for group in groups if (label := group.name or group.id)}
 
 
@@ -72,7 +72,7 @@ def group_nodes(
     resource_group: str,
     subnets: Mapping[str, NodeKey],
 ) -> Iterator[Node]:
-    """``keys`` are those of :func:`group_keys`, ``subnets`` the nodes of the subnets that rules may name."""
+    """Make the groups. ``keys`` are those of :func:`group_keys`, ``subnets`` the nodes that rules may name."""
     needs = {key: _named(group, keys) - {key} for group, key in zip(groups, keys.values(), strict=True)}
     for index, (group, (name, key)) in enumerate(zip(groups, keys.items(), strict=True)):
         if group.id:
@@ -117,7 +117,7 @@ def _subnets(group: VPCSecurityGroup, subnets: Mapping[str, NodeKey]) -> set[Nod
 
 
 def _closure(key: NodeKey, needs: Mapping[NodeKey, set[NodeKey]]) -> set[NodeKey]:
-    """All groups that ``key`` names, and that those name: two that name each other must not wait for each other."""
+    """Return all groups that ``key`` names, and that those name: two that do so must not wait for each other."""
     found: set[NodeKey] = set()
     todo = [key]
     while todo:

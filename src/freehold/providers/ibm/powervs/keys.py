@@ -23,10 +23,10 @@ COS_BUCKET: Final = NodeKey("cos-bucket", "main")
 
 
 def no_request(known: ReadyNodes) -> Request:
-    """The request of a node that is given by its id: it is never created."""
+    """Return the empty request of a node that is given by its id: it is never created."""
     return {}
 
 
 def constant(ident: str, known: ReadyNodes) -> str:
-    """The id of a node that is given by its id, whatever is known of others."""
+    """Return the id of a node that is given by its id, whatever is known of others."""
     return ident

@@ -32,7 +32,7 @@ class Rule:
         return self.least <= len(name) <= self.limit and self.pattern.fullmatch(name) is not None
 
     def validation_error(self, name: str) -> str:
-        """Why the cloud refuses ``name``, and what to do; empty when it does not."""
+        """Say why the cloud refuses ``name``, and what to do; empty when it does not."""
         if len(name) > self.limit:
             return f"the name has {len(name)} characters, IBM Cloud allows {self.limit}; shorten it"
         if len(name) < self.least:
@@ -102,7 +102,7 @@ BUCKET = Rule(
 
 
 def default_name(cluster: str, suffix: str, rule: Rule) -> str:
-    """``<cluster><suffix>`` as ``rule`` allows it: the suffix is kept, what was changed is hashed."""
+    """Spell ``<cluster><suffix>`` as ``rule`` allows it: the suffix is kept, what was changed is hashed."""
     plain = cluster + suffix
     if rule.legal(plain):
         return plain
@@ -114,7 +114,7 @@ def default_name(cluster: str, suffix: str, rule: Rule) -> str:
 
 
 def mapped(cluster: str) -> bool:
-    """Whether the default names cannot all be spelled as ``<cluster><suffix>``."""
+    """Return whether the default names cannot all be spelled as ``<cluster><suffix>``."""
     longest = "-vpcsubnet-" + "x" * len("us-south-1")
     return not VPC.legal(cluster + longest)
 
@@ -123,7 +123,7 @@ network_of = ibm.network_of
 
 
 def dhcp_of(network: str) -> str:
-    """The DHCP server to create so that ``network`` comes to be: the one within its name, else of its name."""
+    """Return the DHCP server that makes ``network``: the one within its name, else of its name."""
     inner = ibm.dhcp_of(network)
     return inner if inner and network_of(inner) == network else network
 
@@ -147,7 +147,7 @@ class DefaultNames:
         return default_name(self.cluster, "-vpc", VPC)
 
     def subnet(self, label: str) -> str:
-        """``label`` is the zone, or the index of an unnamed subnet."""
+        """Return the default name. ``label`` is the zone, or the index of an unnamed subnet."""
         return default_name(self.cluster, f"-vpcsubnet-{label}", VPC)
 
     @property
@@ -155,7 +155,7 @@ class DefaultNames:
         return default_name(self.cluster, "-transitgateway", GATEWAY)
 
     def load_balancer(self, index: str = "") -> str:
-        """``index`` is empty for the one that is created when the list is omitted."""
+        """Return the default name. ``index`` is empty for the one that is created when the list is omitted."""
         return default_name(self.cluster, "-loadbalancer" + (f"-{index}" if index else ""), VPC)
 
     @property
@@ -168,5 +168,5 @@ class DefaultNames:
 
 
 def connection_name(gateway: str, end: str) -> str:
-    """``end`` is ``vpc`` or ``pvs``."""
+    """Return the default name of a connection. ``end`` is ``vpc`` or ``pvs``."""
     return default_name(gateway, f"-{end}-con", GATEWAY)

@@ -16,7 +16,7 @@ from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
 
 
 def workspace_id(spec: IBMPowerVSClusterSpec) -> str:
-    """The workspace that the spec gives by id; ``serviceInstanceID`` is the deprecated spelling."""
+    """Return the workspace that the spec gives by id; ``serviceInstanceID`` is the deprecated spelling."""
     return (spec.service_instance and spec.service_instance.id) or spec.service_instance_id or ""
 
 
@@ -37,7 +37,7 @@ def _plain(request: Request, known: ReadyNodes) -> Request:
 
 
 def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mapping[NodeKey, Entry]) -> Node:
-    """``network.name: foo`` means a network ``foo``, else ``DHCPSERVERfoo_Private``, else DHCP server ``foo``.
+    """Make the network: ``foo`` means a network ``foo``, else ``DHCPSERVERfoo_Private``, else DHCP server ``foo``.
 
     ``record`` are the journal's entries: the network of our own DHCP server is that server.
     """
@@ -57,7 +57,7 @@ def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mappi
 
 
 def network_request(spec: IBMPowerVSClusterSpec, names: DefaultNames) -> Mapping[str, Any]:
-    """What to look for and what to create, but for the workspace, which is known later."""
+    """Return what to look for and what to create, but for the workspace, which is known later."""
     dhcp = spec.dhcp_server
     wished = spec.network.name if spec.network and spec.network.name else None
     name = dhcp_of(wished) if wished else (dhcp and dhcp.name) or names.dhcp
@@ -80,5 +80,5 @@ def _in_workspace(request: Mapping[str, Any], known: ReadyNodes) -> Request:
 
 
 def _inside(path: str, known: ReadyNodes) -> str:
-    """The engine id of something in the workspace: ``<guid>/dhcp/<id>`` or ``<guid>/network/<id>``."""
+    """Return the engine id of something in the workspace: ``<guid>/dhcp/<id>`` or ``<guid>/network/<id>``."""
     return f"{known[WORKSPACE].attributes['id']}/{path}"

@@ -18,16 +18,16 @@ GATE = FeatureGate.BOOTSTRAP_FORMAT_IGNITION
 
 
 def is_served(journal: Journal | None, gates: FeatureGates) -> bool:
-    """Whether ``spec.cosInstance`` is acted on.
+    """Return whether ``spec.cosInstance`` is acted on.
 
-    The gate decides whether object storage begins. What is on record goes on as if the gate were on: an operator that
-    is upgraded, or started without the option, must not make surplus of what it created.
+    The gate decides whether object storage begins. What is on record goes on as if the gate were on: an operator
+    that is upgraded, or started without the option, must not make surplus of what it created.
     """
     return GATE in gates or (journal is not None and COS_INSTANCE in journal.entries)
 
 
 def gate_is_off(spec: IBMPowerVSClusterSpec, *, served: bool) -> Iterator[SpecWarning]:
-    """What a person should know while it is off."""
+    """Yield what a person should know while the gate is off."""
     if spec.cos_instance is None:
         return
     off = f"feature gate {GATE} is off; {setting(GATE)} turns it on (freehold operator, serve, up, plan)"
@@ -39,7 +39,7 @@ def gate_is_off(spec: IBMPowerVSClusterSpec, *, served: bool) -> Iterator[SpecWa
 
 
 def nodes(spec: IBMPowerVSClusterSpec, names: DefaultNames, resource_group: str) -> Iterator[Node]:
-    """The instance and its bucket; none where the spec does not ask for them."""
+    """Make the instance and its bucket; none where the spec does not ask for them."""
     cos = spec.cos_instance
     if cos is None:
         return

@@ -13,19 +13,19 @@ _SECOND = "~"
 
 
 def is_nonce(logical: str) -> bool:
-    """Whether it is a birth mark: a resource that was found by it, and has no node, is recorded under it."""
+    """Return whether it is a birth mark: what was found by it, and has no node, is recorded under it."""
     return NONCE.fullmatch(logical) is not None
 
 
 def listed(kind: str, record: Mapping[NodeKey, Entry]) -> Iterator[tuple[NodeKey, Entry]]:
-    """Those of ``kind`` that an entry without an id may mean."""
+    """Yield the records of ``kind`` that an entry without an id may mean."""
     for key, entry in record.items():
         if key.kind == kind and entry.phase is not Phase.GIVEN and _SECOND not in key.logical:
             yield key, entry
 
 
 def own_by_id(kind: str, ident: str, record: Mapping[NodeKey, Entry]) -> NodeKey | None:
-    """This object's own resource with this id; None where it is none of its own.
+    """Find this object's own resource with this id; None where it is none of its own.
 
     A DHCP server is known by its network too, which its mark is on.
     """

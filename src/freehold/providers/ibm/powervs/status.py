@@ -13,12 +13,24 @@ from freehold.engine.graph import Graph
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import keys
-from freehold.providers.ibm.powervs.conditions import PARTS
 from freehold.providers.ibm.powervs.desired import PowerVSWanted
 from freehold.providers.objects import cluster_status
 from freehold.providers.objects.adapter import PassReport, StatusUpdate
 from freehold.providers.objects.cluster_status import Status, StatusShape
+from freehold.providers.objects.part_conditions import Parts
 from freehold.providers.objects.resource_rows import known_id, observed_of, ownership
+
+PARTS: Parts = {
+    ibm_names.SERVICE_INSTANCE_READY: (keys.WORKSPACE.kind,),
+    ibm_names.NETWORK_READY: (keys.NETWORK.kind,),
+    ibm_names.VPC_READY: (keys.VPC.kind,),
+    ibm_names.VPC_SUBNET_READY: (keys.SUBNET_KIND,),
+    ibm_names.VPC_SECURITY_GROUP_READY: (keys.GROUP_KIND,),
+    ibm_names.TRANSIT_GATEWAY_READY: (keys.GATEWAY.kind, keys.CONNECTION_KIND),
+    names.LOAD_BALANCER_READY: (keys.BALANCER_KIND,),
+    ibm_names.COS_INSTANCE_CREATED: (keys.COS_INSTANCE.kind, keys.COS_BUCKET.kind),
+}
+"""The kinds that each condition of v1beta2 speaks for (docs/reference/ibm-cloud.md#capibm)."""
 
 _REFERENCES = frozenset(
     {
@@ -37,12 +49,12 @@ _REFERENCES = frozenset(
 
 
 def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
-    """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
+    """Build the status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     return cluster_status.build_status(raw, report, now, _SHAPE)
 
 
 def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:
-    """The fields that upstream has, one for each resource."""
+    """Return the fields that upstream has, one for each resource."""
     fields = _Fields(before, report)
     found: Status = {
         "serviceInstance": fields.single(keys.WORKSPACE),
@@ -67,7 +79,7 @@ class _Fields:
     report: PassReport
 
     def single(self, key: NodeKey) -> Status:
-        """Empty while the resource has no id."""
+        """Refer to one resource; empty while it has no id."""
         entry = self.report.journal.get(key) if self.report.journal else None
         ident = known_id(entry, self.report.outcomes.get(key))
         if not ident:
@@ -76,7 +88,7 @@ class _Fields:
         return {"id": ident, "controllerCreated": owned}
 
     def network(self) -> Status:
-        """A DHCP server brings its network; a network that was there has no DHCP server of ours."""
+        """Refer to network and DHCP server; a network that was there has no DHCP server of ours."""
         reference = self.single(keys.NETWORK)
         if not reference:
             return {}
@@ -90,7 +102,7 @@ class _Fields:
         return {"dhcpServer": reference, "network": {**reference, "id": network} if network else {}}
 
     def many(self, graph: Graph, kind: str, more: Callable[[NodeKey, str], Status] | None = None) -> Status:
-        """By name, as upstream has it; ``more`` is what a reference of this kind has besides."""
+        """Refer to resources by name, as upstream; ``more`` is what a reference of this kind has besides."""
         found = {}
         for key, node in graph.nodes.items():
             if key.kind == kind and (reference := self.single(key)):
@@ -98,7 +110,7 @@ class _Fields:
         return found
 
     def rules(self, key: NodeKey, name: str) -> Status:
-        """The ids of the rules that the spec asks for; none of a group of others, in which we make no rules."""
+        """Return the ids of the rules that the spec asks for; none of a group of others, in which we make no rules."""
         before = (self.before.get("vpcSecurityGroups") or {}).get(name) or {}
         observed = observed_of(self.report.outcomes.get(key))
         ids = observed.attributes.get("parts") if observed else None
@@ -106,7 +118,7 @@ class _Fields:
         return {"ruleIDs": list(found)} if found else {}
 
     def balancer(self, key: NodeKey, name: str) -> Status:
-        """``state`` is the vendor's word."""
+        """Refer to a load balancer; ``state`` is the vendor's word."""
         before = (self.before.get("loadBalancers") or {}).get(name) or {}
         observed = observed_of(self.report.outcomes.get(key))
         if observed is None:

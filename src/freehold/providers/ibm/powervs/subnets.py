@@ -21,11 +21,11 @@ ADDRESSES = 256
 def subnet_names(
     subnets: Sequence[Subnet], zones: Sequence[str], names: DefaultNames, record: Mapping[NodeKey, Entry]
 ) -> tuple[StableName, ...]:
-    """What each subnet is called for life, in the order of the spec; one in each zone when the list is omitted.
+    """Name each subnet for life, in the order of the spec; one in each zone when the list is omitted.
 
-    Zones that ``record`` holds stay wanted while the cloud does not list them. Logically a subnet is
-    ``<name or index>:<zone>`` (:mod:`stable_names`), in an omitted list the zone, and one of others, given by its id,
-    the id. Where upstream picks a random zone, ours is spread and stable (ADR 13).
+    Zones that ``record`` holds stay wanted while the cloud does not list them. Logically a subnet is ``<name or
+    index>:<zone>`` (:mod:`stable_names`), in an omitted list the zone, and one of others, given by its id, the id.
+    Where upstream picks a random zone, ours is spread and stable (ADR 13).
     """
     recorded = [(key.logical, entry) for key, entry in listed(SUBNET_KIND, record) if not is_nonce(key.logical)]
     earlier = [_recorded(logical, names, entry) for logical, entry in recorded]
@@ -58,7 +58,7 @@ def _recorded(logical: str, names: DefaultNames, entry: Entry) -> StableName:
 
 
 def _of_zone(zone: str, names: DefaultNames, *, ours: bool) -> StableName:
-    """Of an omitted list."""
+    """Name a subnet of an omitted list."""
     return StableName(zone, zone, names.subnet(zone), zone, ours=ours)
 
 
@@ -69,7 +69,7 @@ def _spelled(names: DefaultNames, label: str, zone: str, chosen: bool, *, ours: 
 def subnet_nodes(
     subnets: Sequence[Subnet], named: Sequence[StableName], region: str, resource_group: str
 ) -> Iterator[Node]:
-    """``named`` are those of :func:`subnet_names`."""
+    """Make the subnets. ``named`` are those of :func:`subnet_names`."""
     for index, one in enumerate(named):
         key, spec = NodeKey(SUBNET_KIND, one.logical), subnets[index] if subnets else None
         if spec and spec.id:
@@ -88,7 +88,7 @@ def subnet_nodes(
 def _request(
     name: str, zone: str, region: str, resource_group: str, size: Mapping[str, str | int], known: ReadyNodes
 ) -> Request:
-    """``size``: the range of addresses, which stays for life, or how many addresses."""
+    """Make the request. ``size``: the range of addresses, which stays for life, or how many addresses."""
     return {
         "name": name,
         "region": region,

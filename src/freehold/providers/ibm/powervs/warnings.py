@@ -16,7 +16,7 @@ SpecWarnings = Iterator[SpecWarning]
 
 
 def warnings_of(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) -> tuple[SpecWarning, ...]:
-    """What a person should know about this manifest, in the order of the spec."""
+    """Return what a person should know about this manifest, in the order of the spec."""
     found = [*_workspace(spec), *_references(spec)]
     if not creating:
         return (*found, *_without_annotation(spec))
@@ -25,7 +25,7 @@ def warnings_of(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) ->
 
 
 def own_by_id(spec: IBMPowerVSClusterSpec, record: Mapping[NodeKey, Entry]) -> SpecWarnings:
-    """Ids in the spec that are of this object's own resources: nothing changes. ``record``: the journal's entries."""
+    """Name ids in the spec that are of this object's own resources: nothing changes. ``record``: the journal's."""
     gateway, vpc, dhcp = spec.transit_gateway, spec.vpc, spec.dhcp_server
     ids = [
         ("spec.serviceInstance.id", keys.WORKSPACE.kind, spec.service_instance and spec.service_instance.id),
@@ -45,7 +45,7 @@ def own_by_id(spec: IBMPowerVSClusterSpec, record: Mapping[NodeKey, Entry]) -> S
 
 
 def used_by_name(nodes: Iterable[Node], spec: IBMPowerVSClusterSpec, record: Mapping[NodeKey, Entry]) -> SpecWarnings:
-    """What the spec wants in resources that were there already under their names: these are never changed."""
+    """Name what the spec wants in resources that were there already under their names: these are never changed."""
     theirs = {(node.key.kind, node.name) for node in nodes if _is_reused(record.get(node.key))}
     for index, group in enumerate(spec.vpc_security_groups):
         if group.rules and not group.id and (keys.GROUP_KIND, group.name) in theirs:

@@ -9,16 +9,16 @@ that of docs/reference/requirements.md T18; status has more fields. The addition
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api import early, patterns
-from freehold.api.base import ApiModel, Items, Rule, checked
+from freehold.api import patterns
+from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.endpoint import APIEndpoint
-from freehold.api.parse import parse
+from freehold.api.rules import LIST_LIMIT
 from freehold.providers.ibm.api_names import TAG_PREFIX
+from freehold.providers.ibm.types import rules as powervs_rules
 from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
 from freehold.providers.ibm.types.vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
@@ -69,7 +69,7 @@ class IBMPowerVSResourceReference(ApiModel):
 class DHCPServer(ApiModel):
     """The DHCP server of the workspace; it creates its own private network."""
 
-    RULES = (early.CIDR, early.DNS_SERVER, early.DHCP_NAME)
+    RULES = powervs_rules.DHCP_RULES
 
     cidr: Place | None = None
     """Address range of the private network; chosen by the cloud when omitted."""
@@ -99,7 +99,7 @@ class TransitGateway(ApiModel):
 class CosInstance(ApiModel):
     """Object storage for machines that boot with Ignition. Created only when this field is set."""
 
-    RULES = (early.BUCKET_REGION,)
+    RULES = powervs_rules.BUCKET_RULES
 
     bucket_name: str | None = None
     """Name of the bucket."""
@@ -119,7 +119,7 @@ class Ignition(ApiModel):
 class IBMPowerVSClusterSpec(ApiModel):
     """The desired infrastructure of the cluster."""
 
-    RULES = (early.ZONE, *early.NAME_LENGTHS)
+    RULES = powervs_rules.CLUSTER_RULES
 
     service_instance_id: str | None = None
     """Deprecated: use serviceInstance.id. The id of an existing PowerVS workspace."""
@@ -144,19 +144,14 @@ class IBMPowerVSClusterSpec(ApiModel):
     """The VPC of the load balancer; ``<cluster>-vpc`` is created when neither id nor name is given.
     ``region`` is required when the infrastructure is to be created. An existing VPC is never changed: its default
     security group must let the port of the API server in, or the load balancer needs a group that does."""
-    vpc_subnets: Annotated[
-        Items[Subnet], Field(max_length=early.LIST_LIMIT, json_schema_extra=checked(*early.UNIQUE_SUBNETS))
-    ] = ()
+    vpc_subnets: Annotated[Items[Subnet], Field(max_length=LIST_LIMIT)] = ()
     """Subnets of the VPC. When omitted, one in each zone of ``vpc.region``, named
     ``<cluster>-vpcsubnet-<zone>``."""
     vpc_security_groups: Items[VPCSecurityGroup] = ()
     """Security groups of the VPC, with their rules."""
     transit_gateway: TransitGateway | None = None
     """The gateway between workspace and VPC; ``<cluster>-transitgateway`` is created when omitted."""
-    load_balancers: Annotated[
-        Items[VPCLoadBalancerSpec],
-        Field(max_length=early.LIST_LIMIT, json_schema_extra=checked(*early.UNIQUE_LOAD_BALANCERS, early.ONE_PUBLIC)),
-    ] = ()
+    load_balancers: Annotated[Items[VPCLoadBalancerSpec], Field(max_length=LIST_LIMIT)] = ()
     """Load balancers in front of the machines; at least one must be public: the first public one is the endpoint. When
     omitted, one public ``<cluster>-loadbalancer``. An existing one is never changed: as the endpoint it must be public
     and listen on the port of the API server."""
@@ -165,7 +160,7 @@ class IBMPowerVSClusterSpec(ApiModel):
     BootstrapFormatIgnition, or where it was acted on before."""
     ignition: Ignition | None = None
     """How machines boot with Ignition. Accepted and stored; Freehold does not serve machines."""
-    tags: Annotated[Items[Tag], Field(max_length=100, json_schema_extra=checked(early.UNIQUE_TAGS))] = ()
+    tags: Annotated[Items[Tag], Field(max_length=100)] = ()
     """User tags for every resource of the cluster, including existing ones that the spec names. On deletion the
     tags that Freehold attached are detached from those existing resources."""
 
@@ -177,8 +172,3 @@ class IBMPowerVSCluster(ApiModel):
     """The desired infrastructure of the cluster."""
     status: IBMPowerVSClusterStatus | None = None
     """The observed state; written by the operator."""
-
-
-def parse_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
-    """Parse the spec of a raw ``IBMPowerVSCluster``; an absent one is empty. Raises ``InvalidObject``."""
-    return parse(IBMPowerVSClusterSpec, raw.get("spec"), at="spec")

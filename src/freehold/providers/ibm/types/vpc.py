@@ -6,13 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from freehold.api import early, patterns
+from freehold.api import patterns
 from freehold.api.base import ApiModel, Int64, Items, Port, Rule, extensions
+from freehold.api.rules import TEXT_LIMIT
+from freehold.providers.ibm.types import rules as powervs_rules
 
 VPCName = Annotated[str, Field(min_length=1, max_length=63, pattern=patterns.VPC_NAME)]
 VPCId = Annotated[str, Field(min_length=1, max_length=64, pattern=patterns.VPC_ID)]
 NonEmpty = Annotated[str, Field(min_length=1)]
-Place = Annotated[str, Field(max_length=early.TEXT_LIMIT)]
+Place = Annotated[str, Field(max_length=TEXT_LIMIT)]
 TransportProtocol = Literal["http", "https", "tcp", "udp"]
 
 ID_OR_NAME = Rule(
@@ -23,7 +25,7 @@ ID_OR_NAME = Rule(
 class VPCResourceReference(ApiModel):
     """The VPC, by id or by name, and its region."""
 
-    RULES = (early.REGION,)
+    RULES = powervs_rules.VPC_RULES
 
     id: VPCId | None = None
     """The id of an existing VPC. It is used as it is and never changed or deleted."""
@@ -36,7 +38,7 @@ class VPCResourceReference(ApiModel):
 class Subnet(ApiModel):
     """One subnet of the VPC."""
 
-    RULES = (early.CIDR, early.ZONE)
+    RULES = powervs_rules.SUBNET_RULES
 
     cidr: Place | None = None
     """Address range of a subnet to create, in an address prefix that the VPC has in the zone. It stays for life: a
@@ -190,6 +192,7 @@ class VPCSecurityGroupRuleRemote(ApiModel):
         _only("cidr", "cidrSubnetName"),
         _only("address", "address"),
         _only("sg", "securityGroupName"),
+        powervs_rules.REMOTE_ADDRESS,
     )
 
     address: str | None = None

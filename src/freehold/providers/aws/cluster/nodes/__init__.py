@@ -1,4 +1,4 @@
-"""The wish of an AWSCluster as nodes, by topic. Pure.
+"""The cluster plan of an AWSCluster as nodes, by topic. Pure.
 
 A request has the attributes of :mod:`freehold.providers.aws.kinds`, as their reads name them.
 """

@@ -11,18 +11,18 @@ from typing import Any
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import NodeKey, Part, Request
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.load_balancers import PRIMARY
-from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.nodes.tags import NodeTags
-from freehold.providers.aws.cluster.wish import (
+from freehold.providers.aws.cluster.cluster_plan import (
     BalancerType,
-    ClusterWish,
+    ClusterPlan,
     HealthCheck,
     Listener,
     LoadBalancer,
     Role,
     Scheme,
 )
+from freehold.providers.aws.cluster.load_balancers import PRIMARY
+from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.kinds.classic_load_balancer import LISTENER, SUBNET
 from freehold.providers.aws.kinds.target_group import CUTS_UNHEALTHY, DRAINS_UNHEALTHY, PRESERVES_CLIENT_IP
 from freehold.providers.aws.tags import capa_tags
@@ -48,9 +48,9 @@ def listener_key(balancer: LoadBalancer, listener: Listener) -> NodeKey:
     return NodeKey(keys.LISTENER_KIND, f"{balancer.key}:{listener.port}")
 
 
-def balancer_nodes(wish: ClusterWish, names: DefaultNames, tags: NodeTags) -> Iterator[Node]:
-    for balancer in wish.load_balancers:
-        front = _Front(balancer, wish, names, tags)
+def balancer_nodes(plan: ClusterPlan, names: DefaultNames, tags: NodeTags) -> Iterator[Node]:
+    for balancer in plan.load_balancers:
+        front = _Front(balancer, plan, names, tags)
         if balancer.type is BalancerType.CLASSIC:
             yield front.classic()
             continue
@@ -65,26 +65,26 @@ class _Front:
     """The nodes of one load balancer."""
 
     balancer: LoadBalancer
-    wish: ClusterWish
+    plan: ClusterPlan
     names: DefaultNames
     tag: NodeTags
 
     @property
     def _own(self) -> frozenset[str]:
-        """Target groups and listeners have the same, the name included."""
+        """Return the tags, which target groups and listeners have too, the name included."""
         return self.tag.own(capa_tags.load_balancer(self.balancer.name))
 
     @property
     def _requires(self) -> frozenset[NodeKey]:
-        """A load balancer with public addresses needs a VPC with an internet gateway."""
-        subnets = {keys.subnet(each.logical) for each in self.wish.subnets if each.logical in self.balancer.subnets}
-        public = self.balancer.scheme is Scheme.INTERNET_FACING and self.wish.created_vpc
+        """Return what must be there first: with public addresses also an internet gateway."""
+        subnets = {keys.subnet(each.logical) for each in self.plan.subnets if each.logical in self.balancer.subnets}
+        public = self.balancer.scheme is Scheme.INTERNET_FACING and self.plan.created_vpc
         group = keys.group(Role.API_SERVER_LB.value)
         return frozenset({keys.VPC, group, *subnets, *({keys.INTERNET_GATEWAY} if public else ())})
 
     def _subnet_ids(self, known: ReadyNodes) -> list[str]:
-        """Of those that the spec names by an id, the id."""
-        ours = {each.logical for each in self.wish.subnets}
+        """Return the ids of the subnets that the spec names by one."""
+        ours = {each.logical for each in self.plan.subnets}
         names = self.balancer.subnets
         return sorted(known[keys.subnet(each)].id if each in ours else each for each in names)
 
@@ -93,13 +93,13 @@ class _Front:
 
     @property
     def _field(self) -> str:
-        """Where the spec asks for it."""
+        """Return where the spec asks for it."""
         primary = self.balancer.key == PRIMARY
         return "spec.controlPlaneLoadBalancer" if primary else "spec.secondaryControlPlaneLoadBalancer"
 
     @property
     def _if_taken(self) -> str:
-        """Never to use it: the endpoint of the cluster would be a stranger's (ADR 17)."""
+        """Say what to do where the name is taken: never use it, as the endpoint would be a stranger's (ADR 17)."""
         return f"set {self._field}.name to another name, or delete that one"
 
     def classic(self) -> Node:
@@ -200,7 +200,7 @@ class _Front:
 
 
 def target_group_name(names: DefaultNames, balancer: LoadBalancer, listener: Listener) -> str:
-    """Upstream's words with a hash instead of a random text: unique in the region, and the same at each pass."""
+    """Return upstream's words with a hash for its random text: unique in the region, the same at each pass."""
     text = f"{names.namespace}/{names.cluster}/{balancer.key}/{listener.port}"
     return f"apiserver-target-{hashlib.sha256(text.encode()).hexdigest()[:15]}"
 
@@ -215,7 +215,7 @@ def _classic_listener(listener: Listener) -> dict[str, Any]:
 
 
 def _listener_part(listener: Listener) -> Part:
-    """It stays whatever port the Cluster says today: the endpoint may lead to it."""
+    """Make the API server's listener. It stays whatever port the Cluster says: the endpoint may lead there."""
     request, behavior = _classic_listener(listener), f"TCP to TCP {listener.target_port}"
     return Part(LISTENER, str(listener.port), request, retain=True, behavior=behavior)
 

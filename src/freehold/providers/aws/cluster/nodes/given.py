@@ -9,7 +9,7 @@ from freehold.engine.resources import NodeKey, Request
 
 
 def given_node(key: NodeKey, ident: str, field: str, tags: frozenset[str] = frozenset()) -> Node:
-    """``field`` names the place in the spec, for messages. ``tags`` are put on it, and taken off with the object.
+    """Make the node of a given resource. ``field`` names it in the spec; ``tags`` go with the object.
 
     Where there are any the user's are too: upstream tags given subnets, and neither a given VPC nor given groups.
     """

@@ -10,12 +10,12 @@ from typing import Any
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import NodeKey, Observed, Part, Request
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.group_input import in_another_vpc
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Group, Role, Rule, SourceKind
+from freehold.providers.aws.cluster.group_checks import in_another_vpc
 from freehold.providers.aws.cluster.nodes.given import given_node
 from freehold.providers.aws.cluster.nodes.routing import address_of
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.cluster.rules import WITH_PORTS, normal_rules
-from freehold.providers.aws.cluster.wish import ClusterWish, Group, Role, Rule, SourceKind
 from freehold.providers.aws.kinds.security_group import INGRESS
 from freehold.providers.aws.kinds.security_group import rules as rule_parts
 from freehold.providers.aws.tags import capa_tags
@@ -30,28 +30,28 @@ _PEERS = {
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html)."""
 
 
-def group_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
-    addresses = tuple(address_of(nat) for nat in wish.nat_gateways)
-    given = {group.role for group in wish.groups if group.given}
-    for group in wish.groups:
+def group_nodes(plan: ClusterPlan, tags: NodeTags) -> Iterator[Node]:
+    addresses = tuple(address_of(nat) for nat in plan.nat_gateways)
+    given = {group.role for group in plan.groups if group.given}
+    for group in plan.groups:
         key = keys.group(group.role.value)
         if group.given:
-            yield _given(key, group, wish.vpc.given, tags)
+            yield _given(key, group, plan.vpc.given, tags)
         elif group.role is Role.LB:
             yield _handed_over(
                 _own(key, group, (), addresses, tags), group.rules if Role.CONTROL_PLANE in given else ()
             )
         else:
-            yield _own(key, group, _rules(group, wish), addresses, tags)
+            yield _own(key, group, _rules(group, plan), addresses, tags)
 
 
-def _rules(group: Group, wish: ClusterWish) -> tuple[Rule, ...]:
-    """The control plane's group has those of the ``lb`` group too.
+def _rules(group: Group, plan: ClusterPlan) -> tuple[Rule, ...]:
+    """Return the rules of a group; the control plane's has those of the ``lb`` group too.
 
-    What is in the ``lb`` group is for the cloud controller to say (``Node.shared``). Every control-plane machine is in
-    both groups, so the rules let the same traffic in.
+    What is in the ``lb`` group is for the cloud controller to say (``Node.shared``). Every control-plane machine is
+    in both groups, so the rules let the same traffic in.
     """
-    more = [each.rules for each in wish.groups if each.role is Role.LB] if group.role is Role.CONTROL_PLANE else []
+    more = [each.rules for each in plan.groups if each.role is Role.LB] if group.role is Role.CONTROL_PLANE else []
     return normal_rules([*group.rules, *(rule for rules in more for rule in rules)])
 
 
@@ -85,16 +85,16 @@ def _unfit(field: str, vpc: str, seen: Observed) -> str:
 
 
 def _handed_over(node: Node, rules: tuple[Rule, ...]) -> Node:
-    """The ``lb`` group. Where the spec gives the control plane's, nothing of ours is put into that one, and ``rules``
-    go where upstream puts them before it hands the group over.
+    """Make the ``lb`` group, with ``rules`` where the spec gives the control plane's: nothing is put into that one.
 
+    Upstream puts them there before it hands the group over:
     https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
     """
     return replace(node, shared=True, first_parts=partial(_inside, rules, ()))
 
 
 def _refused_tags(group: Group, tags: NodeTags) -> frozenset[str]:
-    """The cloud controller must find one group, in which it opens ports: of several it takes none.
+    """Return the tags that must not be: the cloud controller opens ports in one group, of several in none.
 
     https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
     """
@@ -106,7 +106,7 @@ def _request(name: str, about: str, known: ReadyNodes) -> Request:
 
 
 def _named(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...]) -> Iterator[NodeKey]:
-    """What rules name, the group itself included: its id is known only when it is there."""
+    """Return what rules name, the group itself included: its id is known only when it is there."""
     for rule in rules:
         if rule.source.kind is SourceKind.GROUP:
             yield keys.group(rule.source.value)
@@ -115,7 +115,7 @@ def _named(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...]) -> Iterator[
 
 
 def _inside(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...], known: ReadyNodes) -> frozenset[Part]:
-    """Two rules may come to the same, such as a range and the VPC's: AWS then has one."""
+    """Return the rules as parts. Two may come to the same, such as a range and the VPC's: AWS then has one."""
     found: dict[str, Part] = {}
     for rule in rules:
         for member, peer in _peers(rule, addresses, known):
@@ -147,13 +147,13 @@ def _peers(rule: Rule, addresses: tuple[NodeKey, ...], known: ReadyNodes) -> Ite
 
 
 def _field(fields: Mapping[str, str], part: Part) -> str:
-    """Where the spec names the group that a rule lets in. ``fields``: by id."""
+    """Return where the spec names the group that a rule lets in. ``fields`` are by id."""
     peers = part.request.get("UserIdGroupPairs") or ()
     return next((fields[each["GroupId"]] for each in peers if each["GroupId"] in fields), "")
 
 
 def _part(rule: Rule, member: str, peer: str) -> Part:
-    """In the words of a read; the description is no part of what a rule is."""
+    """Spell a rule in the words of a read; the description is no part of what a rule is."""
     permission: dict[str, Any] = {"IpProtocol": rule.protocol, **_ports(rule), _PEERS[member]: [{member: peer}]}
     (part,) = rule_parts(INGRESS, permission, account="")
     described = {member: peer, "Description": rule.description} if rule.description else {member: peer}

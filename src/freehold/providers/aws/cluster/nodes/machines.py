@@ -9,25 +9,28 @@ from typing import Any
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import Request
 from freehold.providers.aws.cluster import keys
+from freehold.providers.aws.cluster.cluster_plan import Bastion, Bucket, ClusterPlan, Role
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
-from freehold.providers.aws.cluster.wish import Bastion, Bucket, ClusterWish, Role
 from freehold.providers.aws.kinds.s3_bucket import policy
 from freehold.providers.aws.tags import capa_tags
 
 
-def bastion_nodes(wish: ClusterWish, image: str, tags: NodeTags) -> Iterator[Node]:
-    """``image`` is the newest one, empty where it was not asked for. A delete may not know in which subnet it was."""
-    if wish.bastion and wish.bastion.subnet:
-        subnet, group = keys.subnet(wish.bastion.subnet), keys.group(Role.BASTION.value)
-        way = {keys.INTERNET_GATEWAY} if wish.created_vpc else set()
+def bastion_nodes(plan: ClusterPlan, image: str, tags: NodeTags) -> Iterator[Node]:
+    """Yield the bastion. ``image`` is the newest one, empty where it was not asked for.
+
+    A delete may not know in which subnet it was.
+    """
+    if plan.bastion and plan.bastion.subnet:
+        subnet, group = keys.subnet(plan.bastion.subnet), keys.group(Role.BASTION.value)
+        way = {keys.INTERNET_GATEWAY} if plan.created_vpc else set()
         capa = capa_tags.bastion(tags.cluster)
-        request = partial(_bastion, capa.name, wish.bastion, image)
+        request = partial(_bastion, capa.name, plan.bastion, image)
         needs = frozenset({subnet, group, *way})
         yield Node(keys.BASTION, capa.name, request, requires=needs, field="spec.bastion", tags=tags.own(capa))
 
 
 def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Request:
-    """One that is there keeps its image when a newer one appears. That there is to be no key is a wish, too."""
+    """Make the bastion. It keeps its image when a newer one appears; an empty key means none, not the default."""
     there = known.get(keys.BASTION)
     image = bastion.ami or (there and there.attributes.get("image_id")) or newest
     return {
@@ -41,10 +44,10 @@ def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Req
     }
 
 
-def bucket_nodes(wish: ClusterWish, account: str, tags: NodeTags) -> Iterator[Node]:
-    """``account`` is the one that the instance profiles are in."""
-    if wish.bucket:
-        name, part = wish.bucket.name, policy(_policy(wish.bucket, wish.partition, account))
+def bucket_nodes(plan: ClusterPlan, account: str, tags: NodeTags) -> Iterator[Node]:
+    """Yield the bucket. ``account`` is the one that the instance profiles are in."""
+    if plan.bucket:
+        name, part = plan.bucket.name, policy(_policy(plan.bucket, plan.partition, account))
         own = tags.own(capa_tags.bucket())
         yield Node(
             keys.BUCKET,
@@ -59,7 +62,7 @@ def bucket_nodes(wish: ClusterWish, account: str, tags: NodeTags) -> Iterator[No
 
 
 def _policy(bucket: Bucket, partition: str, account: str) -> dict[str, Any]:
-    """Upstream's: requests over TLS only, and each profile reads the data of its own sort of machine.
+    """Spell upstream's policy: requests over TLS only, and each profile reads the data of its own sort of machine.
 
     https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/s3/s3.go
     """

@@ -12,32 +12,32 @@ from freehold.engine.overlay import is_planned
 from freehold.engine.resources import Part, Request
 from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.address_plan import Slot
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Subnet, Vpc
 from freehold.providers.aws.cluster.nodes.given import given_node
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
-from freehold.providers.aws.cluster.wish import ClusterWish, Subnet, Vpc
 from freehold.providers.aws.kinds.internet_gateway import ATTACHMENT
 from freehold.providers.aws.kinds.subnet import IPV6_CIDR
 from freehold.providers.aws.kinds.vpc import CIDR
 from freehold.providers.aws.tags import capa_tags
 
 
-def network_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
-    if wish.vpc.given:
-        yield given_node(keys.VPC, wish.vpc.given, "spec.network.vpc.id")
-        for each in wish.subnets:
+def network_nodes(plan: ClusterPlan, tags: NodeTags) -> Iterator[Node]:
+    if plan.vpc.given:
+        yield given_node(keys.VPC, plan.vpc.given, "spec.network.vpc.id")
+        for each in plan.subnets:
             field = f"spec.network.subnets[{each.given}].id"
             yield given_node(keys.subnet(each.logical), each.given, field, tags.given_subnet(each))
         return
-    yield _vpc(wish.vpc, tags)
-    for each in wish.subnets:
+    yield _vpc(plan.vpc, tags)
+    for each in plan.subnets:
         yield _subnet(each, tags)
     yield _internet_gateway(tags)
-    if wish.vpc.ipv6:
+    if plan.vpc.ipv6:
         yield _egress_gateway(tags)
 
 
 def _vpc(vpc: Vpc, tags: NodeTags) -> Node:
-    """Load balancers and nodes are found by name, so the VPC resolves and gives names, as upstream's does."""
+    """Make the VPC. It resolves and gives names, as upstream's does: load balancers and nodes are found by name."""
     request = {
         "name": vpc.name,
         "cidr": vpc.cidr,
@@ -91,7 +91,7 @@ def _subnet_parts(subnet: Subnet, known: ReadyNodes) -> frozenset[Part]:
 
 
 def _ipv6_block(subnet: Subnet, known: ReadyNodes) -> str:
-    """Empty where it has none, and while the VPC has no range yet: it is then added later.
+    """Return the /64; empty where the subnet has none, and while the VPC has no range: it is then added later.
 
     In a plan the range of a VPC that does not exist is not known, nor what is cut from it.
     """

@@ -8,8 +8,8 @@ from functools import partial
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import NodeKey, Part
 from freehold.providers.aws.cluster import keys
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway, Subnet
 from freehold.providers.aws.cluster.nodes.tags import NodeTags, reach_of
-from freehold.providers.aws.cluster.wish import ClusterWish, NatGateway, Subnet
 from freehold.providers.aws.kinds.route_table import ASSOCIATION, ROUTE
 from freehold.providers.aws.kinds.vpc_endpoint import ROUTE_TABLE
 from freehold.providers.aws.tags import capa_tags
@@ -27,18 +27,18 @@ def gateway_of(nat: NatGateway) -> NodeKey:
     return NodeKey(keys.NAT_GATEWAY_KIND, nat.logical)
 
 
-def routing_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
-    """None in a given VPC: its routes are its owner's."""
-    if wish.vpc.given:
+def routing_nodes(plan: ClusterPlan, tags: NodeTags) -> Iterator[Node]:
+    """Yield gateways and routes; none in a given VPC, whose routes are its owner's."""
+    if plan.vpc.given:
         return
-    for nat in wish.nat_gateways:
+    for nat in plan.nat_gateways:
         yield _address(nat, tags)
         yield _nat_gateway(nat, tags)
-    nats = {nat.zone: gateway_of(nat) for nat in wish.nat_gateways}
-    for each in wish.subnets:
-        yield _route_table(each, _ways(each, nats, ipv6=wish.vpc.ipv6), tags)
-    if wish.bucket:
-        yield _s3_endpoint(wish, tags)
+    nats = {nat.zone: gateway_of(nat) for nat in plan.nat_gateways}
+    for each in plan.subnets:
+        yield _route_table(each, _ways(each, nats, ipv6=plan.vpc.ipv6), tags)
+    if plan.bucket:
+        yield _s3_endpoint(plan, tags)
 
 
 def _address(nat: NatGateway, tags: NodeTags) -> Node:
@@ -47,8 +47,10 @@ def _address(nat: NatGateway, tags: NodeTags) -> Node:
 
 
 def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
-    """It needs a VPC that has an internet gateway
-    (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html)."""
+    """Make a NAT gateway, which needs a VPC that has an internet gateway.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html
+    """
     address, subnet = address_of(nat), keys.subnet(nat.subnet)
     capa = capa_tags.nat_gateway(tags.cluster)
     return Node(
@@ -62,7 +64,7 @@ def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
 
 
 def _ways(subnet: Subnet, nats: Mapping[str, NodeKey], *, ipv6: bool) -> Ways:
-    """A private subnet in a zone without NAT gateway has no way out over IPv4."""
+    """Return the routes out. A private subnet in a zone without NAT gateway has none over IPv4."""
     if subnet.public:
         return {_ANY_IPV4: keys.INTERNET_GATEWAY} | ({_ANY_IPV6: keys.INTERNET_GATEWAY} if ipv6 else {})
     four = {_ANY_IPV4: nats[subnet.zone]} if subnet.zone in nats else {}
@@ -70,7 +72,7 @@ def _ways(subnet: Subnet, nats: Mapping[str, NodeKey], *, ipv6: bool) -> Ways:
 
 
 def _route_table(subnet: Subnet, ways: Ways, tags: NodeTags) -> Node:
-    """It does not wait for a NAT gateway, which takes long: its parts do."""
+    """Make a route table. It does not wait for a NAT gateway, which takes long: its parts do."""
     slow = frozenset(way for way in ways.values() if way.kind == keys.NAT_GATEWAY_KIND)
     capa = capa_tags.route_table(tags.cluster, reach_of(subnet), subnet.zone)
     return Node(
@@ -94,10 +96,10 @@ def _route(destination: str, target: str) -> Part:
     return Part(ROUTE, destination, {member: destination}, behavior=target)
 
 
-def _s3_endpoint(wish: ClusterWish, tags: NodeTags) -> Node:
-    """So that machines read their bootstrap data without a NAT gateway, as upstream has it beside a bucket."""
-    tables = frozenset(keys.route_table(each.logical) for each in wish.subnets)
-    service = f"com.amazonaws.{wish.region}.s3"
+def _s3_endpoint(plan: ClusterPlan, tags: NodeTags) -> Node:
+    """Make the endpoint by which machines read bootstrap data without a NAT gateway, as upstream beside a bucket."""
+    tables = frozenset(keys.route_table(each.logical) for each in plan.subnets)
+    service = f"com.amazonaws.{plan.region}.s3"
     return Node(
         keys.S3_ENDPOINT,
         service,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freehold.engine.tag_text import text
-from freehold.providers.aws.cluster.wish import ClusterWish, Subnet
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Subnet
 from freehold.providers.aws.tags import capa_tags
 from freehold.providers.aws.tags.capa_tags import (
     NAME,
@@ -27,11 +27,11 @@ class NodeTags:
     renamed: bool
 
     @staticmethod
-    def of(cluster: str, wish: ClusterWish) -> NodeTags:
-        return NodeTags(cluster, NAME in dict(wish.tags))
+    def of(cluster: str, plan: ClusterPlan) -> NodeTags:
+        return NodeTags(cluster, NAME in dict(plan.tags))
 
     def own(self, tags: CapaTags) -> frozenset[str]:
-        """Of a resource that we create."""
+        """Return the tags of a resource that we create."""
         return _texts(self._own(tags))
 
     def _own(self, tags: CapaTags) -> dict[str, str]:
@@ -41,7 +41,7 @@ class NodeTags:
         return found
 
     def subnet(self, subnet: Subnet) -> frozenset[str]:
-        """Of a subnet that we create: the spec's for it win, as upstream's do, but over whose it is.
+        """Return the tags of a subnet that we create: the spec's for it win, as upstream's do, but over whose it is.
 
         https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/network/subnets.go
         """
@@ -50,7 +50,7 @@ class NodeTags:
         return _texts({**own, **{key: value for key, value in subnet.tags if key not in whose}})
 
     def given_subnet(self, subnet: Subnet) -> frozenset[str]:
-        """Of a subnet that the user names."""
+        """Return the tags of a subnet that the user names."""
         return _texts(given_subnet(self.cluster, reach_of(subnet)))
 
 

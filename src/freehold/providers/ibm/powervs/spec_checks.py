@@ -1,16 +1,19 @@
-"""What is wrong with a manifest, one sentence each: what, where, what to do.
+"""Checks of the spec of an IBMPowerVSCluster: what is wrong, where, what to do.
 
 What must be given: docs/reference/requirements.md I6, I13, I22; what not together: I24.
 
-Only what depends on the create-infra annotation, or what a schema cannot say, or what would otherwise be
-refused by the cloud halfway; the schema has refused the rest at apply time.
+The rules of the schema are checked here, too (:mod:`freehold.providers.ibm.types.rules`), beside what depends on the
+create-infra annotation, and what the cloud would refuse halfway.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 
+from freehold.api.parse import broken_rules
+from freehold.api.rules import RANGE
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import names
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
@@ -27,7 +30,7 @@ _SMALLEST_SUBNET = 29
 
 
 def creation(annotations: Mapping[str, str]) -> bool | Problem:
-    """Whether the infrastructure is to be created, or what is wrong with the annotation that says so."""
+    """Return whether the infrastructure is to be created, or what is wrong with the annotation that says so."""
     match create_infra(annotations):
         case CreateInfra.REQUESTED:
             return True
@@ -41,13 +44,13 @@ def creation(annotations: Mapping[str, str]) -> bool | Problem:
 
 
 def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
-    """Everything that must be changed before the infrastructure can be created, in the order of the spec."""
+    """Find everything that must be changed before the infrastructure can be created."""
     parts = (_id_or_name, _place, _names, _network, _subnets, _groups, _gateway, _load_balancers, _object_storage)
-    return tuple(problem for part in parts for problem in part(spec, facts))
+    return (*(problem for part in parts for problem in part(spec, facts)), *broken_rules(spec, "spec"))
 
 
 def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
-    """docs/reference/requirements.md I24: one of the two, or nobody can tell which resource is meant."""
+    """Check that one of the two is given, or nobody can tell which is meant (docs/reference/requirements.md I24)."""
     yield from one_workspace(spec)
     yield from protected_tags(spec)
     if spec.vpc and spec.vpc.id and spec.vpc.name:
@@ -55,7 +58,7 @@ def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
 
 
 def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
-    """The deprecated field beside its successor: the same id, or a person must say which one is meant."""
+    """Check the deprecated field beside its successor: the same id, or a person must say which one is meant."""
     old, new = spec.service_instance_id, spec.service_instance
     if old and new and (new.id or new.name) and (new.id or old) != old:
         yield Problem(
@@ -139,39 +142,21 @@ def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     if spec.network and (spec.network.id or spec.network.name) and (dhcp.id or dhcp.name):
         field = "spec.dhcpServer." + ("id" if dhcp.id else "name")
         yield Problem(field, "spec.network names the network already; give one of the two, not both")
-    if dhcp.cidr:
-        yield from _cidr("spec.dhcpServer.cidr", dhcp.cidr)
-    try:
-        ipaddress.IPv4Address(dhcp.dns_server)
-    except ValueError:
-        yield Problem(
-            "spec.dhcpServer.dnsServer", f"{dhcp.dns_server!r} is not an IPv4 address; write one like 1.1.1.1"
-        )
+    if dhcp.cidr and not dhcp.id:
+        yield from _first_address("spec.dhcpServer.cidr", dhcp.cidr)
+    if not dhcp.dns_server and not dhcp.id:
+        yield Problem("spec.dhcpServer.dnsServer", "it is empty; give an IPv4 address like 1.1.1.1, or remove it")
 
 
-def _cidr(field: str, value: str) -> Checks:
-    try:
-        network = ipaddress.IPv4Network(value, strict=False)
-    except ValueError:
-        yield Problem(field, f"{value!r} is not an IPv4 range; write one like 192.168.10.0/24")
-        return
-    if "/" not in value or str(network.network_address) != value.partition("/")[0]:
-        yield Problem(field, f"{value!r} is not the first address of a range with its length; write {network}")
-
-
-def _duplicates(field: str, values: Iterable[str | None]) -> Checks:
-    seen: dict[str, int] = {}
-    for index, value in enumerate(values):
-        if not value:
-            continue
-        if value in seen:
-            yield Problem(f"{field.format(index)}", f"{value!r} is used by {field.format(seen[value])} too; rename one")
-        seen.setdefault(value, index)
+def _first_address(field: str, text: str) -> Checks:
+    """Check that a range has no host bits; what is none is refused by :mod:`freehold.providers.ibm.types.rules`."""
+    if re.fullmatch(RANGE, text):
+        network = ipaddress.IPv4Network(text, strict=False)
+        if str(network) != text:
+            yield Problem(field, f"{text!r} is not the first address of a range with its length; write {network}")
 
 
 def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
-    yield from _duplicates("spec.vpcSubnets[{}].name", (s.name for s in spec.vpc_subnets))
-    yield from _duplicates("spec.vpcSubnets[{}].id", (s.id for s in spec.vpc_subnets))
     ranges: list[tuple[str, ipaddress.IPv4Network]] = []
     for index, subnet in enumerate(spec.vpc_subnets):
         field = f"spec.vpcSubnets[{index}]"
@@ -185,10 +170,10 @@ def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
 
 
 def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv4Network]]) -> Checks:
-    """One that is legal is added to ``earlier``."""
-    problems = list(_cidr(field, value))
+    """Check a range against ``earlier`` ones, and add it to them if it is legal."""
+    problems = list(_first_address(field, value))
     yield from problems
-    if problems:
+    if problems or not re.fullmatch(RANGE, value):
         return
     network = ipaddress.IPv4Network(value)
     if network.prefixlen > _SMALLEST_SUBNET:
@@ -200,8 +185,6 @@ def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv
 
 
 def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
-    yield from _duplicates("spec.vpcSecurityGroups[{}].name", (g.name for g in spec.vpc_security_groups))
-    yield from _duplicates("spec.vpcSecurityGroups[{}].id", (g.id for g in spec.vpc_security_groups))
     groups = {g.name for g in spec.vpc_security_groups}
     subnets = {s.name for s in spec.vpc_subnets}
     for i, group in enumerate(spec.vpc_security_groups):
@@ -219,15 +202,6 @@ def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
                         f"{field}.cidrSubnetName",
                         f"{remote.cidr_subnet_name!r} is no subnet of spec.vpcSubnets; add it there",
                     )
-                if remote.address:
-                    yield from _address(f"{field}.address", remote.address)
-
-
-def _address(field: str, value: str) -> Checks:
-    try:
-        ipaddress.IPv4Address(value)
-    except ValueError:
-        yield Problem(field, f"{value!r} is not an IPv4 address; write one like 192.168.10.7")
 
 
 def _gateway(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
@@ -244,10 +218,6 @@ def _gateway(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
 
 def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     balancers = spec.load_balancers
-    yield from _duplicates("spec.loadBalancers[{}].name", (b.name for b in balancers))
-    yield from _duplicates("spec.loadBalancers[{}].id", (b.id for b in balancers))
-    if balancers and not any(b.public for b in balancers):
-        yield Problem("spec.loadBalancers", "at least one must be public, for the API server; set public: true on one")
     groups, subnets = {g.name for g in spec.vpc_security_groups}, {s.name for s in spec.vpc_subnets}
     for index, balancer in enumerate(balancers):
         field = f"spec.loadBalancers[{index}]"
@@ -266,7 +236,7 @@ def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
 
 
 def _object_storage(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
-    """With Ignition, the three fields of the bucket are needed (docs/reference/requirements.md I22)."""
+    """Check the three fields of the bucket, which Ignition needs (docs/reference/requirements.md I22)."""
     if spec.ignition is None:
         return
     cos = spec.cos_instance

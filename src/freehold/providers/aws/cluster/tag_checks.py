@@ -1,15 +1,23 @@
-"""What is wrong with the tags of an AWSCluster: what AWS refuses, and what would say whose a resource is."""
+"""Checks of the tags of an AWSCluster: what AWS refuses, and what would say whose a resource is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from freehold.providers.aws.api_names import AWS_USER_TAG_LIMIT
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.tags import limits as tag_limits
-from freehold.providers.aws.tags.capa_tags import ASSOCIATION, ROLE, Lifecycle, cloud_provider_key, cluster_key
+from freehold.providers.aws.tags.capa_tags import (
+    ASSOCIATION,
+    PROVIDER,
+    ROLE,
+    Lifecycle,
+    cloud_provider_key,
+    cluster_key,
+)
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
+from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
 from freehold.providers.objects.spec_problems import Problem
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud
@@ -20,13 +28,11 @@ _FIELD = "spec.additionalTags"
 
 def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     """Check the tags for all resources, and those of single subnets."""
-    if said := tag_limits.user_count_problem(len(spec.additional_tags)):
-        yield Problem(_FIELD, said)
-    for key, value in spec.additional_tags.items():
-        for problem in tag_limits.user_tag_problems(key, value):
-            yield Problem(f"{_FIELD}[{key}]", problem)
+    for key in spec.additional_tags:
+        if key.startswith(PROVIDER):
+            yield Problem(f"{_FIELD}[{key}]", _UPSTREAMS)
     network = spec.network or NetworkSpec()
-    given = bool(network.vpc and network.vpc.id and network.vpc.id != facts.recorded.vpc)
+    given = bool(facts.recorded.given_vpc_of(network.vpc))
     yield from _whose(names, spec, given=given and bool(network.subnets))
     for index, each in enumerate(() if given else network.subnets):
         yield from _subnet(names, f"spec.network.subnets[{index}].tags", each, spec)
@@ -50,6 +56,7 @@ def _whose(names: DefaultNames, spec: AWSClusterSpec, *, given: bool) -> Checks:
             )
 
 
+_UPSTREAMS = f"keys that begin with {PROVIDER} say whose a resource is; choose another"
 _ANOTHERS = "it says that another cluster owns the resource, whose controllers would delete it; remove it"
 
 
@@ -59,23 +66,30 @@ def _is_anothers(names: DefaultNames, key: str, value: str) -> bool:
 
 
 def _is_protected(key: str) -> bool:
-    """Keys that begin with ``aws:``, ours and upstream's are refused everywhere (:mod:`tag_limits`)."""
-    refused = any(tag_limits.user_tag_problems(key, ""))
-    return not refused and access(Cloud.AWS, key, IgnoreList()) is Access.PROTECTED
+    """Return whether only a key like this is protected: those that are refused everywhere are told there."""
+    return not any(user_tag_problems(key, "")) and access(Cloud.AWS, key, IgnoreList()) is Access.PROTECTED
+
+
+def user_tag_problems(key: str, value: str, *, is_upstreams: bool = False) -> Iterator[str]:
+    """Yield why a user cannot write a tag: AWS refuses it, or its key is ours, or upstream's and not its own here."""
+    yield from aws_tag_problems(key, value)
+    if not OWNERSHIP_PREFIX.holds(key, value):
+        yield OWNERSHIP_PREFIX.message
+    if key.startswith(PROVIDER) and not is_upstreams:
+        yield _UPSTREAMS
 
 
 def _subnet(names: DefaultNames, field: str, subnet: SubnetSpec, spec: AWSClusterSpec) -> Checks:
     """Check the tags of a subnet that is created. Upstream writes all that it has into its spec, its own among them."""
-    if said := tag_limits.user_count_problem(len({*spec.additional_tags, *subnet.tags} - _upstreams(names))):
-        yield Problem(field, said)
+    if len({*spec.additional_tags, *subnet.tags} - _upstreams(names)) > AWS_USER_TAG_LIMIT:
+        yield Problem(field, TOO_MANY_TAGS)
     for key, value in subnet.tags.items():
-        check_one = tag_limits.tag_problems if key in _upstreams(names) else tag_limits.user_tag_problems
-        for problem in check_one(key, value):
+        for problem in user_tag_problems(key, value, is_upstreams=key in _upstreams(names)):
             yield Problem(f"{field}[{key}]", problem)
         if _is_anothers(names, key, value):
             yield Problem(f"{field}[{key}]", _ANOTHERS)
 
 
 def _upstreams(names: DefaultNames) -> frozenset[str]:
-    """The keys with upstream's prefix that may be in the spec of a subnet."""
+    """Return the keys with upstream's prefix that may be in the spec of a subnet."""
     return frozenset({ASSOCIATION, ROLE, cluster_key(names.cluster)})

@@ -24,7 +24,7 @@ _TCP = frozenset({"tcp", "any", "all", "icmp_tcp_udp"})
 
 
 def reachable(nodes: Iterator[Node], endpoint: Balancer, field: str, port: int) -> Iterator[Node]:
-    """The nodes, with what must hold for the endpoint. ``field`` is the endpoint's entry in the spec."""
+    """Add to the nodes what must hold for the endpoint. ``field`` is the endpoint's entry in the spec."""
     for node in nodes:
         if node.key == endpoint.key:
             unfit, lacks = partial(_is_private, field), partial(_no_listener, port)
@@ -33,7 +33,7 @@ def reachable(nodes: Iterator[Node], endpoint: Balancer, field: str, port: int) 
 
 
 def _through(endpoint: Balancer, field: str, port: int) -> tuple[NodeKey, partial[str]] | None:
-    """What lets traffic in to a load balancer of ours: the VPC's default group, or the one group that is asked for.
+    """Return what lets traffic in: the VPC's default group, or the one group that is asked for.
 
     With several groups one of them may be ours, or one that nobody looks at: then it is not told.
     """
@@ -81,7 +81,7 @@ def _no_rule(port: int, where: str, instead: str, parts: frozenset[Part]) -> str
 
 
 def _lets_in(rule: Mapping[str, Any], port: int) -> bool:
-    """From any address: which clients there are is the user's to say. A group lets in its members only."""
+    """Return whether a group lets the port in from any address: which clients there are is the user's to say."""
     remote = rule.get("remote") or {}
     anyone = not remote or bool(remote.get("cidr_block") or remote.get("address"))
     first, last = rule.get("port_min") or 1, rule.get("port_max") or 65535
@@ -91,7 +91,7 @@ def _lets_in(rule: Mapping[str, Any], port: int) -> bool:
 def closed_groups(
     endpoint: Balancer, groups: Sequence[VPCSecurityGroup], port: int, field: str
 ) -> Iterator[SpecWarning]:
-    """A note where all groups of our load balancer are groups that the spec defines, and none lets the port in."""
+    """Note where the spec defines all groups of our load balancer, and none lets the port in."""
     own = {NodeKey(GROUP_KIND, group.name): group for group in groups if group.name and not group.id}
     if endpoint.given or not endpoint.groups or not all(group in own for group in endpoint.groups):
         return

@@ -14,8 +14,8 @@ from freehold.engine.ownership import UUID
 from freehold.engine.reasons import Reason
 from freehold.engine.texts import texts_in
 from freehold.providers.aws.arn import Arn
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake
-from freehold.providers.aws.cluster.wish import ClusterWish
 from freehold.providers.aws.tags.capa_tags import Lifecycle, cloud_provider_key
 from freehold.providers.objects.adapter import Refused
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
@@ -40,18 +40,18 @@ _OF_A_NETWORK = frozenset(
 """What a network has beside its VPC and subnets, by the type in an ARN. The spec has no id for most of it."""
 
 
-def refusal(
-    cluster: str, owner: str, wish: ClusterWish, spec: Mapping[str, Any], facts: Facts, notes: tuple[SpecWarning, ...]
+def refuse_taken_name(
+    cluster: str, owner: str, plan: ClusterPlan, spec: Mapping[str, Any], facts: Facts, notes: tuple[SpecWarning, ...]
 ) -> Refused | NoAnswer | None:
-    """None where the name is free, where it is ours by what is there, or where the question does not arise.
+    """Refuse a name that another cluster has; None where it is free, or ours, or the question does not arise.
 
     An object that was restored has nothing on record, and its machines have CAPA's tag without our marks. ``owner``:
-    the object's namespace/name; ``spec`` is the one that ``wish`` was made of.
+    the object's namespace/name; ``spec`` is the one that ``plan`` was made of.
     """
     if facts.namesakes is None or isinstance(facts.namesakes, NoAnswer):
         return facts.namesakes
-    region, given = wish.region, frozenset(texts_in(spec))
-    network = facts.network.value if wish.vpc.given and isinstance(facts.network, Answer) else None
+    region, given = plan.region, frozenset(texts_in(spec))
+    network = facts.network.value if plan.vpc.given and isinstance(facts.network, Answer) else None
     found = [each for each in facts.namesakes.value if not _is_users(each, given, network)]
     if not found or facts.known_before:
         return None
@@ -76,11 +76,11 @@ def refusal(
 
 
 def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | None) -> bool:
-    """Whether it is of a network or a group that the user brings along.
+    """Return whether it is of a network or a group that the user brings along.
 
     Guides tell them to put the cloud controller's tag on it, with ``owned`` or ``shared``
-    (https://docs.mirantis.com/mke/3.8/install/install-aws/aws-prerequisites.html). CAPA's own tag nobody puts there:
-    to CAPA what has it is the cluster's, also where the spec gives its id.
+    (https://docs.mirantis.com/mke/3.8/install/install-aws/aws-prerequisites.html). CAPA's own tag nobody puts
+    there: to CAPA what has it is the cluster's, also where the spec gives its id.
     """
     arn = Arn.parse(each.arn)
     if arn is None or arn.service != "ec2" or not each.by_cloud_provider:
@@ -89,7 +89,7 @@ def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | No
 
 
 def _retag(cluster: str, found: Sequence[Namesake]) -> str:
-    """What else helps where only the cloud controller's tag names it."""
+    """Say what else helps where only the cloud controller's tag names it."""
     if not any(each.by_cloud_provider for each in found):
         return ""
     shared, owned = Lifecycle.SHARED.value, Lifecycle.OWNED.value
@@ -109,7 +109,7 @@ def _counted(head: str, named: Sequence[str]) -> str:
 
 
 def _short(target: str) -> str:
-    """Account and region are those of the object. What has no type in its ARN (a bucket) gets its service."""
+    """Shorten an ARN: account and region are the object's. What has no type in it (a bucket) gets its service."""
     arn = Arn.parse(target)
     if arn is None:
         return target

@@ -23,14 +23,14 @@ class PlaceReader(Protocol):
     """Where the answers come from."""
 
     async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NoSuch | NoAnswer:
-        """The zone of a workspace, the VPC of a subnet, a security group or a load balancer."""
+        """Return the zone of a workspace, the VPC of a subnet, a security group or a load balancer."""
         ...
 
     async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer: ...
 
 
 async def ask(reader: PlaceReader, spec: IBMPowerVSClusterSpec, journal: Journal | None) -> Places:
-    """Where everything is that the spec gives by id and that is not this object's own."""
+    """Ask where everything is that the spec gives by id and that is not this object's own."""
     region = (spec.vpc and spec.vpc.region) or ""
     of = {one: await reader.place(one.kind, region, one.id) for one in given(spec, journal)}
     name = spec.vpc and not spec.vpc.id and spec.vpc.name
@@ -41,7 +41,7 @@ async def ask(reader: PlaceReader, spec: IBMPowerVSClusterSpec, journal: Journal
 
 
 def given(spec: IBMPowerVSClusterSpec, journal: Journal | None) -> Iterator[Given]:
-    """What is to be asked about; without a zone or a region nothing can be said."""
+    """Return what is to be asked about; without a zone or a region nothing can be said."""
     record = journal.entries if journal else {}
     for one in _ids(spec):
         if one.id and not recorded.own_by_id(one.kind, one.id, record):
@@ -73,7 +73,7 @@ def _recorded_vpc(journal: Journal | None) -> str:
 
 
 def check(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) -> Iterator[Problem]:
-    """What is somewhere else than the spec says. What does not exist is told by the engine, each by itself."""
+    """Find what is somewhere else than the spec says. What does not exist is told by the engine."""
     for one, answer in places.of.items():
         if not isinstance(answer, Answer):
             continue
@@ -91,7 +91,7 @@ def check(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) 
 
 
 def _vpc(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) -> str | None:
-    """The id of the VPC that the spec means; empty where it does not exist yet, None where that is not known."""
+    """Return the id of the VPC that the spec means; empty if it does not exist yet, None if that is not known."""
     if spec.vpc and spec.vpc.id:
         return spec.vpc.id
     if known := _recorded_vpc(journal):
@@ -105,6 +105,6 @@ def _vpc(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) -
 
 
 def missing(places: Places) -> Mapping[str, NoAnswer]:
-    """What could not be asked, by field."""
+    """Return what could not be asked, by field."""
     found = {one.field: answer for one, answer in places.of.items() if isinstance(answer, NoAnswer)}
     return found | ({"spec.vpc.name": places.vpc} if isinstance(places.vpc, NoAnswer) else {})

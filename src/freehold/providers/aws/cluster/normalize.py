@@ -1,7 +1,7 @@
-"""From the spec of an AWSCluster to its wish: a pure function of the spec, the facts and what is on record.
+"""The way from the spec of an AWSCluster to its cluster plan: a pure function of spec, facts and what is on record.
 
-Two spellings of one wish give equal values: a default written or left out, lists in another order, host bits in a
-range.
+Two spellings of one cluster plan give equal values: a default written or left out, lists in another order, host bits
+in a range.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ from collections.abc import Mapping, Sequence
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.address_plan import NoRoom
-from freehold.providers.aws.cluster.facts import Facts, Recorded
-from freehold.providers.aws.cluster.load_balancers import Front, failure_domains
-from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.rules import Firewall
-from freehold.providers.aws.cluster.subnets import given_subnets, homes, nat_gateways, normal_block, own_subnets
-from freehold.providers.aws.cluster.wish import (
+from freehold.providers.aws.cluster.cluster_plan import (
     Bastion,
     Bucket,
-    ClusterWish,
+    ClusterPlan,
     Group,
     Identity,
     NatGateway,
@@ -29,9 +24,14 @@ from freehold.providers.aws.cluster.wish import (
     Subnet,
     Vpc,
 )
+from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.load_balancers import Front, failure_domains
+from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.rules import Firewall
+from freehold.providers.aws.cluster.subnets import given_subnets, homes, nat_gateways, normal_block, own_subnets
 from freehold.providers.aws.types.cluster import AWSClusterSpec, S3Bucket
-from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
+from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 from freehold.providers.objects.cloud_answers import Answer
 
 _PARTITIONS = (
@@ -50,12 +50,12 @@ _NO_IDENTITY = Identity(aws_names.AWS_CONTROLLER_IDENTITY_KIND, aws_names.AWS_CO
 
 
 def partition_of(region: str) -> str:
-    """The partition that a region is in."""
+    """Return the partition that a region is in."""
     return next((partition for prefix, partition in _PARTITIONS if region.startswith(prefix)), "aws")
 
 
-def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, storage: bool = False) -> ClusterWish:
-    """The wish of a spec in which :func:`input.check` found nothing, with facts that are all in.
+def normalize_spec(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, storage: bool = False) -> ClusterPlan:
+    """Make the cluster plan of a spec in which :mod:`spec_checks` found nothing, with facts that are all in.
 
     ``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition). Raises ValueError for a spec
     that was not checked.
@@ -72,7 +72,7 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
     balancers = front.load_balancers(spec)
     nodes_from = node_sources.addresses(subnets, facts) if vpc.given else ()
     identity = spec.identity_ref
-    return ClusterWish(
+    return ClusterPlan(
         region=spec.region or "",
         partition=spec.partition or partition_of(spec.region or ""),
         identity=Identity(identity.kind, identity.name) if identity else _NO_IDENTITY,
@@ -90,22 +90,22 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
 
 
 def _nat_sources(own: Sequence[NatGateway], given: Sequence[str]) -> tuple[Source, ...]:
-    """Those of a given VPC by their addresses; ours are named, as they have none before they are made."""
+    """Return the sources: of a given VPC by address; ours are named, as they have none before they are made."""
     return (Source(SourceKind.NAT_GATEWAYS),) if own else tuple(Source(SourceKind.IPV4, f"{each}/32") for each in given)
 
 
 def wanted_vpc(spec: VPCSpec | None, names: DefaultNames, recorded: Recorded) -> Vpc:
-    """The id of the object's own VPC means the VPC that it has."""
+    """Return the VPC that the spec means; the id of the object's own one means that."""
     spec = spec or VPCSpec()
-    if spec.id and spec.id != recorded.vpc:
-        return Vpc(given=spec.id, ipv6=spec.ipv6 is not None)
+    if given := recorded.given_vpc_of(spec):
+        return Vpc(given=given, ipv6=spec.ipv6 is not None)
     secondary = {normal_block(each.ipv4_cidr_block) for each in spec.secondary_cidr_blocks}
     cidr = normal_block(spec.cidr_block or DEFAULT_VPC_RANGE)
     return Vpc("", names.vpc, cidr, tuple(sorted(secondary)), ipv6=spec.ipv6 is not None)
 
 
 def wanted_subnets(network: NetworkSpec, vpc: Vpc, names: DefaultNames, facts: Facts) -> tuple[Subnet, ...] | NoRoom:
-    """As the spec lists them; NoRoom where the range is too small for derived ones."""
+    """Return the subnets as the spec lists them; NoRoom where the range is too small for derived ones."""
     if vpc.given:
         there = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
         return given_subnets(network.subnets, there)
@@ -114,13 +114,13 @@ def wanted_subnets(network: NetworkSpec, vpc: Vpc, names: DefaultNames, facts: F
 
 
 def _zones_beside(facts: Facts) -> dict[str, str]:
-    """The zones of all subnets of a given VPC, by id, as far as they are known."""
+    """Return the zones of all subnets of a given VPC, by id, as far as they are known."""
     there = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
     return {ident: each.zone for ident, each in there.items()}
 
 
 def wanted_roles(spec: AWSClusterSpec) -> tuple[Role, ...]:
-    """The security groups that a cluster has."""
+    """Return the roles of the security groups that a cluster has."""
     common = (Role.API_SERVER_LB, Role.CONTROL_PLANE, Role.LB, Role.NODE)
     return (Role.BASTION, *common) if spec.bastion and spec.bastion.enabled else common
 
@@ -136,12 +136,12 @@ def _groups(spec: AWSClusterSpec, names: DefaultNames, firewall: Firewall) -> tu
 
 
 def _held_home(subnets: Sequence[Subnet], recorded: Recorded) -> str:
-    """The public subnet that the bastion is in; empty where there is none, or the spec has taken it away."""
+    """Return the public subnet that the bastion is in; empty where there is none, or the spec took it away."""
     return next((each.logical for each in subnets if each.public and each.logical == recorded.bastion), "")
 
 
 def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], held: str) -> Bastion | None:
-    """Of upstream: t2.micro in us-east-1, t3.micro elsewhere, in the first public subnet.
+    """Make the bastion with upstream's defaults, in the first public subnet.
 
     One that is there stays where it is (``held``). ``public``: by zone.
     """
@@ -154,7 +154,7 @@ def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], held: str) -> Bast
 
 
 def _bucket(spec: S3Bucket) -> Bucket:
-    """With presigned URLs nobody needs an instance profile to read."""
+    """Make the bucket. With presigned URLs nobody needs an instance profile to read."""
     if spec.presigned_url_duration:
         return Bucket(spec.name, presigned=spec.presigned_url_duration)
     profiles = tuple(sorted(set(spec.nodes_iam_instance_profiles)))

@@ -1,17 +1,16 @@
-"""What is wrong with the load balancers of an AWSCluster."""
+"""Checks of the load balancers of an AWSCluster."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
 from freehold.api.endpoint import APIEndpoint
+from freehold.providers.aws.cluster.cluster_plan import BalancerType
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.keys import key_of
 from freehold.providers.aws.cluster.load_balancers import PRIMARY, TRAFFIC_PORT, health_check, name_of, type_of_address
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.network_input import group_id
 from freehold.providers.aws.cluster.subnets import is_aws_id
-from freehold.providers.aws.cluster.wish import BalancerType
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
@@ -20,10 +19,11 @@ from freehold.providers.objects.spec_problems import Problem
 Checks = Iterator[Problem]
 _FIRST = "spec.controlPlaneLoadBalancer"
 _SECOND = "spec.secondaryControlPlaneLoadBalancer"
+_NO_IPV6 = "the VPC has no IPv6; set spec.network.vpc.ipv6, or write ipv4"
 
 
 def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
-    """The two load balancers, and the second beside the first."""
+    """Check the two load balancers, and the second beside the first."""
     first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
     second = spec.secondary_control_plane_load_balancer
     ipv6 = bool(spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None)
@@ -37,19 +37,12 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     yield from _places(_SECOND, second, listed)
     yield from _one(_SECOND, second, ipv6=ipv6)
     yield from _ports(_SECOND, second, facts.api_port)
-    if not second.name:
-        yield Problem(f"{_SECOND}.name", "it is missing; give the second load balancer a name")
-    elif second.name == name_of(first, names):
+    if second.name and second.name == name_of(first, names):
         yield Problem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
-    if second.scheme == first.scheme:
-        yield Problem(f"{_SECOND}.scheme", f"both load balancers are {second.scheme}; make one of them the other")
-    if second.load_balancer_type not in ("nlb", "alb", "elb"):
-        kind = second.load_balancer_type
-        yield Problem(f"{_SECOND}.loadBalancerType", f"the second load balancer cannot be {kind}; write nlb")
 
 
 def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> Checks:
-    """``listed``: the ids that the spec gives to subnets."""
+    """Check the subnets that a load balancer names. ``listed`` are the ids that the spec gives to subnets."""
     if spec.load_balancer_type == "disabled":
         return
     for index, ident in enumerate(spec.subnets):
@@ -59,17 +52,11 @@ def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> C
                 f"there is no subnet {ident!r} in spec.network.subnets; list it there, or give an id like "
                 "subnet-0123456789abcdef0",
             )
-    for index, ident in enumerate(spec.additional_security_groups):
-        yield from group_id(f"{field}.additionalSecurityGroups[{index}]", ident)
 
 
 def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
     kind = spec.load_balancer_type
-    if kind in ("alb", "elb"):
-        yield Problem(f"{field}.loadBalancerType", f"{kind} does not pass TCP to an API server; write nlb or classic")
-    elif kind == "disabled":
-        yield from _disabled(field, spec)
-    else:
+    if kind in ("classic", "nlb"):
         yield from _health(field, spec)
         yield from _families(field, spec, ipv6=ipv6)
     if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
@@ -77,7 +64,7 @@ def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
 
 
 def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, recorded: Recorded) -> Checks:
-    """The endpoint of a cluster stays, and with it the load balancer that has the address."""
+    """Check that the type stays, where the endpoint is the address of the load balancer that is there."""
     there = type_of_address(endpoint.host or "") if endpoint else None
     if endpoint is None or there is None or first.load_balancer_type == there.value:
         return
@@ -90,7 +77,7 @@ def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, r
 
 
 def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:
-    """A load balancer has one listener on a port. A classic one has that of the API server alone."""
+    """Check that a port has one listener. A classic load balancer has that of the API server alone."""
     if spec.load_balancer_type != BalancerType.NETWORK.value:
         return
     taken = {api_port: "the API server's"}
@@ -101,32 +88,8 @@ def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:
         taken.setdefault(each.port, f"that of {field}.{where}")
 
 
-def _disabled(field: str, spec: AWSLoadBalancerSpec) -> Checks:
-    unused = {
-        "name": spec.name,
-        "crossZoneLoadBalancing": spec.cross_zone_load_balancing,
-        "subnets": spec.subnets,
-        "healthCheckProtocol": spec.health_check_protocol,
-        "additionalSecurityGroups": spec.additional_security_groups,
-        "additionalListeners": spec.additional_listeners,
-        "ingressRules": spec.ingress_rules,
-        "preserveClientIP": spec.preserve_client_ip,
-        "disableHostsRewrite": spec.disable_hosts_rewrite,
-        "targetGroupIPType": spec.target_group_ip_type,
-    }
-    for name, value in unused.items():
-        if value:
-            yield Problem(f"{field}.{name}", "there is no load balancer; remove it")
-
-
 def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
-    protocol, classic = spec.health_check_protocol, spec.load_balancer_type == "classic"
-    allowed = ("TCP", "HTTP", "HTTPS", *(("SSL",) if classic else ()))
-    if protocol and protocol not in allowed:
-        yield Problem(
-            f"{field}.healthCheckProtocol",
-            f"{spec.load_balancer_type} load balancers check with {', '.join(allowed)}; write one of them",
-        )
+    classic = spec.load_balancer_type == "classic"
     yield from _times(f"{field}.healthCheck", spec.health_check, classic=classic)
     for index, listener in enumerate(spec.additional_listeners):
         yield from _times(f"{field}.additionalListeners[{index}].healthCheck", listener.health_check, classic=classic)
@@ -150,13 +113,11 @@ def _times(field: str, spec: HealthCheckSpec | None, *, classic: bool) -> Checks
 
 
 def _families(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
-    listeners = enumerate(spec.additional_listeners)
-    wanted = [
-        (f"{field}.targetGroupIPType", spec.target_group_ip_type),
-        *((f"{field}.additionalListeners[{i}].targetGroupIPType", each.target_group_ip_type) for i, each in listeners),
-    ]
-    for where, family in wanted:
-        if family and spec.load_balancer_type == "classic":
+    if spec.target_group_ip_type == "ipv6" and spec.load_balancer_type == "nlb" and not ipv6:
+        yield Problem(f"{field}.targetGroupIPType", _NO_IPV6)
+    for index, each in enumerate(spec.additional_listeners):
+        where = f"{field}.additionalListeners[{index}].targetGroupIPType"
+        if each.target_group_ip_type and spec.load_balancer_type == "classic":
             yield Problem(where, "a classic load balancer has no target groups; remove it, or write nlb")
-        elif family == "ipv6" and not ipv6:
-            yield Problem(where, "the VPC has no IPv6; set spec.network.vpc.ipv6, or write ipv4")
+        elif each.target_group_ip_type == "ipv6" and not ipv6:
+            yield Problem(where, _NO_IPV6)

@@ -1,21 +1,21 @@
-"""What is wrong with the network of an AWSCluster: ranges, zones, subnets."""
+"""Checks of the network of an AWSCluster: ranges, zones, subnets."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network
 
+from freehold.api.parse import broken_rules
 from freehold.providers.aws.cluster.address_plan import LARGEST, SMALLEST, NoRoom, Slot
+from freehold.providers.aws.cluster.cluster_plan import Role
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.subnets import is_aws_id, is_default, own_subnets, recorded_name, slots_of
-from freehold.providers.aws.cluster.wish import Role
 from freehold.providers.aws.types.cluster import AWSClusterSpec
-from freehold.providers.aws.types.early import DEFAULT_VPC_RANGE
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
+from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem
 
@@ -25,7 +25,6 @@ Ranges = list[tuple[str, IPv4Network]]
 
 _VPC = "spec.network.vpc"
 _SUBNETS = "spec.network.subnets"
-_VPC_ID = re.compile(r"vpc-[0-9a-f]{8}([0-9a-f]{9})?")
 _PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 """RFC 1918."""
 _SECONDARY_LIMIT = 4
@@ -33,19 +32,18 @@ _SECONDARY_LIMIT = 4
 
 
 def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
-    """Everything about the VPC, its subnets and overridden groups."""
+    """Check the VPC, its subnets and overridden groups."""
     network = spec.network or NetworkSpec()
     vpc = network.vpc or VPCSpec()
-    given = bool(vpc.id) and vpc.id != facts.recorded.vpc
-    if vpc.id and not _VPC_ID.fullmatch(vpc.id):
-        yield Problem(f"{_VPC}.id", f"{vpc.id!r} is not the id of a VPC; write one like vpc-0123456789abcdef0")
-        return
+    given = bool(facts.recorded.given_vpc_of(vpc))
+    if any(broken_rules(vpc, _VPC)):
+        return  # of ranges that cannot be read nothing more can be said
     yield from _overrides(network, given=given)
     yield from _given(network.subnets) if given else _created(names, network, vpc, facts, closed=_is_closed(spec))
 
 
 def _is_closed(spec: AWSClusterSpec) -> bool:
-    """Whether neither a load balancer nor a bastion is to have public addresses."""
+    """Return whether neither a load balancer nor a bastion is to have public addresses."""
     balancers = [spec.control_plane_load_balancer or AWSLoadBalancerSpec()]
     balancers += [spec.secondary_control_plane_load_balancer] if spec.secondary_control_plane_load_balancer else []
     open_ = [each for each in balancers if each.load_balancer_type != "disabled" and each.scheme != "internal"]
@@ -60,13 +58,11 @@ def _overrides(network: NetworkSpec, *, given: bool) -> Checks:
         if role not in {each.value for each in Role}:
             known = ", ".join(sorted(Role))
             yield Problem(f"{field}[{role}]", f"there is no security group {role!r}; choose among {known}")
-        yield from group_id(f"{field}[{role}]", ident)
-
-
-def group_id(field: str, ident: str) -> Checks:
-    """A problem where the text is not the id of a security group."""
-    if not ident.startswith("sg-"):
-        yield Problem(field, f"{ident!r} is not the id of a security group; write one like sg-0123456789abcdef0")
+        if not ident.startswith("sg-"):
+            yield Problem(
+                f"{field}[{role}]",
+                f"{ident!r} is not the id of a security group; write one like sg-0123456789abcdef0",
+            )
 
 
 def _given(subnets: Sequence[SubnetSpec]) -> Checks:
@@ -83,7 +79,7 @@ def _given(subnets: Sequence[SubnetSpec]) -> Checks:
 
 
 def is_in_edge_zone(subnet: SubnetSpec) -> bool:
-    """Whether the spec says that it is in a local or Wavelength zone."""
+    """Return whether the spec says that a subnet is in a local or Wavelength zone."""
     return subnet.zone_type in ("local-zone", "wavelength-zone")
 
 
@@ -103,7 +99,7 @@ def _repeated(idents: Sequence[str]) -> Checks:
 
 def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts, *, closed: bool) -> Checks:
     ranges: Ranges = []
-    problems = [*_vpc_ranges(vpc, ranges), *_ipv6(vpc)]
+    problems = list(_vpc_ranges(vpc, ranges))
     yield from problems
     if problems:
         return
@@ -115,7 +111,7 @@ def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Fac
 
 
 def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
-    """Those that are legal are added to ``ranges``, the VPC's own first."""
+    """Check the ranges of the VPC, and add the legal ones to ``ranges``, the VPC's own first."""
     yield from _range(f"{_VPC}.cidrBlock", vpc.cidr_block or DEFAULT_VPC_RANGE, ranges)
     for index, each in enumerate(vpc.secondary_cidr_blocks):
         yield from _range(f"{_VPC}.secondaryCidrBlocks[{index}].ipv4CidrBlock", each.ipv4_cidr_block, ranges)
@@ -127,10 +123,10 @@ def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
 
 
 def _mixed(ranges: Ranges) -> Checks:
-    """AWS lets a VPC have ranges out of one of the three private ones only, and any others beside them
-    (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html#add-cidr-block-restrictions).
+    """Check that ranges are out of one private range: AWS lets a VPC have any others beside it.
 
-    What else that page restricts has been seen less often; AWS says it, if it is so.
+    https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html#add-cidr-block-restrictions. What else
+    that page restricts has been seen less often; AWS says it, if it is so.
     """
     private = [(field, each, whole) for field, each in ranges for whole in _PRIVATE if each.subnet_of(whole)]
     for field, each, whole in private[1:]:
@@ -144,11 +140,7 @@ def _mixed(ranges: Ranges) -> Checks:
 
 
 def _range(field: str, text: str, taken: Ranges) -> Checks:
-    """One that is legal is added to ``taken``."""
-    problems = list(range_4(field, text))
-    yield from problems
-    if problems:
-        return
+    """Check a range against those that are ``taken``, and add it to them if its size is legal."""
     network = IPv4Network(text, strict=False)
     if not LARGEST <= network.prefixlen <= SMALLEST:
         yield Problem(field, f"{text!r} has the wrong size; AWS allows /{LARGEST} to /{SMALLEST}")
@@ -157,30 +149,6 @@ def _range(field: str, text: str, taken: Ranges) -> Checks:
         if network.overlaps(earlier):
             yield Problem(field, f"{text!r} overlaps {other} {str(earlier)!r}; choose ranges that do not overlap")
     taken.append((field, network))
-
-
-def _ipv6(vpc: VPCSpec) -> Checks:
-    if vpc.ipv6 and vpc.ipv6.cidr_block:
-        yield from range_6(f"{_VPC}.ipv6.cidrBlock", vpc.ipv6.cidr_block)
-
-
-def range_4(field: str, text: str) -> Checks:
-    """A problem where the text is not an IPv4 range."""
-    try:
-        IPv4Network(text, strict=False)
-        legal = "/" in text
-    except ValueError:
-        legal = False
-    if not legal:
-        yield Problem(field, f"{text!r} is not an IPv4 range; write one like 10.0.0.0/16")
-
-
-def range_6(field: str, text: str) -> Checks:
-    """A problem where the text is not an IPv6 range."""
-    try:
-        IPv6Network(text, strict=False)
-    except ValueError:
-        yield Problem(field, f"{text!r} is not an IPv6 range; write one like 2600:1f14:e08:7400::/56")
 
 
 def _derived(
@@ -231,7 +199,7 @@ class _Listed:
         yield from self._ways_out()
 
     def _one_subnet_twice(self) -> Checks:
-        """By its id and by its name, for example."""
+        """Check that no two entries mean one subnet, by its id and by its name, for example."""
         recorded, seen = self.facts.recorded, dict[str, int]()
         for index, each in enumerate(self.subnets):
             if not (logical := recorded_name(each, self.names, recorded)):
@@ -249,6 +217,8 @@ class _Listed:
             if not (is_default(subnet, self.names) and self._is_on_record(subnet)):
                 yield Problem(f"{field}.cidrBlock", "it is missing; give the IPv4 range of the subnet")
             return
+        if any(broken_rules(subnet, field)):
+            return
         before = len(taken)
         yield from _range(f"{field}.cidrBlock", subnet.cidr_block, taken)
         if len(taken) > before and not any(taken[-1][1].subnet_of(each) for _, each in self.ranges):
@@ -263,7 +233,7 @@ class _Listed:
         return derived or subnet.id in self.facts.recorded.subnets
 
     def _zone(self, field: str, subnet: SubnetSpec) -> Checks:
-        """A zone of a subnet that is there may be out of order today: that must not stop the other zones."""
+        """Check the zone. That of a subnet that is there may be out of order today, and must not stop the others."""
         zone = subnet.availability_zone
         if is_in_edge_zone(subnet):
             yield from _zone_type(field, subnet)
@@ -274,8 +244,6 @@ class _Listed:
             yield Problem(f"{field}.availabilityZone", f"there is no zone {zone!r} for you; choose one of {choice}")
 
     def _six(self, field: str, subnet: SubnetSpec) -> Checks:
-        if subnet.ipv6_cidr_block:
-            yield from range_6(f"{field}.ipv6CidrBlock", subnet.ipv6_cidr_block)
         if (subnet.is_ipv6 or subnet.ipv6_cidr_block) and self.vpc.ipv6 is None:
             part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
             yield Problem(f"{field}.{part}", "the VPC has no IPv6; set vpc.ipv6, or remove it")
@@ -294,9 +262,10 @@ class _Listed:
             )
 
     def _ways_out(self) -> Checks:
-        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones.
+        """Check that load balancers and NAT gateways have public subnets, the latter in each zone of private ones.
 
-        A cluster without public subnets, load balancers and bastion is closed on purpose, as upstream accepts it.
+        A cluster without public subnets, load balancers and bastion is closed on purpose, as upstream accepts
+        it.
         """
         places = [self._place(each) for each in self.subnets]
         public = {zone for is_public, zone in places if is_public}
@@ -316,7 +285,7 @@ class _Listed:
                 )
 
     def _place(self, subnet: SubnetSpec) -> tuple[bool, str]:
-        """Whether it is public, and its zone, empty where that is not known.
+        """Return whether a subnet is public, and its zone, empty where that is not known.
 
         Of a derived subnet that the spec gives by the id that it has, the spec need not say either.
         """

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.providers.ibm.types.cluster import parse_spec
 from freehold_apiserver.custom import CustomStrategy
-from harness.schemas import crd_of
+from harness.schemas import crd_of, powervs_spec
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ def test_an_object_from_before_the_rule_stays_usable(
     strategy: CustomStrategy, spec: dict[str, Any], field: str, said: str
 ) -> None:
     """It is parsed, and writes that leave the field alone pass: its finalizer could not be removed otherwise."""
-    assert parse_spec({"spec": spec})
+    assert powervs_spec({"spec": spec})
     assert not refusals(strategy, {**spec, "controlPlaneEndpoint": {"host": "h"}}, spec)
 
 

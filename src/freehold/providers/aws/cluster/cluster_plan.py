@@ -1,4 +1,4 @@
-"""What an AWSCluster wants, as values in a normal form: equal for every spelling of one wish.
+"""The values of what an AWSCluster wants, in a normal form: equal for every spelling of one plan.
 
 Nothing here knows the cloud. What only the cloud can answer (the range of a given VPC, addresses of NAT gateways) has a
 name instead of a value.
@@ -41,7 +41,7 @@ class SourceKind(StrEnum):
 class Source:
     """Where traffic comes from. ``value``: range, role or id; empty where the kind says all.
 
-    ``field`` is where the spec says so, for messages; it is no part of the wish.
+    ``field`` is where the spec says so, for messages; it is no part of the cluster plan.
     """
 
     kind: SourceKind
@@ -117,12 +117,12 @@ class NatGateway:
 
     @property
     def logical(self) -> str:
-        """Its name for life: a NAT gateway cannot move to another subnet."""
+        """Return its name for life: a NAT gateway cannot move to another subnet."""
         return f"{self.zone}@{self.subnet}"
 
     @staticmethod
     def of(logical: str) -> NatGateway:
-        """From its name."""
+        """Read it from its name."""
         zone, _, subnet = logical.partition("@")
         return NatGateway(zone, subnet)
 
@@ -227,7 +227,7 @@ class FailureDomain:
 
 
 @dataclass(frozen=True)
-class ClusterWish:
+class ClusterPlan:
     """Everything that one AWSCluster wants. Tuples are sorted: order in the spec says nothing, but that the first
     listed of several subnets of a zone is taken.
 
@@ -251,5 +251,5 @@ class ClusterWish:
 
     @property
     def created_vpc(self) -> bool:
-        """Whether the network is ours to create."""
+        """Return whether the network is ours to create."""
         return not self.vpc.given

@@ -1,4 +1,4 @@
-"""What is wrong with the security groups of others that an AWSCluster names: what only the cloud can know of them.
+"""Checks of the security groups of others that an AWSCluster names, by what the cloud says of them.
 
 It is asked before anything is created. Later on each says so where it is used, and holds up nothing else.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from freehold.providers.aws.cluster.facts import Facts
-from freehold.providers.aws.cluster.normal_form import wanted_roles
+from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer
@@ -32,7 +32,7 @@ class NamedGroup:
 
 
 def named_groups(spec: AWSClusterSpec) -> Iterator[NamedGroup]:
-    """In the order of the docs. Overrides are for a given VPC, and for groups that the cluster has."""
+    """Yield the groups in the order of the docs. Overrides are for a given VPC, and for groups that the cluster has."""
     network = spec.network
     if network and network.vpc and network.vpc.id:
         roles = {role.value for role in wanted_roles(spec)}
@@ -52,7 +52,7 @@ def named_groups(spec: AWSClusterSpec) -> Iterator[NamedGroup]:
 
 
 def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
-    """Nothing where the cloud was not asked, and nothing of a cluster that is there: its VPC may not be on record."""
+    """Check groups before anything is made. Later the VPC may not be on record, and the cloud is not asked."""
     if not isinstance(facts.groups, Answer) or not facts.nothing_made:
         return
     vpc = (spec.network.vpc.id if spec.network and spec.network.vpc else "") or ""
@@ -65,7 +65,7 @@ def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
 
 
 def in_another_vpc(group: str, there: str, vpc: str) -> str:
-    """The sentence for a group that is in VPC ``there``. ``vpc`` is the cluster's, empty where it is created."""
+    """Say that a group is in VPC ``there``. ``vpc`` is the cluster's, empty where it is created."""
     if not vpc:
         return f"{group} is in VPC {there}, and the cluster's is created; remove it, or set spec.network.vpc.id"
     return f"{group} is in VPC {there}, and the cluster's is {vpc}; give a group of that one"

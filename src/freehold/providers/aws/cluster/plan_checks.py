@@ -1,16 +1,16 @@
-"""What is wrong with an AWSCluster each field of which is right: what the parts of its wish need of each other."""
+"""The checks of a cluster plan: what its parts need of each other where each field of the spec is right."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Subnet
 from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.load_balancers import SECONDARY as SECOND
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.subnets import is_aws_id
-from freehold.providers.aws.cluster.wish import ClusterWish, Subnet
 from freehold.providers.aws.tags.capa_tags import ASSOCIATION, SECONDARY
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
@@ -20,28 +20,28 @@ from freehold.providers.objects.spec_problems import Problem
 Checks = Iterator[Problem]
 
 
-def check(spec: AWSClusterSpec, wish: ClusterWish, facts: Facts) -> Checks:
-    """``wish`` is that of a ``spec`` in which :func:`input.check` found nothing."""
-    yield from _nat_gateways(spec, wish)
+def check(spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts) -> Checks:
+    """Check the cluster plan of a ``spec`` in which :mod:`spec_checks` found nothing."""
+    yield from _nat_gateways(spec, plan)
     balancers = (
         ("spec.controlPlaneLoadBalancer", PRIMARY, spec.control_plane_load_balancer),
         ("spec.secondaryControlPlaneLoadBalancer", SECOND, spec.secondary_control_plane_load_balancer),
     )
-    places = _Places(wish, facts)
-    wanted = {each.key: each for each in wish.load_balancers}
+    places = _Places(plan, facts)
+    wanted = {each.key: each for each in plan.load_balancers}
     for field, key, each in balancers:
         if each and key in wanted:
             yield from places.named(f"{field}.subnets", each.subnets)
-    yield from _ipv6(wish, places)
-    yield from _pods(wish)
+    yield from _ipv6(plan, places)
+    yield from _pods(plan)
 
 
-def _nat_gateways(spec: AWSClusterSpec, wish: ClusterWish) -> Checks:
-    """Upstream waits for their addresses for ever. The rules of a group that the spec gives nobody applies."""
-    if wish.nat_gateways or wish.given_nat_addresses:
+def _nat_gateways(spec: AWSClusterSpec, plan: ClusterPlan) -> Checks:
+    """Refuse rules for NAT gateways that are not there: upstream waits for ever. A given group has no rules of ours."""
+    if plan.nat_gateways or plan.given_nat_addresses:
         return
-    given = {group.role for group in wish.groups if group.given}
-    if wish.created_vpc:
+    given = {group.role for group in plan.groups if group.given}
+    if plan.created_vpc:
         none, mend = "without private subnets the cluster has", "remove it, or give ranges in cidrBlocks"
     else:
         none, mend = "routes of the given subnets lead to", "give ranges in cidrBlocks"
@@ -56,11 +56,11 @@ def _nat_gateways(spec: AWSClusterSpec, wish: ClusterWish) -> Checks:
 class _Places:
     """The subnets that load balancers are in."""
 
-    wish: ClusterWish
+    plan: ClusterPlan
     facts: Facts
 
     def named(self, field: str, idents: Sequence[str]) -> Checks:
-        """Those that the spec names: of this VPC, in availability zones, one in each.
+        """Check the subnets that the spec names: of this VPC, in availability zones, one in each.
 
         https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html
         """
@@ -82,8 +82,8 @@ class _Places:
                 )
 
     def _outside(self, ident: str, own: Subnet | None, given: GivenSubnet | None) -> str:
-        """Why it cannot be used; empty where it can, as far as is known."""
-        vpc = self.wish.vpc.given
+        """Say why it cannot be used; empty where it can, as far as is known."""
+        vpc = self.plan.vpc.given
         if given and given.zone_type != AVAILABILITY_ZONE:
             return f"{ident} is in {given.zone}, a {given.zone_type}, which is not served; remove it"
         if vpc and isinstance(self.facts.network, Answer) and given is None:
@@ -93,33 +93,33 @@ class _Places:
         return ""
 
     def _own(self, ident: str) -> Subnet | None:
-        """The one of the spec's network that it means, by its name or its id."""
+        """Find the subnet of the spec's network that is meant, by its name or its id."""
         logical = self.facts.recorded.subnet_of(ident) or ident
-        return next((each for each in self.wish.subnets if ident == each.name or each.logical == logical), None)
+        return next((each for each in self.plan.subnets if ident == each.name or each.logical == logical), None)
 
     def _given(self, ident: str) -> GivenSubnet | None:
         return self.facts.network.value.subnets.get(ident) if isinstance(self.facts.network, Answer) else None
 
     def lacks_ipv6(self, ident: str) -> bool:
-        """Whether it is known that it has no IPv6 range, and gets none."""
-        if self.wish.vpc.given:
+        """Return whether it is known that a subnet has no IPv6 range, and gets none."""
+        if self.plan.vpc.given:
             given = self._given(ident)
             return given is not None and not given.ipv6
         own = self._own(ident)
         return own is not None and not own.ipv6 and own.ipv6_number is None
 
 
-def _ipv6(wish: ClusterWish, places: _Places) -> Checks:
-    """A network load balancer with IPv6 addresses is refused by AWS in a subnet without them.
+def _ipv6(plan: ClusterPlan, places: _Places) -> Checks:
+    """Check that the subnets of a network load balancer with IPv6 addresses have IPv6: AWS refuses others.
 
     https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html
     """
     lacking = sorted(
-        {each for one in wish.load_balancers if one.dualstack for each in one.subnets if places.lacks_ipv6(each)}
+        {each for one in plan.load_balancers if one.dualstack for each in one.subnets if places.lacks_ipv6(each)}
     )
     if not lacking:
         return
-    if wish.vpc.given:
+    if plan.vpc.given:
         mend = "give them one in AWS, or remove vpc.ipv6"
     elif places.facts.recorded.vpc:
         mend = "give each a /64 of the VPC's range, in ipv6CidrBlock"
@@ -132,22 +132,22 @@ def _ipv6(wish: ClusterWish, places: _Places) -> Checks:
     )
 
 
-def _pods(wish: ClusterWish) -> Checks:
-    """What is in subnets, where all that it could be in are for pods."""
-    pods = [each for each in wish.subnets if each.for_pods]
+def _pods(plan: ClusterPlan) -> Checks:
+    """Check that something is left for what is in subnets, where the others are for pods."""
+    pods = [each for each in plan.subnets if each.for_pods]
     if not pods:
         return
     why = f"subnets with the tag {ASSOCIATION}: {SECONDARY} are for pods alone"
     mend = "add another subnet to spec.network.subnets, or take the tag off one"
     fields = {PRIMARY: "spec.controlPlaneLoadBalancer", SECOND: "spec.secondaryControlPlaneLoadBalancer"}
-    for one in wish.load_balancers:
+    for one in plan.load_balancers:
         if not one.subnets:
             yield Problem(f"{fields[one.key]}.subnets", f"none is left for it, as {why}; {mend}")
-    if wish.bastion and not wish.bastion.subnet:
+    if plan.bastion and not plan.bastion.subnet:
         yield Problem("spec.bastion.enabled", f"no public subnet is left for it, as {why}; {mend}")
-    served = {nat.zone for nat in wish.nat_gateways}
-    for zone in sorted({each.zone for each in pods if each.public and wish.created_vpc} - served):
-        if any(each.zone == zone and not each.public for each in wish.subnets):
+    served = {nat.zone for nat in plan.nat_gateways}
+    for zone in sorted({each.zone for each in pods if each.public and plan.created_vpc} - served):
+        if any(each.zone == zone and not each.public for each in plan.subnets):
             yield Problem(
                 "spec.network.subnets",
                 f"zone {zone!r} has no public subnet for a NAT gateway, as {why}, so its private ones have no way out; "

@@ -1,15 +1,15 @@
-"""What is wrong with the network that an AWSCluster is given: what only the cloud can know of it."""
+"""Checks of the network that an AWSCluster has or is given, by what the cloud and the record say of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Recorded
-from freehold.providers.aws.cluster.network_input import is_in_edge_zone
+from freehold.providers.aws.cluster.network_checks import is_in_edge_zone
 from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
-from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
+from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.spec_problems import Problem
@@ -18,7 +18,7 @@ Checks = Iterator[Problem]
 
 
 def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
-    """Where the VPC is created, or the cloud has not been asked, only whether it is the one that there is."""
+    """Check the given network against what the cloud says of it, and that the VPC is still the same."""
     network = spec.network or NetworkSpec()
     vpc = network.vpc.id if network.vpc else None
     if moved := list(_moved(vpc or "", facts.recorded)):
@@ -41,8 +41,10 @@ def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
 
 
 def _moved(vpc: str, recorded: Recorded) -> Checks:
-    """Security groups and load balancers are in one VPC for life. The API server lets an id be written where there was
-    none, because it may be that of the object's own VPC, and be taken out again: it does not know which VPC there is.
+    """Check that the VPC stays: security groups and load balancers are in one for life.
+
+    The API server lets an id be written where there was none, because it may be that of the object's own VPC, and
+    be taken out again: it does not know which VPC there is.
     """
     field = "spec.network.vpc.id"
     if recorded.vpc and vpc not in ("", recorded.vpc):
@@ -68,7 +70,7 @@ def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Ch
 
 
 def _family(network: NetworkSpec, vpc: str, there: GivenNetwork) -> Checks:
-    """Upstream takes the field out of its spec then; here rules would let in what cannot come."""
+    """Refuse IPv6 where no subnet has it. Upstream takes the field out; here rules would let in what cannot come."""
     if network.vpc and network.vpc.ipv6 is not None and not any(each.ipv6 for each in there.subnets.values()):
         yield Problem(
             "spec.network.vpc.ipv6",
@@ -78,7 +80,7 @@ def _family(network: NetworkSpec, vpc: str, there: GivenNetwork) -> Checks:
 
 
 def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNetwork) -> Checks:
-    """What has public addresses must be in a subnet from which the internet can be reached."""
+    """Check that what has public addresses is in a subnet which the internet can reach."""
     if any(there.subnets[each.id].public for each in subnets if each.id in there.subnets):
         return
     mend = "add a subnet whose routes lead to an internet gateway to spec.network.subnets"
@@ -92,3 +94,26 @@ def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNet
     for field, each in wanted:
         if each and each.load_balancer_type != "disabled" and each.scheme == "internet-facing" and not each.subnets:
             yield Problem(f"{field}.scheme", f"none of the given subnets is public; {mend}, or write internal")
+
+
+def check_families(spec: AWSClusterSpec, facts: Facts) -> Checks:
+    """Check that a VPC of the cluster's own has the address families that it was made with.
+
+    Subnets could be given blocks of IPv6 later. A target group has one family for life, and the load balancer that
+    leads to it is the endpoint (https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-target-groups.html).
+    Which families a given VPC is used for, the API server keeps alone.
+    """
+    vpc = (spec.network and spec.network.vpc) or VPCSpec()
+    own = facts.recorded.vpc
+    if not own or (vpc.id and vpc.id != own):
+        return
+    if facts.recorded.ipv6 and vpc.ipv6 is None:
+        yield Problem(
+            "spec.network.vpc.ipv6",
+            f"{own} was made with IPv6, which cannot be taken away from a cluster; write ipv6: {{}}",
+        )
+    elif vpc.ipv6 is not None and facts.own_vpc_has_ipv6 == Answer(False):
+        yield Problem(
+            "spec.network.vpc.ipv6",
+            f"{own} was made without IPv6, which cannot be added to a cluster; remove it, or make another cluster",
+        )

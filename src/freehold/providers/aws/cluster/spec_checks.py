@@ -1,0 +1,190 @@
+"""Checks of the spec of an AWSCluster: what is wrong, where, what to do.
+
+A schema has refused most of it when the object was applied. This says the same of objects that no such API server
+checked, by the same rules (``types/rules.py``), and what no schema can know: ranges that overlap, zones and regions
+that do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address
+from typing import Any
+
+from freehold.api.parse import broken_rules
+from freehold.providers.aws.cluster import balancer_checks, given_checks, group_checks, network_checks, tag_checks
+from freehold.providers.aws.cluster.cluster_plan import Role
+from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.names import NAME_LIMIT, DefaultNames
+from freehold.providers.aws.cluster.normalize import partition_of
+from freehold.providers.aws.cluster.rules import ingress_rules
+from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec, VPCSpec
+from freehold.providers.aws.types.served import AWS_CLUSTER
+from freehold.providers.objects.cloud_answers import Answer, NoSuch
+from freehold.providers.objects.served_fields import refused_fields
+from freehold.providers.objects.spec_problems import Problem
+
+Checks = Iterator[Problem]
+_TEXT = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{0,255}")
+"""Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpRange.html"""
+_PROTOCOLS = ("-1", "4", "tcp", "udp", "icmp", "58", "50")
+_ICMP = ("icmp", "58")
+_SSH_KEY = re.compile(r"[!-~]+([ -~]*[!-~]+)*")
+
+
+def check(
+    names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+) -> tuple[Problem, ...]:
+    """Find everything that must be changed before anything is created, in the order of the docs.
+
+    ``raw`` is the object that ``spec`` was parsed from. ``storage``: whether ``s3Bucket`` is acted on; it is not
+    checked otherwise.
+    """
+    parts = (
+        _name(names),
+        refused_fields(AWS_CLUSTER.fields, raw),
+        _place(spec, facts),
+        broken_rules(_without_unused(spec, facts, storage=storage), "spec"),
+        tag_checks.check(names, spec, facts),
+        network_checks.check(names, spec, facts),
+        _ingress(spec),
+        balancer_checks.check(names, spec, facts),
+        given_checks.check(spec, facts),
+        given_checks.check_families(spec, facts),
+        group_checks.check(spec, facts),
+        _bastion(spec, facts),
+        _bucket(spec) if storage else (),
+    )
+    return tuple(problem for part in parts for problem in part)
+
+
+def _without_unused(spec: AWSClusterSpec, facts: Facts, *, storage: bool) -> AWSClusterSpec:
+    """Leave out what is not acted on: a bucket without its gate, ranges of a given VPC and of its subnets."""
+    unused: dict[str, object] = {} if storage else {"s3_bucket": None}
+    if spec.network and (given := facts.recorded.given_vpc_of(spec.network.vpc)):
+        unused["network"] = spec.network.model_copy(update={"vpc": VPCSpec(id=given), "subnets": ()})
+    return spec.model_copy(update=unused)
+
+
+def _name(names: DefaultNames) -> Checks:
+    if len(names.cluster) > NAME_LIMIT:
+        yield Problem(
+            "metadata.name",
+            f"{names.cluster!r} has {len(names.cluster)} characters; it is part of a tag's key, which leaves "
+            f"{NAME_LIMIT}: choose a shorter name",
+        )
+
+
+def _place(spec: AWSClusterSpec, facts: Facts) -> Checks:
+    if not spec.region:
+        yield Problem("spec.region", "it is missing; give the AWS region, for example eu-central-1")
+        return
+    if isinstance(facts.zones, NoSuch):
+        known = facts.zones.known
+        choice = f"choose one of {', '.join(known)}" if known else "correct it"
+        yield Problem("spec.region", f"there is no AWS region {spec.region!r}; {choice}")
+    elif isinstance(facts.zones, Answer) and not facts.zones.value:
+        yield Problem("spec.region", f"region {spec.region!r} has no availability zone for you; enable the region")
+    right = partition_of(spec.region)
+    if spec.partition and spec.partition != right:
+        yield Problem("spec.partition", f"region {spec.region!r} is in partition {right!r}; write that, or remove it")
+
+
+def _bastion(spec: AWSClusterSpec, facts: Facts) -> Checks:
+    if isinstance(facts.image, NoSuch):
+        yield Problem(
+            "spec.bastion.ami", f"AWS offers no image by default in {spec.region}; give the id of one, like ami-…"
+        )
+    if spec.ssh_key_name and not _SSH_KEY.fullmatch(spec.ssh_key_name):
+        yield Problem(
+            "spec.sshKeyName",
+            f"{spec.ssh_key_name!r} is not the name of an SSH key: ASCII, without spaces at its ends; correct it",
+        )
+
+
+def _bucket(spec: AWSClusterSpec) -> Checks:
+    bucket = spec.s3_bucket
+    if bucket is None:
+        return
+    try:
+        IPv4Address(bucket.name)
+    except ValueError:
+        pass
+    else:
+        yield Problem("spec.s3Bucket.name", f"{bucket.name!r} is an address, which AWS refuses; choose another name")
+    if bucket.presigned_url_duration:
+        return
+    if not bucket.control_plane_iam_instance_profile:
+        yield Problem(
+            "spec.s3Bucket.controlPlaneIAMInstanceProfile",
+            "it is missing; name the profile that may read, or set presignedURLDuration",
+        )
+    profiles = bucket.nodes_iam_instance_profiles
+    if not profiles or "" in profiles:
+        where = f"[{profiles.index('')}]" if "" in profiles else ""
+        yield Problem(
+            f"spec.s3Bucket.nodesIAMInstanceProfiles{where}",
+            "it is missing; name the profiles that may read, or set presignedURLDuration",
+        )
+
+
+def _ingress(spec: AWSClusterSpec) -> Checks:
+    """Check all ingress rules, in the order of the spec."""
+    network = spec.network or NetworkSpec()
+    cni = "spec.network.cni.cniIngressRules"
+    for index, rule in enumerate(network.cni.cni_ingress_rules if network.cni else ()):
+        if rule.protocol not in _PROTOCOLS:
+            known = ", ".join(_PROTOCOLS)
+            yield Problem(f"{cni}[{index}].protocol", f"{rule.protocol!r} is no protocol; write one of {known}")
+        yield from _ports(f"{cni}[{index}]", rule)
+        yield from _icmp(f"{cni}[{index}]", rule)
+        yield from _description(f"{cni}[{index}]", rule)
+    bastion = bool(spec.bastion and spec.bastion.enabled)
+    for field, _, each in ingress_rules(spec):
+        yield from _rule(field, each, bastion=bastion)
+
+
+def _rule(field: str, rule: IngressRule, *, bastion: bool) -> Checks:
+    yield from _ports(field, rule)
+    yield from _icmp(field, rule)
+    yield from _description(field, rule)
+    for index, role in enumerate(rule.source_security_group_roles):
+        yield from _role(f"{field}.sourceSecurityGroupRoles[{index}]", role, bastion=bastion)
+
+
+def _role(field: str, role: str, *, bastion: bool) -> Checks:
+    if role not in {each.value for each in Role}:
+        yield Problem(field, f"{role!r} is a security group of EKS; this cluster has none; remove it")
+    elif role == Role.BASTION and not bastion:
+        yield Problem(field, "there is no bastion, so it has no security group; set bastion.enabled, or remove it")
+
+
+def _ports(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
+    first, last = rule.from_port, rule.to_port
+    if rule.protocol in ("tcp", "udp") and not 0 <= first <= last <= 65535:
+        yield Problem(field, f"{first} to {last} is no range of ports; fromPort is at most toPort, within 0 to 65535")
+
+
+def _icmp(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
+    """Check type and code, which the ports are there.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html
+    """
+    kind, code = rule.from_port, rule.to_port
+    if rule.protocol not in _ICMP:
+        return
+    if not (-1 <= kind <= 255 and -1 <= code <= 255):
+        yield Problem(field, f"{kind} and {code} are no type and code of ICMP; write -1 for all, or 0 to 255")
+    elif kind == -1 and code != -1:
+        yield Problem(field, f"code {code} of all types of ICMP is no rule; write -1 as toPort, or name the type")
+
+
+def _description(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
+    if not _TEXT.fullmatch(rule.description):
+        yield Problem(
+            f"{field}.description",
+            "AWS refuses it; a description has at most 255 letters, digits, spaces and . _ - : / ( ) # , @ [ ] + = & ; "
+            "{ } ! $ *",
+        )
