@@ -65,8 +65,6 @@ def _of_a_cluster(folder: Path) -> Iterator[Row]:
             ("up.unchanged", ["up", "-f", str(MANIFEST)], 43.0, applied),
         ):
             yield Row(f"operator.cli.{name}", _units(command, env), UNIT, target, peer, SOURCE)
-    for name, command in (("get", ["get"]), ("tree", ["tree", NAME])):
-        yield Row(f"operator.cli.{name}.not_served", _units(command, env), UNIT, 15.0, "", SOURCE)
 
 
 def _of_many_documents(folder: Path) -> Iterator[Row]:

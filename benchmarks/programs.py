@@ -62,8 +62,7 @@ async def new_cloud(profile: str, speed: str) -> None:
 
 
 async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
-    from freehold.cli.arenas import use_few_arenas
-    from freehold.cli.collector import collected_seldom
+    from freehold.cli.local.memory import collected_seldom, use_few_arenas
     from freehold.controllers.app import Operator, Settings
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import Connection

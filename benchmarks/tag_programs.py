@@ -67,7 +67,7 @@ def _rows(tags: dict[str, str]) -> list[dict[str, str]]:
 
 
 async def controller(url: str) -> None:
-    from freehold.cli.collector import collected_seldom
+    from freehold.cli.local.memory import collected_seldom
     from freehold.engine.clock import SystemClock
     from freehold.providers.access.audit import FileAudit
     from freehold.providers.access.limits import Limits

@@ -12,8 +12,6 @@ from datetime import datetime
 
 from freehold_apiserver import discovery, errors, listing, requests
 from freehold_apiserver.authentication import HEALTH
-from freehold_apiserver.builtins import built_in_resources
-from freehold_apiserver.crds import crd_resource, serve_stored
 from freehold_apiserver.errors import Notes
 from freehold_apiserver.objects import Objects
 from freehold_apiserver.rendering import View, view
@@ -42,13 +40,6 @@ class Reader:
         self._registry = registry
         self._now = now
         self.address = ""
-
-    @classmethod
-    def of_store(cls, store: Store, now: Callable[[], datetime]) -> Reader:
-        """With the CRDs that the store has now."""
-        registry = Registry((*built_in_resources(), crd_resource(now)))
-        serve_stored(store, registry)
-        return cls(store, Objects(store, now), registry, now)
 
     def answer(self, path: str, query: Mapping[str, str], accept: str) -> Answer:
         """The answer to a GET of an unquoted path. Raises ApiError."""

@@ -29,7 +29,7 @@ from e2e_client import MERGE, Kubectl
 from e2e_operator_witness import Json, Witness
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
-from freehold.cli.credentials import access_of
+from freehold.cli.local.credentials import access_of
 from freehold.controllers.app import Operator, RingSecret, Settings
 from freehold.engine.clock import SystemClock
 from freehold.kube.config import load

@@ -16,9 +16,9 @@ from e2e_servers import until
 from test_e2e_operator_life import begun
 
 from freehold.api import names
-from freehold.cli.applying import Verb, apply, targets
 from freehold.cli.errors import CliError
-from freehold.cli.manifests import ManifestDocument
+from freehold.cli.objects.applying import Verb, apply, targets
+from freehold.cli.objects.manifests import ManifestDocument
 from freehold.kube.client import KubeClient
 from freehold.kube.config import load
 from freehold.kube.field_managers import CLI, EARLIER, LAST_APPLIED, OPERATOR

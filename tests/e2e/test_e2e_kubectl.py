@@ -9,8 +9,6 @@ from e2e_client import Http, Kubectl, config_map
 from e2e_servers import PATIENCE, PATIENTLY, ended
 from e2e_widgets import widget_crd
 
-from freehold.cli.jsonpath import compile_template
-
 pytestmark = pytest.mark.e2e
 
 
@@ -53,30 +51,6 @@ def test_get_shows_the_columns_of_the_crd(kubectl: Kubectl, http: Http) -> None:
     assert kubectl.run("get", "toys", "-o", "name").startswith("widget."), "by category"
     assert kubectl.run("get", "widget", "a", "-o", "jsonpath={.spec.size}") == "3"
     assert "apiVersion:" in kubectl.run("get", "widget", "a", "-o", "yaml")
-
-
-TEMPLATES = (
-    "{.metadata.finalizers[0:2]}", "{.metadata.finalizers[-1:]}", "{.metadata.finalizers[0:-1]}",
-    "{.metadata.finalizers[::2]}", "{.metadata.finalizers[0,2]}", '{.metadata.finalizers[?(@!="example.com/b")]}',
-    "{.metadata.labels}", "{.metadata['name', 'labels.team']}", "{.metadata.labels['example\\.com/part']}",
-    "{.metadata..team}", "{.nothing}", "{.data.a}{'\\t'}{.data.b}",
-    '{range .metadata.finalizers[1:]}<{@}>{"\\n"}{end}', "{.metadata.ownerReferences[?(@.controller)].name}",
-)  # fmt: skip
-
-
-def test_freehold_get_renders_jsonpath_as_kubectl_does(kubectl: Kubectl) -> None:
-    made = config_map("j", {"a": "1", "b": "two"})
-    made["metadata"]["labels"] = {"team": "x", "example.com/part": "web"}
-    made["metadata"]["finalizers"] = [f"example.com/{each}" for each in "abc"]
-    kubectl.apply(made)
-    stored = kubectl.json("get", "configmap", "j")
-    printed = [kubectl.run("get", "configmap", "j", "-o", f"jsonpath={template}") for template in TEMPLATES]
-    values = kubectl.run("get", "configmap", "j", "-o", "jsonpath={.data.*}")
-    kubectl.run("patch", "configmap", "j", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-    assert sorted(compile_template("{.data.*}")(stored).split()) == sorted(values.split()), (
-        "kubectl knows no order of maps"
-    )
-    assert [compile_template(template)(stored) for template in TEMPLATES] == printed
 
 
 def test_get_selects_by_label_and_field(kubectl: Kubectl, http: Http) -> None:

@@ -18,8 +18,9 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from freehold.cli import asking, live, local_plans
+from freehold.cli.local import cloud_reads, server_process
 from freehold.cli.main import run
+from freehold.cli.output import prompt
 from freehold.providers.aws.access import VARIABLES as AWS_VARIABLES
 from harness.serving import simulated_cloud
 
@@ -74,9 +75,9 @@ def _left_as_it_was() -> Iterator[None]:
     root.handlers.clear()  # else the command would close them
     try:
         with (
-            mock.patch.object(asking, "_TERMINAL", "/nowhere"),
-            mock.patch.object(live, "simulated_cloud", simulated_cloud),
-            mock.patch.object(local_plans, "simulated_cloud", simulated_cloud),
+            mock.patch.object(prompt, "_TERMINAL", "/nowhere"),
+            mock.patch.object(server_process, "simulated_cloud", simulated_cloud),
+            mock.patch.object(cloud_reads, "simulated_cloud", simulated_cloud),
         ):
             yield
     finally:

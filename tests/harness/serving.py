@@ -13,10 +13,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from pathlib import Path
 from typing import TypeVar
 
-from freehold.cli.access import SPEED, ServeOptions
-from freehold.cli.live import live_server
-from freehold.cli.simulator import simulated_cloud as by_process
-from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
+from freehold.cli.local.access import SPEED, ServeOptions
+from freehold.cli.local.server_process import live_server
+from freehold.cli.local.simulator import simulated_cloud as by_process
+from freehold.cli.local.state_directory import LiveServer, Lock, StateDirectory
 from freehold_sim.server import Options, Server
 
 T = TypeVar("T")

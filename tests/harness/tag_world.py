@@ -12,9 +12,9 @@ from typing import Any
 
 import requests
 
-from freehold.cli.access import ServeOptions
-from freehold.cli.simulator import ask
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.access import ServeOptions
+from freehold.cli.local.simulator import ask
+from freehold.cli.local.state_directory import StateDirectory
 from freehold.tagging.configuration import Configuration
 from harness.commands import freehold
 from harness.metadata import CLASSIFIER

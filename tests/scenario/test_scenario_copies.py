@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from freehold.api import names
-from freehold.cli import copies
+from freehold.cli.commands import copies
 from freehold.controllers.predicates import on_spec_or_metadata
 from freehold.engine import journal as journals
 from freehold.providers.objects.served_resources import resource_of

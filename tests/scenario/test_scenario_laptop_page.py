@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from freehold.cli.simulator import ask, simulated_cloud
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.simulator import ask, simulated_cloud
+from freehold.cli.local.state_directory import StateDirectory
 from freehold.demo.world import IBMWorld
 from harness.terminals import freehold_on_terminal
 

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from typing import Any
 
 from freehold.api import names
-from freehold.cli import lost_key
-from freehold.cli.lost_key import LostKeyList
+from freehold.cli.commands import lost_key
+from freehold.cli.commands.lost_key import LostKeyList
 from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing, evidence
 from freehold.controllers.keyring.needs import need_of
 from freehold.controllers.keyring.stored_form import Acceptance, RingDocument

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.cli.commands.recover import _refuse_unclear
 from freehold.cli.errors import CliError
-from freehold.cli.recover import _refuse_unclear
 from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold.controllers.recovery.orphans import MarkedOwner, orphans
 from freehold.engine.keys import KeyRing

@@ -9,8 +9,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from freehold.cli.simulator import simulated_cloud
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.simulator import simulated_cloud
+from freehold.cli.local.state_directory import StateDirectory
 from freehold.demo.world import IBMWorld
 from harness.commands import PROGRAM
 

@@ -1,4 +1,4 @@
-"""What a command says instead of doing what it was asked: sentences, never a traceback."""
+"""The errors of commands: sentences, never a traceback; and exit codes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Sequence
 FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
+NOTHING, CHANGES = 0, 2
+"""Of a plan with ``--detailed-exitcode``; anything else is FAILED."""
 
 
 class CliError(Exception):
-    """One sentence: what, where, what to do. ``more`` are further sentences, shown as a list below it."""
+    """One sentence: what, where, what to do. ``more`` are further sentences or hints, listed below it."""
 
-    def __init__(self, sentence: str, more: Sequence[str] = (), *, code: int = FAILED) -> None:
+    def __init__(self, sentence: str, more: Sequence[object] = (), *, code: int = FAILED) -> None:
         super().__init__(sentence)
         self.sentence = sentence
-        self.more = tuple(more)
+        self.more = tuple(map(str, more))
         self.code = code

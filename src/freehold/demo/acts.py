@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from freehold.cli import manifests
-from freehold.cli.following import Followed
+from freehold.cli.objects import manifests
+from freehold.cli.objects.following import Followed
 from freehold.demo import checks
 from freehold.demo.world import Resource, World
 

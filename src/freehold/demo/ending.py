@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.cli.terminal import shortened
-from freehold.cli.view import Line
+from freehold.cli.output.terminal import shortened
+from freehold.cli.output.view import Line
 from freehold.demo.checks import CheckedCloud, owner_tags
 from freehold.demo.world import Resource
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api.names import EXTERNAL_RESOURCE_GC_ANNOTATION
-from freehold.cli.following import UntilReady, follow
-from freehold.cli.gc_service import collections_of_server
+from freehold.cli.local.served_plans import collections_of_server
+from freehold.cli.objects.following import UntilReady, follow
 from freehold.controllers.plan.collection import CollectionPlan, Fate
 from freehold.demo import checks
 from freehold.demo.acts import Act

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from freehold.cli import manifests
+from freehold.cli.objects import manifests
 from freehold.demo import checks
 from freehold.demo.acts import Act, Damage, LostReply
 from freehold.demo.world import IBMWorld, Resource, others, ours

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
-from freehold.cli.following import ViewSnapshot
-from freehold.cli.progress import Display
-from freehold.cli.session import Session, opened
-from freehold.cli.state_directory import StateDirectory
-from freehold.cli.terminal import duration, tell
+from freehold.cli.local.access import Access, ServeOptions
+from freehold.cli.local.session import Session, opened
+from freehold.cli.local.state_directory import StateDirectory
+from freehold.cli.objects.following import ViewSnapshot
+from freehold.cli.output.progress import Display
+from freehold.cli.output.terminal import duration, tell
 from freehold.demo.servers import Server, server
 
 DEEP_EVERY = 120

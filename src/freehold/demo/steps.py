@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.cli import tables
-from freehold.cli.applying import Target, apply, targets
-from freehold.cli.following import UntilGone, UntilReady, ViewSnapshot, follow, last_views
-from freehold.cli.terminal import say, width
-from freehold.cli.view import ViewPhase, view
+from freehold.cli.objects.applying import Target, apply, targets
+from freehold.cli.objects.following import UntilGone, UntilReady, ViewSnapshot, follow, last_views
+from freehold.cli.output import tables
+from freehold.cli.output.terminal import say, width
+from freehold.cli.output.view import ViewPhase, view
 from freehold.demo import checks
 from freehold.demo.acts import Act
 from freehold.demo.ending import closing_table, reported_as

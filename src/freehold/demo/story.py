@@ -7,15 +7,15 @@ import time
 from pathlib import Path
 from tempfile import mkdtemp
 
-from freehold.cli import manifests
 from freehold.cli.errors import INTERRUPTED, CliError
-from freehold.cli.following import ViewSnapshot
-from freehold.cli.logs import log_to
-from freehold.cli.progress import display
-from freehold.cli.running import run as run_to_end
-from freehold.cli.simulator import simulated_cloud
-from freehold.cli.state_directory import StateDirectory
-from freehold.cli.terminal import say, tell
+from freehold.cli.local.event_loop import run as run_to_end
+from freehold.cli.local.log_file import log_to
+from freehold.cli.local.simulator import simulated_cloud
+from freehold.cli.local.state_directory import StateDirectory
+from freehold.cli.objects import manifests
+from freehold.cli.objects.following import ViewSnapshot
+from freehold.cli.output.progress import display
+from freehold.cli.output.terminal import say, tell
 from freehold.demo import checks, gc_act, steps, tags_act
 from freehold.demo.acts import Act
 from freehold.demo.aws_act import AWSAct

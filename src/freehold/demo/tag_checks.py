@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from freehold.cli.tags_audit import Change
+from freehold.cli.commands.tags_audit import Change
 from freehold.demo.checks import NotSo
 from freehold.demo.world import Call, Resource
 

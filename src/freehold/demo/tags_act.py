@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from freehold.api.conditions import find
 from freehold.api.names import TAGS_APPLIED_ANNOTATION
-from freehold.cli import manifests, tags_audit, tags_server
-from freehold.cli.applying import apply, targets
-from freehold.cli.audit_log import documents, logs_of
-from freehold.cli.terminal import tell
+from freehold.cli.commands import tags_audit, tags_server
+from freehold.cli.commands.audit import documents, logs_of
+from freehold.cli.objects import manifests
+from freehold.cli.objects.applying import apply, targets
+from freehold.cli.output.terminal import tell
 from freehold.demo import checks, tag_checks
 from freehold.demo.fleet import BESIDE, GROUPS, SECRETS, Fleet
 from freehold.demo.stage import Serving, Stage

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from freehold.cli.simulator import ask
+from freehold.cli.local.simulator import ask
 
 _GONE = frozenset({"removed", "deleted"})
 """States of records that the cloud keeps of what is no longer there."""

@@ -14,9 +14,9 @@ _rules = partial(Mutant, "providers/aws/cluster/rules.py")
 _input = partial(Mutant, "providers/aws/cluster/spec_checks.py")
 _wish_input = partial(Mutant, "providers/aws/cluster/plan_checks.py")
 _cluster_status = partial(Mutant, "providers/objects/cluster_status.py")
-_planning = partial(Mutant, "cli/planning.py")
-_given = partial(Mutant, "providers/aws/cluster/given_checks.py")
-_network = partial(Mutant, "providers/aws/cluster/network_checks.py")
+_planning = partial(Mutant, "cli/commands/plan.py")
+_given = partial(Mutant, "providers/aws/cluster/given_input.py")
+_network = partial(Mutant, "providers/aws/cluster/network_input.py")
 _facts = partial(Mutant, "providers/aws/facts.py")
 _groups = partial(Mutant, "providers/aws/cluster/nodes/groups.py")
 _normal_form = partial(Mutant, "providers/aws/cluster/normalize.py")
@@ -264,7 +264,7 @@ MUTANTS = (
         "a cluster whose endpoint a person gave is not Ready in a plan",
     ),
     _planning(
-        "concluded",
+        "conclude",
         "(*each.problems, *each.lacking)",
         "each.problems",
         "a plan is a success although up would end without an endpoint",

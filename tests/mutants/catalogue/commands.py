@@ -4,20 +4,20 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_following = partial(Mutant, "cli/following.py")
-_deciding = partial(Mutant, "cli/deciding.py")
-_view = partial(Mutant, "cli/view.py")
+_following = partial(Mutant, "cli/objects/following.py")
+_deciding = partial(Mutant, "cli/objects/decisions.py")
+_view = partial(Mutant, "cli/output/view.py")
 _looks = partial(Mutant, "controllers/observation_log.py")
 _reconciler = partial(Mutant, "controllers/reconciler.py")
 _app = partial(Mutant, "controllers/app.py")
 _dry_run = partial(Mutant, "engine/dry_run.py")
-_applying = partial(Mutant, "cli/applying.py")
+_applying = partial(Mutant, "cli/objects/applying.py")
 _engine = partial(Mutant, "engine/engine.py")
 _balancing = partial(Mutant, "providers/aws/balancing_driver.py")
 _vpc = partial(Mutant, "providers/aws/kinds/vpc.py")
 _last_refusals = partial(Mutant, "controllers/plan/last_errors.py")
-_keys_command = partial(Mutant, "cli/keys.py")
-_lost_key = partial(Mutant, "cli/lost_key.py")
+_keys_command = partial(Mutant, "cli/commands/keys.py")
+_lost_key = partial(Mutant, "cli/commands/lost_key.py")
 _lost_key_evidence = partial(Mutant, "controllers/keyring/lost_key_evidence.py")
 
 MUTANTS = (
@@ -191,7 +191,7 @@ MUTANTS = (
         "a plan promises fewer writes than there are: those after a create are missing",
     ),
     _applying(
-        "_tried",
+        "_try_all",
         'Key("default", _TRIAL_NAME)',
         'Key("default", each.key.name)',
         "what goes into a new namespace is refused, or planned, as a change of its namesake in another one",

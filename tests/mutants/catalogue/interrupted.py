@@ -10,7 +10,7 @@ _keys = partial(Mutant, "engine/keys.py")
 _texts = partial(Mutant, "engine/texts.py")
 _questions = partial(Mutant, "controllers/recovery/open_decisions.py")
 _other_objects = partial(Mutant, "controllers/other_objects.py")
-_resolve = partial(Mutant, "cli/resolve.py")
+_resolve = partial(Mutant, "cli/commands/resolve.py")
 _ec2 = partial(Mutant, "providers/aws/ec2.py")
 _table = partial(Mutant, "providers/aws/kinds/route_table.py")
 _nat = partial(Mutant, "providers/aws/kinds/nat_gateway.py")
@@ -112,7 +112,7 @@ MUTANTS = (
         "an instance of another type stops a create",
     ),
     _resolve(
-        "_chosen",
+        "_choose",
         'if verdict == "not-mine" and (by_id or ident) and len(ids) > 1 and not question.recorded:',
         "if False:",
         "a person who calls one of several not theirs gives all of them up",
@@ -238,7 +238,7 @@ MUTANTS = (
         "a VPC with a second range, which ours has not yet, stops a create",
     ),
     _resolve(
-        "_chosen",
+        "_choose",
         "if question.unread:",
         "if False:",
         "a list that could not be read looks like an empty one, and a person says --not-mine",

@@ -15,7 +15,7 @@ _proofs = partial(Mutant, "engine/proofs.py")
 _questions = partial(Mutant, "controllers/recovery/open_decisions.py")
 _rows = partial(Mutant, "providers/objects/resource_rows.py")
 _recovery = partial(Mutant, "controllers/recovery/lost_objects.py")
-_recover = partial(Mutant, "cli/recover.py")
+_recover = partial(Mutant, "cli/commands/recover.py")
 
 MUTANTS = (
     _delete(

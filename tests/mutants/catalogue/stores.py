@@ -4,10 +4,9 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_store = partial(Mutant, "../freehold_apiserver/store.py")
-_live = partial(Mutant, "cli/live.py")
-_state = partial(Mutant, "cli/state_directory.py")
-_stored = partial(Mutant, "cli/stored.py")
+_store = partial(Mutant, "freehold_apiserver/store.py")
+_live = partial(Mutant, "cli/local/server_process.py")
+_state = partial(Mutant, "cli/local/state_directory.py")
 
 MUTANTS = (
     _store(
@@ -46,11 +45,5 @@ MUTANTS = (
         'self.path / "cloud.json", self.keys, self.audit, self.world',
         "self.audit,",
         "without the operator's audit log an empty store counts as a new one",
-    ),
-    _stored(
-        "_opened",
-        "begin=False",
-        "begin=True",
-        "a read makes a store of an empty file, and the server then takes it for one that was never lost",
     ),
 )

@@ -7,13 +7,13 @@ from mutants.rows import Mutant
 _planning = partial(Mutant, "operator/metadata/planning.py")
 _changes = partial(Mutant, "operator/metadata/changes.py")
 _metrics = partial(Mutant, "controllers/metrics.py")
-_csv = partial(Mutant, "cli/tags_csv.py")
-_page = partial(Mutant, "cli/tags_report_html.py")
-_text = partial(Mutant, "cli/tags_text.py")
-_apply = partial(Mutant, "cli/tags_apply.py")
-_list = partial(Mutant, "cli/tags_list.py")
-_audit = partial(Mutant, "cli/tags_audit.py")
-_logins = partial(Mutant, "cli/logins.py")
+_csv = partial(Mutant, "cli/output/tags_csv.py")
+_page = partial(Mutant, "cli/output/tags_report_html.py")
+_text = partial(Mutant, "cli/output/tags_text.py")
+_apply = partial(Mutant, "cli/commands/tags_apply.py")
+_list = partial(Mutant, "cli/commands/tags_list.py")
+_audit = partial(Mutant, "cli/commands/tags_audit.py")
+_logins = partial(Mutant, "cli/local/logins.py")
 
 MUTANTS = (
     _apply(
@@ -143,7 +143,7 @@ MUTANTS = (
         "an object that is gone manages resources for ever",
     ),
     _logins(
-        "_from_file",
+        "_read_from_file",
         "if state.api_key.stat().st_mode & 0o077:",
         "if False:",
         "an API key that others can read is used without a word",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
-from freehold.cli.nesting import parents
-from freehold.cli.view import view
+from freehold.cli.output.journal_view import parents
+from freehold.cli.output.view import view
 from freehold.controllers.plan.rows import Action
 from harness.aws_account import REGION
 from harness.aws_served import ServedAws

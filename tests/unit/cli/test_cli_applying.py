@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.cli.applying import Applied, Verb, apply, targets
-from freehold.cli.counting import Counting
 from freehold.cli.errors import CliError
-from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.manifests import ManifestDocument, read
+from freehold.cli.objects.applying import Applied, Verb, apply, targets
+from freehold.cli.objects.kinds import OURS, Catalog
+from freehold.cli.objects.manifests import ManifestDocument, read
+from freehold.cli.output.progress import CountProgress
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.field_managers import OPERATOR
@@ -176,7 +176,7 @@ async def test_many_documents_take_few_requests_and_tell_how_far_they_are(
     wanted = await targets(client, MANY, "default")
     for verb in (Verb.CREATED, Verb.UNCHANGED):
         sent.clear()
-        with Counting() as counting:
+        with CountProgress() as counting:
             applied = await apply(client, wanted, counting)
         assert {each.verb for each in applied} == {verb}
         assert len(sent) < 30
@@ -192,7 +192,7 @@ async def test_many_documents_take_few_requests_and_tell_how_far_they_are(
 
 
 async def test_few_documents_are_not_counted(client: KubeClient, capsys: pytest.CaptureFixture[str]) -> None:
-    with Counting() as counting:
+    with CountProgress() as counting:
         await apply(client, await targets(client, MANY[:400], "default"), counting)
     assert capsys.readouterr().out == ""
 
@@ -200,7 +200,7 @@ async def test_few_documents_are_not_counted(client: KubeClient, capsys: pytest.
 def test_a_terminal_shows_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    with Counting() as counting:
+    with CountProgress() as counting:
         counting("checked", 700, 700)
     shown = capsys.readouterr().out
     assert "checked" in shown and "700/700" in shown

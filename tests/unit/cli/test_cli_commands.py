@@ -237,7 +237,7 @@ def test_an_outage_is_retried_and_requires_no_action(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_log_that_cannot_be_written_is_omitted() -> None:
     """The logging module would print a traceback on the terminal for every lost line."""
-    code = "import logging, pathlib; from freehold.cli.logs import log_to; "
+    code = "import logging, pathlib; from freehold.cli.local.log_file import log_to; "
     code += "log_to(pathlib.Path('/dev/full')); logging.getLogger('freehold').warning('lost')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
     assert "Traceback" not in done.stderr
@@ -246,7 +246,8 @@ def test_a_log_that_cannot_be_written_is_omitted() -> None:
 @pytest.mark.parametrize("debug", (False, True))
 def test_the_log_has_each_look_only_where_that_is_asked_for(debug: bool, tmp_path: Path) -> None:
     """And never those of the vendors' SDKs, which would bury them."""
-    code = "import logging, pathlib, sys; from freehold.cli.logs import log_to; log_to(pathlib.Path(sys.argv[1])); "
+    code = "import logging, pathlib, sys; from freehold.cli.local.log_file import log_to; "
+    code += "log_to(pathlib.Path(sys.argv[1])); "
     code += "logging.getLogger('freehold.engine.polling').debug('next look'); "
     code += "logging.getLogger('urllib3').debug('noise')"
     path = str(tmp_path / "log")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.cli import copies
+from freehold.cli.commands import copies
 from freehold.cli.errors import CliError
 from freehold.engine import journal as journals
 from freehold.engine.journal import Entry, Journal, Phase

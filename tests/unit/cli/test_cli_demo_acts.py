@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from freehold.cli import manifests
 from freehold.cli.errors import CliError
-from freehold.cli.progress import PlainDisplay
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.state_directory import StateDirectory
+from freehold.cli.objects import manifests
+from freehold.cli.output.progress import PlainDisplay
 from freehold.demo import checks, steps, story, world
 from freehold.demo.acts import Act, Damage, LostReply
 from freehold.demo.aws_act import AWSAct

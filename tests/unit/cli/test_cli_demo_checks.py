@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.cli.view import Line
+from freehold.cli.output.view import Line
 from freehold.demo import checks
 from freehold.demo.ending import closing_table
 from freehold.demo.world import Call, Resource

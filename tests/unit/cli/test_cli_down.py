@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from freehold.cli import deletion_plans
-from freehold.cli.access import Access, ServeOptions
-from freehold.cli.deletion_plans import show_deletion
-from freehold.cli.down import _down
-from freehold.cli.kinds import OURS
-from freehold.cli.serving_address import kubeconfig
-from freehold.cli.session import opened
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.commands import down
+from freehold.cli.commands.down import _down, _show_deletion
+from freehold.cli.local.access import Access, ServeOptions
+from freehold.cli.local.serving_address import kubeconfig
+from freehold.cli.local.session import opened
+from freehold.cli.local.state_directory import StateDirectory
+from freehold.cli.objects.kinds import OURS
 from freehold.controllers.owner_cluster import CLUSTERS
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden
@@ -44,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]
 
 
 def _names(world: tuple[str, ...]) -> list[str]:
-    return freehold("get", "-o", "jsonpath={.items[*].metadata.name}", *world[:2]).stdout.split()
+    return [each.rpartition("/")[2] for each in freehold("get", "-o", "name", *world[:2]).stdout.split()]
 
 
 @pytest.mark.parametrize("answer", ["\n", "n\n", "\x04"], ids=["enter", "no", "end of input"])
@@ -141,7 +140,7 @@ async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
     given = {"kind": "vpc", "name": "w", "id": "r006-2", "state": "Ready", "ownership": "unmanaged"}
     await client.patch(OURS[0], key, {"status": {"resources": [row, given]}}, subresource="status")
     async with opened(reached) as session:
-        assert await show_deletion(session, reached, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
+        assert await _show_deletion(session, reached, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
     shown = capsys.readouterr()
     assert "there is no key ring that this command can read" in shown.err
     assert "r006-1" in shown.out and "r006-2" not in shown.out
@@ -155,9 +154,9 @@ async def test_what_a_person_may_not_read_keeps_nobody_from_deleting(
     async def forbidden(*_: object) -> None:
         raise Forbidden("identities are forbidden", code=403)
 
-    monkeypatch.setattr(deletion_plans, "_show_plans", forbidden)
+    monkeypatch.setattr(down, "_show_plans", forbidden)
     await client.create(OURS[0], yaml.safe_load(MINIMAL))
     async with opened(reached) as session:
-        shown = await show_deletion(session, reached, [(OURS[0], Key("default", "minimal"))])
+        shown = await _show_deletion(session, reached, [(OURS[0], Key("default", "minimal"))])
     assert shown == ["IBMPowerVSCluster default/minimal"]
     assert "is not known here (identities are forbidden)" in capsys.readouterr().err

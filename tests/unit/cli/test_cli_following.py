@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from freehold.cli import up
-from freehold.cli.applying import Applied, Target, Verb
+from freehold.cli.commands import up
 from freehold.cli.errors import CliError
-from freehold.cli.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
-from freehold.cli.kinds import OURS
-from freehold.cli.manifests import ManifestDocument
+from freehold.cli.objects.applying import Applied, Target, Verb
+from freehold.cli.objects.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
+from freehold.cli.objects.kinds import OURS
+from freehold.cli.objects.manifests import ManifestDocument
 from freehold.controllers.observation_log import Look, Seen
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key

@@ -14,8 +14,8 @@ import pytest
 import requests
 
 from freehold.api import names
-from freehold.cli.access import ServeOptions
-from freehold.cli.state_directory import LiveServer, StateDirectory
+from freehold.cli.local.access import ServeOptions
+from freehold.cli.local.state_directory import LiveServer, StateDirectory
 from freehold.collection.selector import Selector
 from harness.aws_cluster import aws_cluster
 from harness.commands import PATIENCE, freehold, freehold_in

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from freehold.cli import down
-from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.cli.commands import down
+from freehold.cli.local.state_directory import Lock, StateDirectory
 from freehold.kube.client import KubeClient
 from harness.commands import freehold_in
 

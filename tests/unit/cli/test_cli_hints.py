@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
-from freehold.cli import hints
 from freehold.cli.main import cli
-from freehold.cli.terminal import columns, folded
+from freehold.cli.output.highlights import attention
+from freehold.cli.output.hints import Hint, hint, hint_for_files, kubectl, where
+from freehold.cli.output.view import view
 from harness.commands import freehold
 
-FROM_A_STATUS = "ownership of vpc r006-1 is unknown: freehold resolve m1 -n team vpc/vpc --mine"
+BLOCKED = {
+    "kind": "AWSCluster", "metadata": {"name": "m1", "namespace": "team", "generation": 1},
+    "status": {
+        "conditions": [{"type": "Ready", "status": "False", "reason": "Ambiguous", "observedGeneration": 1}],
+        "resources": [{"kind": "vpc", "name": "v", "state": "Blocked",
+                       "message": "freehold resolve m1 -n team vpc/vpc --mine"}],
+    },
+}  # fmt: skip
+RESOLVE = hint("resolve", "m1", "vpc/vpc", "--mine", namespace="team")
 
 
-def said(text: str, *arguments: str) -> str:
-    """``text`` as the command with these arguments says it."""
+def said(message: Callable[[], object], *arguments: str) -> str:
+    """What a message is as the command with these arguments says it."""
     with cli.make_context("freehold", list(arguments)) as context:
         command = cli.get_command(context, arguments[0])
         assert command is not None
@@ -27,54 +37,39 @@ def said(text: str, *arguments: str) -> str:
             assert inner is not None
             command = inner
         with command.make_context(command.name, rest, parent=context):
-            return hints.pasteable(text)
+            return str(message())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text", "wanted"),
+    ("arguments", "named", "wanted"),
     [
-        (("get",), FROM_A_STATUS, FROM_A_STATUS),
-        (
-            ("get", "--state", "my states/one"), FROM_A_STATUS,
-            "ownership of vpc r006-1 is unknown: freehold resolve --state 'my states/one' m1 -n team vpc/vpc --mine",
-        ),
-        (("tree", "m1", "--kubeconfig", "k"), "see freehold get", "see freehold get --kubeconfig k"),
-        (("down", "m1", "--state", "s"), "freehold keys add FILE", "freehold keys add --state s FILE"),
-        (
-            ("keys", "list", "--kubeconfig", "k", "-n", "ops"), "freehold keys accept x; freehold get -A",
-            "freehold keys accept --kubeconfig k -n ops x; freehold get --kubeconfig k -A",
-        ),
-        (
-            ("keys", "accept-record", "--kubeconfig", "k"), "to go on: freehold keys accept-record --yes",
-            "to go on: freehold keys accept-record --kubeconfig k --yes",
-        ),
-        (("down", "m1", "--kubeconfig", "k"), "freehold serve", "freehold serve"),
-        (("get", "--state", "s"), "freehold: there is no up; the freehold operator", None),
-        (("get", "--state", "s"), "freehold get --state s shows it", None),
-        (
-            ("get", "--kubeconfig", "my k"), "kubectl annotate awscluster a x-",
-            "kubectl --kubeconfig 'my k' annotate awscluster a x-",
-        ),
-        (("get", "--state", "s"), "kubectl patch a", "kubectl --kubeconfig s/kubeconfig patch a"),
-        (("operator", "--kubeconfig", "k"), "kubectl shows a", None),
+        (("get",), RESOLVE, "freehold resolve m1 vpc/vpc --mine -n team"),
+        (("get", "--state", "my states/one"), RESOLVE,
+         "freehold resolve --state 'my states/one' m1 vpc/vpc --mine -n team"),
+        (("tree", "m1", "--kubeconfig", "k"), hint("get"), "freehold get --kubeconfig k"),
+        (("down", "m1", "--state", "s"), hint("keys add", "FILE"), "freehold keys add --state s FILE"),
+        (("keys", "list", "--kubeconfig", "k", "-n", "ops"), hint("keys accept", "x"),
+         "freehold keys accept --kubeconfig k -n ops x"),
+        (("down", "m1", "--kubeconfig", "k"), hint("serve"), "freehold serve"),
+        (("up", "-f", "x", "--state", "s"), hint_for_files("up", ["a b", "c"], "", "--simulate"),
+         "freehold up --state s -f 'a b' -f c --simulate"),
     ],
-    ids=[
-        "nothing given", "a status cannot know it", "kubeconfig", "a command of a group", "the namespace of the ring",
-        "a command whose name begins as another's", "serve has no kubeconfig", "what is no command", "never twice",
-        "kubectl", "kubectl of a laptop", "kubectl in prose",
-    ],
+    ids=["nothing given", "state", "kubeconfig", "a command of a group", "the namespace of the ring",
+         "serve has no kubeconfig", "manifests"],
 )  # fmt: skip
-def test_a_command_in_a_message_gets_the_options_that_say_where(
-    arguments: tuple[str, ...], text: str, wanted: str | None
-) -> None:
-    assert said(text, *arguments) == (text if wanted is None else wanted)
+def test_a_hint_has_the_options_that_say_where(arguments: tuple[str, ...], named: Hint, wanted: str) -> None:
+    assert said(lambda: named, *arguments) == wanted
+
+
+def test_outside_a_command_a_hint_has_no_options() -> None:
+    assert str(RESOLVE) == "freehold resolve m1 vpc/vpc --mine -n team"
 
 
 def test_each_named_command_takes_the_options() -> None:
     """A hint with an option that its command lacks is no hint."""
     for words in ("up", "down", "get", "tree", "plan", "orphans", "recover", "prune", "resolve", "serve", "keys list"):
         for option in ("--state", "--kubeconfig"):
-            text = said(f"freehold {words}", "get", option, "x")
+            text = said(lambda words=words: hint(words), "get", option, "x")  # type: ignore[misc]
             group: click.Command = cli
             for word in words.split():
                 assert isinstance(group, click.Group)
@@ -84,14 +79,26 @@ def test_each_named_command_takes_the_options() -> None:
             assert (option in text) == (option in takes), words
 
 
-def test_it_is_added_before_lines_are_laid_out() -> None:
-    with cli.make_context("freehold", ["get"]) as context:
-        hints.remember(context, "--state", "/a/long/path/to/a/state/directory")
-        assert folded(FROM_A_STATUS, "  ", 80) == [
-            "  ownership of vpc r006-1 is unknown: freehold resolve --state",
-            "  /a/long/path/to/a/state/directory m1 -n team vpc/vpc --mine",
-        ]
-        assert columns([("A", "B"), ("see freehold get", "c")])[0].index("B") > len("see freehold get --state /a/long")
+def test_what_the_operator_wrote_is_left_as_it_is_and_the_options_are_said_beside_it() -> None:
+    seen = view(BLOCKED)
+    lines = said(lambda: "\n".join(attention(seen)), "get", "--state", "my s").splitlines()
+    assert lines[0] == "blocked: vpc v: freehold resolve m1 -n team vpc/vpc --mine"
+    assert lines[-1] == "add to commands in these messages: --state 'my s'"
+    assert "add to" not in said(lambda: attention(seen), "get")
+
+
+def test_kubectl_gets_the_kubeconfig_of_what_the_command_works_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the option kubectl would go to whatever cluster it knows."""
+    monkeypatch.setenv("FREEHOLD_STATE", "/there")
+    for arguments, file in (
+        (("up", "-f", "x"), "/there/kubeconfig"), (("get", "--state", "s"), "s/kubeconfig"),
+        (("get", "--kubeconfig", "my k"), "'my k'"),
+    ):  # fmt: skip
+        assert said(lambda: kubectl("get", "a"), *arguments) == f"kubectl --kubeconfig {file} get a"
+    assert said(lambda: kubectl("get", "a"), "operator", "--kubeconfig", "k") == "kubectl get a"
+    assert said(lambda: where(with_kubectl=True), "get", "--state", "s") == (
+        "add to commands in these messages: --state s; to kubectl: --kubeconfig s/kubeconfig"
+    )
 
 
 @pytest.mark.parametrize("command", [("down", "nothing"), ("plan", "--down", "nothing")], ids=" ".join)
@@ -103,9 +110,3 @@ def test_what_a_refusal_names_can_be_pasted(command: tuple[str, ...], tmp_path: 
     assert f"; {hint} shows what there is" in refused.stderr
     again = freehold(*shlex.split(hint)[1:])
     assert (again.returncode, again.stdout) == (0, "no clusters in namespace default\n")
-
-
-def test_kubectl_reaches_the_usual_state_directory_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the option kubectl would go to whatever cluster it knows."""
-    monkeypatch.setenv("FREEHOLD_STATE", "/there")
-    assert said("kubectl annotate a b-", "up", "-f", "x") == "kubectl --kubeconfig /there/kubeconfig annotate a b-"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from freehold.cli import logs
+from freehold.cli.commands import logs
 from freehold.cli.main import cli
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freehold.cli.lost_key import LostKeyList, details, left_out
+from freehold.cli.commands.lost_key import LostKeyList, details, left_out
 from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing
 from freehold.controllers.keyring.stored_form import RecordName
 from freehold.engine.drivers import User

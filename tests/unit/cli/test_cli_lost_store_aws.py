@@ -59,8 +59,9 @@ def test_the_way_back_over_a_name_that_is_taken_by_oneself(state: Path) -> None:
     assert lost["owners"] == [f"default/{NAME}"] and lost["account"] == "AWS 111122223333/us-east-1"
     again = freehold_in(state, "up", "-f", str(state.with_name("cluster.yaml")), *SPEED)
     assert again.returncode == 1
-    recover = f"freehold recover --state {state} --uuid {lost['uuid']} --region us-east-1"
-    assert recover in " ".join(again.stderr.split())
+    said = " ".join(again.stderr.split())
+    assert f"freehold recover --uuid {lost['uuid']} --region us-east-1" in said
+    assert f"add to commands in these messages: --state {state}" in said
     assert f"there is an AWSCluster default/{NAME} already" in freehold_in(state, "recover", NAME, "--yes").stderr
     assert "and it owned nothing" in freehold_in(state, "down", NAME, "--yes", *SPEED).stdout
     plan = freehold_in(state, "recover", "--uuid", lost["uuid"], "--region", "us-east-1")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from freehold.cli import manifests
 from freehold.cli.errors import CliError
-from freehold.cli.manifests import read
+from freehold.cli.objects import manifests
+from freehold.cli.objects.manifests import read
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from freehold.cli.errors import CliError
-from freehold.cli.live import kubeconfig
+from freehold.cli.local.server_process import kubeconfig
 from freehold.cli.main import cli
-from freehold.cli.naming import Naming, find_object, find_objects, split_words
+from freehold.cli.objects.naming import Naming, find_object, find_objects, split_words
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, Key
@@ -142,8 +142,8 @@ async def test_where_a_name_may_have_its_namespace_so_may_a_kind(session: Readin
     naming = Naming("keys export", (*SERVED_RESOURCES, *METADATA_RESOURCES), with_namespace=True)
     resource, key = await find_object(session, naming, words, "")
     assert str(key) == words[-1].removeprefix("AWSCluster/")
-    again = naming.exact((resource, key), "default").removeprefix("freehold keys export ")
-    assert await find_object(session, naming, [again], "") == (resource, key)
+    again = naming.exact((resource, key), "default").arguments
+    assert await find_object(session, naming, again, "") == (resource, key)
 
 
 class Cluster:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from freehold.cli.plan_text import plan_table, print_plan
+from freehold.cli.output.plan_text import plan_table, print_plan
 from freehold.controllers.plan.plan import Action, Plan, PlanRow
 
 ROWS = (

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
-from freehold.cli.serving_address import kept_token, kubeconfig
-from freehold.cli.session import opened
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.access import Access, ServeOptions
+from freehold.cli.local.serving_address import keep_token, kubeconfig
+from freehold.cli.local.session import opened
+from freehold.cli.local.state_directory import StateDirectory
 from freehold.kube import config
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Unauthorized
@@ -59,17 +59,17 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_a_token_is_kept_and_one_that_others_could_know_is_not(tmp_path: Path) -> None:
     path = tmp_path / "api-token"
-    token = kept_token(path)
-    assert (len(token) > 40, path.stat().st_mode & 0o777, kept_token(path)) == (True, 0o600, token)
+    token = keep_token(path)
+    assert (len(token) > 40, path.stat().st_mode & 0o777, keep_token(path)) == (True, 0o600, token)
     path.chmod(0o640)
-    second = kept_token(path)
+    second = keep_token(path)
     assert (second != token, path.stat().st_mode & 0o777) == (True, 0o600)
     path.write_text("")
-    assert len(kept_token(path)) > 40
+    assert len(keep_token(path)) > 40
     path.unlink()
     (tmp_path / "planted").write_text("x" * 64)
     path.symlink_to(tmp_path / "planted")
-    assert kept_token(path) != "x" * 64
+    assert keep_token(path) != "x" * 64
 
 
 async def test_the_server_of_a_state_asks_for_its_token(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_the_server_of_a_state_asks_for_its_token(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_others_can_read_is_closed_before_the_token_is_in_it(tmp_path: Path) -> None:
-    from freehold.cli.state_directory import Lock
+    from freehold.cli.local.state_directory import Lock
 
     path = tmp_path / "server.lock"
     path.touch()

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitting, cut
-from freehold.cli.proofs import proofs
-from freehold.cli.tree import tree_lines
-from freehold.cli.view import View, view
+from freehold.cli.output.journal_view import proofs
+from freehold.cli.output.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fit_rows, cut
+from freehold.cli.output.tree import tree_lines
+from freehold.cli.output.view import View, view
 from freehold.engine.journal import Entry, Journal, Phase, dumps
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
@@ -160,7 +160,7 @@ def test_a_live_table_fits_its_terminal(width: int) -> None:
         ("…", "transit-gateway-connection", "demo-transitgateway-vpc-con", "Waiting", "2m05s", "waits " * 20),
         ("✓", "transit-gateway-connection", "demo-transitgateway-pvs-con", "Deleting", "2m05s", ""),
     ]
-    fitted = _fitting(rows, width)
+    fitted = _fit_rows(rows, width)
     assert len({row[2] for row in fitted}) == len(rows)
     for row, given in zip(fitted, rows, strict=True):
         assert (row[0], *row[3:5]) == (given[0], *given[3:5])

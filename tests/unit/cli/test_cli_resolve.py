@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from freehold.cli.commands.recovery_commands import resolve
+from freehold.cli.commands.resolve import _choose, _command, _Decided, _list_ways
 from freehold.cli.errors import CliError
-from freehold.cli.main import resolve
-from freehold.cli.resolve import _chosen, _command, _Decided, _ways
 from freehold.controllers.recovery.open_decisions import Candidate, Question, matching
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, State
@@ -32,7 +32,7 @@ def _question(name: str, *ids: str) -> Question:
 def _refused(found: list[Question], verdict: str, *asked: str) -> CliError:
     resource, ident = (*asked, "")[:2]
     with pytest.raises(CliError) as refused:
-        _chosen(found, (resource, ident), verdict, DEMO)
+        _choose(found, (resource, ident), verdict, DEMO)
     return refused.value
 
 
@@ -75,7 +75,7 @@ def test_an_id_that_two_creates_may_have_made_is_of_neither() -> None:
 
 def test_of_several_all_can_be_called_not_mine() -> None:
     found = [_question("a", ONE, TWO)]
-    question, _ = _chosen(found, ("elastic-ip/a", ""), "not-mine", DEMO)
+    question, _ = _choose(found, ("elastic-ip/a", ""), "not-mine", DEMO)
     assert question is found[0]
 
 
@@ -83,7 +83,7 @@ def test_of_several_all_can_be_called_not_mine() -> None:
 def test_the_command_that_decides_means_what_was_shown(ident: str) -> None:
     shared = [_question("a", ONE), _question("b", ONE)]
     for found in (shared, shared[:1]):
-        command = _command(DEMO, found[0], ident, found)
+        command = str(_command(DEMO, found[0], ident, found))
         assert _understood(found, command) == [("a", ONE)]
 
 
@@ -98,7 +98,7 @@ def test_what_could_not_be_read_is_not_none(asked: tuple[str, ...]) -> None:
 def test_the_ways_to_decide_are_commands() -> None:
     found = [_question("a", ONE), _question("b", ONE, TWO), _question("c")]
     one = found[0].candidates[0]
-    assert [_ways(DEMO, each, one if each is found[0] else None, found) for each in found] == [
+    assert [_list_ways(DEMO, each, one if each is found[0] else None, found) for each in found] == [
         [
             f"{COMMAND} elastic-ip/a {ONE} -n prod --mine",
             f"{COMMAND} elastic-ip/a -n prod --not-mine",

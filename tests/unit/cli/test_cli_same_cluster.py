@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from freehold.cli.same_cluster import rest_of_cluster
+from freehold.cli.objects.same_cluster import rest_of_cluster
 from freehold.kube.resources import Json
 
 ROOT = Path(__file__).parents[3]

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate
-from freehold.cli import live
-from freehold.cli import session as sessions
-from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
-from freehold.cli.session import Session, opened
-from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.cli.local import server_process
+from freehold.cli.local import session as sessions
+from freehold.cli.local.access import Access, ServeOptions
+from freehold.cli.local.session import Session, opened
+from freehold.cli.local.state_directory import Lock, StateDirectory
 from freehold.collection.selector import Selector
 from freehold.kube.resources import CONFIG_MAPS, Key
 from harness.serving import simulated_cloud
@@ -82,7 +82,7 @@ async def test_an_operator_that_waits_begins_when_it_is_told_to(
     state: StateDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until then a command that needs one does not join; with it, nothing is left to begin."""
-    monkeypatch.setattr(live, "simulated_cloud", simulated_cloud)
+    monkeypatch.setattr(server_process, "simulated_cloud", simulated_cloud)
     waiting = Access(state, ServeOptions(waits=True, simulate=True))
     async with opened(waiting) as first:
         published = Lock(state.lock).read()

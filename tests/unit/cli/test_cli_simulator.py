@@ -12,11 +12,11 @@ import boto3
 import pytest
 import requests
 
-from freehold.cli.clocks import stopped_clock
+from freehold.cli.commands.options import BaseUrl
 from freehold.cli.errors import CliError
-from freehold.cli.options import BaseUrl
-from freehold.cli.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
-from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.cli.local.clocks import stopped_clock
+from freehold.cli.local.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
+from freehold.cli.local.state_directory import Lock, StateDirectory
 from freehold.engine.clock import SystemClock
 from freehold.providers.aws.access import SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY
 from freehold.providers.aws.access import access_of as aws_access
@@ -31,8 +31,8 @@ MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 
 PARENT = """
 import asyncio, pathlib, sys
-from freehold.cli.simulator import simulated_cloud
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.simulator import simulated_cloud
+from freehold.cli.local.state_directory import StateDirectory
 async def main():
     async with simulated_cloud(StateDirectory.open(pathlib.Path(sys.argv[1])), 1000.0) as url:
         print(url, flush=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from freehold.cli.errors import CliError
-from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, default_path
+from freehold.cli.local.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, default_path
 
 SERVER = LiveServer("http://127.0.0.1:1", 4711, operator=True, simulator="http://127.0.0.1:2")
 
@@ -44,7 +44,7 @@ def test_a_lock_has_one_holder(tmp_path: Path) -> None:
 def test_the_lock_of_a_killed_process_is_free_whatever_its_file_says(tmp_path: Path) -> None:
     """After kill -9 the file still names a server; only the kernel knows that the lock is free."""
     code = (
-        "import sys, pathlib; from freehold.cli.state_directory import Lock, LiveServer;"
+        "import sys, pathlib; from freehold.cli.local.state_directory import Lock, LiveServer;"
         "lock = Lock(pathlib.Path(sys.argv[1])); assert lock.take();"
         "lock.publish(LiveServer('http://127.0.0.1:1', 1, True)); print('held', flush=True); sys.stdin.read()"
     )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from freehold.cli.tables import Rows, printed, with_ids
-from freehold.cli.terminal import folded
+from freehold.cli.output.tables import Rows, printed, with_ids
+from freehold.cli.output.terminal import folded
 
 CRN = "crn:v1:bluemix:public:is:us-south:a/f0e1d2c3b4a5968778695a4b3c2d1e0f::vpc:r006-bb14aaf1-5a98-4a07-a45b-68466e33"
 ROWS = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freehold.cli import tags_apply
+from freehold.cli.commands import tags_apply
 from freehold.cli.errors import CliError
 from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagPlan, TagRow
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from freehold.cli import tags_audit
-from freehold.cli.audit_log import documents
+from freehold.cli.commands import tags_audit
+from freehold.cli.commands.audit import documents
 from freehold.cli.errors import CliError
-from freehold.cli.people import decided
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local.state_directory import StateDirectory
+from freehold.cli.local.user_audit import decided
 from freehold.engine.clock import ManualClock, SystemClock
 from freehold.engine.errors import Denied
 from freehold.engine.port import Call, Effect

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.cli import tags_edit
+from freehold.cli.commands import tags_edit
 from freehold.cli.errors import CliError
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Conflict

@@ -10,10 +10,11 @@ from types import ModuleType
 
 import pytest
 
-from freehold.cli import logins, tags_login
-from freehold.cli.deciding import who
+from freehold.cli.commands import tags_login
 from freehold.cli.errors import CliError
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.local import logins
+from freehold.cli.local.state_directory import StateDirectory
+from freehold.cli.local.user_audit import who
 from freehold.providers.aws.access import ROLE_VARIABLE
 from freehold.providers.aws.access import access_of as aws_access
 from freehold.providers.aws.identities import AssumedRole

@@ -9,9 +9,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from freehold.cli import tags_csv, tags_list, tags_report, tags_report_html, tags_text
+from freehold.cli.commands import tags_list, tags_report
 from freehold.cli.errors import CliError
-from freehold.cli.tags_report import Standing
+from freehold.cli.output import tags_csv, tags_report_html, tags_text
+from freehold.cli.output.tags_findings import Standing
 from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 
 SG = "arn:aws:ec2:eu-central-1:111122223333:security-group/sg-1"

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from freehold.cli import terminal
+from freehold.cli.output import terminal
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from freehold.cli.nesting import parents
-from freehold.cli.proofs import proofs
-from freehold.cli.terminal import painter, plain
-from freehold.cli.tree import remarks, tree_lines
-from freehold.cli.view import View, view
+from freehold.cli.output.journal_view import parents, proofs
+from freehold.cli.output.terminal import choose_painter, plain
+from freehold.cli.output.tree import remarks, tree_lines
+from freehold.cli.output.view import View, view
 from freehold.engine.journal import Entry, Journal, Phase, dumps
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -115,7 +114,7 @@ def test_states_have_colours_where_they_are_wanted(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, env: dict[str, str], coloured: bool
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    paint = painter(env)
+    paint = choose_painter(env)
     assert (paint is not plain) is coloured
     seen, bare = _lines(ROWS)
     painted = tree_lines(seen, {}, parents(_object(ROWS), seen.lines), 0.0, paint=paint)

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from freehold.cli.errors import CliError
-from freehold.cli.live import _open
-from freehold.cli.state_directory import StateDirectory
-from freehold.cli.stored import stored_client
+from freehold.cli.local.server_process import _open
+from freehold.cli.local.state_directory import StateDirectory
 
 TRACES = ("cloud.json", "audit.jsonl", "simulated-cloud.json", "../state.keys")
 
@@ -43,11 +42,3 @@ def test_a_store_that_is_gone_is_begun_anew_and_said(state: StateDirectory, caps
     state.audit.write_text("{}")
     _open(state, used=True).close()
     assert "is gone, and the cloud was changed from here" in capsys.readouterr().err
-
-
-def test_reading_begins_no_store(state: StateDirectory) -> None:
-    """Whether an empty file is a lost store is for the server to say."""
-    state.store.touch()
-    with stored_client(state) as client:
-        assert client is None
-    assert state.store.stat().st_size == 0

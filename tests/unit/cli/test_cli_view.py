@@ -6,8 +6,8 @@ import pytest
 
 from freehold.api import names
 from freehold.api.conditions import phase
-from freehold.cli.attention import attention
-from freehold.cli.view import ViewPhase, view
+from freehold.cli.output.highlights import attention
+from freehold.cli.output.view import ViewPhase, view
 
 
 def _object(

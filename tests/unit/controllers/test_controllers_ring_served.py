@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from freehold.api import names
-from freehold.cli.look_service import LookService
+from freehold.cli.local.look_service import LookService
 from freehold.controllers.app import Operator, RingSecret, Settings
 from freehold.controllers.keyring.file import FileRing
 from freehold.controllers.keyring.stored_form import RingDocument

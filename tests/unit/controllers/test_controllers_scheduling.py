@@ -207,7 +207,7 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
 
 @pytest.mark.parametrize("provider", [each.upstream for each in PROVIDERS])
 async def test_an_operator_does_not_start_while_another_provider_is_installed(provider: str) -> None:
-    """Two controllers would both serve every object. What the command says: tests/unit/cli/test_cli_operating.py."""
+    """Two controllers would both serve every object. What the command says: tests/unit/cli/test_cli_operator.py."""
     store = Store.open(":memory:")
     crds = [{**each, "metadata": {**each["metadata"]}} for each in custom_resource_definitions()]
     for each in crds:

@@ -1,0 +1,1 @@
+"""Commands: what can be typed, one file for each command or group, and what it does."""

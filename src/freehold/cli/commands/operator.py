@@ -1,0 +1,91 @@
+"""``freehold operator``: the operator alone, beside an API server that is there already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.api.feature_gates import FeatureGates
+from freehold.api.served import CLOUD_METADATA
+from freehold.cli.errors import CliError
+from freehold.cli.local.credentials import access_of
+from freehold.cli.local.event_loop import run as run_to_end
+from freehold.cli.local.log_file import tell_looks
+from freehold.cli.local.memory import collected_seldom, use_few_arenas
+from freehold.cli.local.metrics import onlookers_of
+from freehold.cli.local.simulator import clock_of, limits_of
+from freehold.cli.output.terminal import say, warn
+from freehold.collection.selector import Selector
+from freehold.providers.registry import PROVIDERS, SERVED
+from freehold.tagging.configuration import Configuration
+
+if TYPE_CHECKING:
+    from freehold.controllers.observers import Onlookers
+
+
+def run(
+    kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
+    audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
+    metrics_address: tuple[str, int] | None,
+) -> None:  # fmt: skip
+    """Run the command until it is told to stop (SIGTERM, Ctrl-C). Raises CliError."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    tell_looks()
+    use_few_arenas()
+    try:
+        with onlookers_of(metrics_address) as onlookers, collected_seldom():
+            run_to_end(
+                _operate(
+                    kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates,
+                    gc_selector, metadata, onlookers,
+                )
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        say("stopped; whoever starts next goes on")
+
+
+async def _operate(
+    kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
+    audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
+    onlookers: Onlookers,
+) -> None:  # fmt: skip
+    from freehold.controllers.app import ConflictingProvider, Operator, RingSecret, Settings
+    from freehold.engine.clock import SystemClock
+    from freehold.kube.config import load, pod_namespace
+    from freehold.providers.access.audit import AuditInUse
+
+    connection = load(kubeconfig=kubeconfig)
+    clock = await clock_of(simulator) if simulator else SystemClock()
+    settings = Settings(
+        kube=connection,
+        access=access_of(simulator),
+        cluster_api=cluster_api,
+        namespace=namespace or None,
+        workers=workers,
+        clock=clock,
+        new_limits=lambda: limits_of(clock, simulator),
+        audit=audit,
+        gates=feature_gates,
+        gc_selector=gc_selector,
+        onlookers=onlookers,
+        metadata=metadata,
+        keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
+    )
+    if not simulator:
+        _tell_missing()
+    kinds = ", ".join([*(served.kind for served in SERVED), CLOUD_METADATA.kind])
+    say(f"serving {kinds} objects of {connection.server}, namespace {namespace or '(all)'}")
+    try:
+        await Operator(settings).run()
+    except (ConflictingProvider, AuditInUse) as problem:
+        raise CliError(str(problem)) from problem
+
+
+def _tell_missing() -> None:
+    """Warn of missing credentials. It starts without: one cloud is no reason to leave the objects of another alone."""
+    for provider in PROVIDERS:
+        if not provider.has_credentials(os.environ):
+            warn(provider.without)

@@ -1,0 +1,1 @@
+"""The state directory of a laptop: its server, its simulated clouds, credentials, and sessions with an API server."""

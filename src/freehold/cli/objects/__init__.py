@@ -1,0 +1,1 @@
+"""Kubernetes objects as commands name, read, apply, follow and decide about them."""

@@ -1,0 +1,1 @@
+"""Output for people and programs: tables, trees, texts, formats, progress, prompts."""

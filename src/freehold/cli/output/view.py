@@ -1,0 +1,264 @@
+"""A view of one object: read from its status, decided here, printed elsewhere. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from freehold.api import names
+from freehold.api.conditions import find
+from freehold.engine.reasons import EXTERNAL, MACHINES, Reason
+
+Json = Mapping[str, Any]
+
+_ON_THE_WAY = frozenset({names.REASON_NOT_READY, names.REASON_READY, names.REASON_READY_UNKNOWN, names.REASON_DELETING})
+"""Reasons of the Ready condition that ask nothing of anybody."""
+
+_RETRIED = frozenset({Reason.RETRYING.value, Reason.THROTTLED.value})
+"""The cloud gave no answer, or asked for patience: it is asked again, and nobody has to act."""
+
+_HELD = Reason.IN_USE.value
+"""The cloud refuses a delete because of what is in it or uses it: that may leave by itself, or be a stranger's."""
+
+_IDLE = _RETRIED | {_HELD, Reason.REQUIREMENT.value, Reason.DEPENDENTS.value}
+"""Reasons of a Waiting resource that does not get on by itself: another one must first, or the cloud must answer."""
+
+_LEFT_OF_OURS = frozenset({Reason.MARK_LOST.value, Reason.SERVES_KEPT.value, Reason.GIVEN_UP.value})
+
+
+@dataclass(frozen=True)
+class Line:
+    """One resource, as the status reports it. ``since`` is domain time in epoch seconds, 0 when unknown."""
+
+    kind: str
+    name: str
+    id: str
+    state: str
+    ownership: str
+    reason: str
+    message: str
+    since: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, self.name
+
+    @property
+    def moving(self) -> bool:
+        return self.state in ("Waiting", "Deleting") and self.reason not in _IDLE
+
+    @property
+    def note(self) -> str:
+        """Why it is in this state, in few words."""
+        if self.state == "Ready":
+            return self.message if self.ownership != "unmanaged" else self.message or "given, not ours"
+        return self.message or self.reason
+
+
+class ViewPhase(Enum):
+    """The state of an object as a whole."""
+
+    READY = "Ready"
+    PROGRESSING = "Progressing"
+    BLOCKED = "Blocked"
+    PAUSED = "Paused"
+    DELETING = "Deleting"
+
+
+@dataclass(frozen=True)
+class View:
+    """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must.
+
+    ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
+    ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it says nothing yet of what is
+    wanted now, or of what its resources are like now. ``reason`` is that of the Ready condition. ``deleting``: its
+    deletion was requested, also where a pause holds it up.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    phase: ViewPhase
+    lines: tuple[Line, ...]
+    endpoint: str
+    blocked: tuple[str, ...]
+    held: tuple[str, ...]
+    retrying: tuple[str, ...]
+    notes: tuple[str, ...]
+    moving: bool
+    has_status: bool
+    outdated: bool = False
+    reason: str = ""
+    deleting: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def ready_count(self) -> str:
+        return f"{sum(line.state == 'Ready' for line in self.lines)}/{len(self.lines)}"
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """Sentences on what is not as the spec wants although the object is Ready: drift and surplus."""
+        drifted = Reason.DRIFTED.value
+        lines = (line for line in self.lines if line.state == "Surplus" or line.reason == drifted)
+        return tuple(f"{line.kind} {line.name}: {line.message or line.state.lower()}" for line in lines)
+
+    @property
+    def not_ours(self) -> tuple[Line, ...]:
+        """Resources that a delete leaves alone; what has no id never came to be."""
+        return tuple(
+            line
+            for line in self.lines
+            if line.state == "Kept" or (line.id and line.ownership in ("unmanaged", "unknown"))
+        )
+
+    @property
+    def left_of_ours(self) -> bool:
+        """Return whether a delete left something that the object owned."""
+        return any(line.reason in _LEFT_OF_OURS for line in self.lines if line.state == "Kept")
+
+    @property
+    def not_looked_for(self) -> tuple[Line, ...]:
+        """Resources that status called ours, and that a delete had on no record."""
+        return tuple(line for line in self.lines if line.state == "Unknown" and line.ownership in names.OURS)
+
+    @property
+    def behind(self) -> str:
+        """Name what waits until others are there; empty where nothing does."""
+        waiting = Reason.REQUIREMENT.value
+        return ", ".join(
+            f"{line.kind} {line.name}" for line in self.lines if line.reason == waiting and not line.moving
+        )
+
+    @property
+    def owned(self) -> bool:
+        """Return whether a delete removed anything."""
+        return any(line.state == "Gone" for line in self.lines)
+
+
+def view(obj: Json, *, news: bool = True) -> View:
+    """Read what the object says of itself. An older generation's status, or one that is no ``news``, counts as none."""
+    metadata, status = obj["metadata"], obj.get("status") or {}
+    conditions = status.get("conditions") or []
+    lines = tuple(map(_line, status.get("resources") or ()))
+    deleting = "deletionTimestamp" in metadata
+    waits = not conditions and (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED
+    current = (_current(metadata, conditions) or waits) and news
+    # The request of a delete is a generation of its own. While paused, nothing but the pause is reported.
+    paused = news and (waits or _is_paused(metadata, conditions))
+    outdated = not current and not paused
+    blocked = () if outdated else tuple(_blocked(conditions, lines, deleting=deleting))
+    blocked = (*blocked, f"paused: {names.RECOVERED_WAITS}") if waits else blocked
+    return View(
+        kind=str(obj.get("kind", "")),
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata["name"]),
+        phase=ViewPhase.PAUSED if paused else _phase(deleting, conditions, blocked, current),
+        lines=lines,
+        endpoint=_endpoint(obj),
+        blocked=blocked,
+        held=tuple(sentence(line) for line in lines if line.state == "Waiting" and _is_held(line)),
+        retrying=() if outdated else tuple(_retrying(conditions, lines)),
+        outdated=outdated,
+        notes=tuple(_notes(conditions)),
+        moving=outdated or any(line.moving for line in lines) or (not lines and not blocked),
+        has_status=bool(conditions),
+        reason=str((find(conditions, names.READY) or {}).get("reason") or ""),
+        deleting=deleting,
+    )
+
+
+def _is_held(line: Line) -> bool:
+    """Return whether it may need somebody, or end by itself: machines that run hold the collection."""
+    return line.reason == _HELD or line.key == (EXTERNAL, MACHINES)
+
+
+def _line(row: Json) -> Line:
+    def text(name: str) -> str:
+        return str(row.get(name) or "")
+
+    return Line(
+        text("kind"), text("name"), text("id"), text("state"), text("ownership"), text("reason"), text("message"),
+        _seconds(row.get("since")),
+    )  # fmt: skip
+
+
+def _current(metadata: Json, conditions: Sequence[Json], type_: str = names.READY) -> bool:
+    found = find(conditions, type_) or {}
+    return int(found.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
+
+
+def _is_paused(metadata: Json, conditions: Sequence[Json]) -> bool:
+    paused = find(conditions, names.PAUSED) or {}
+    return paused.get("status") == "True" and _current(metadata, conditions, names.PAUSED)
+
+
+def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], current: bool) -> ViewPhase:
+    if deleting:
+        return ViewPhase.DELETING
+    if not current:
+        return ViewPhase.PROGRESSING
+    if (find(conditions, names.READY) or {}).get("status") == "True":
+        return ViewPhase.READY
+    return ViewPhase.BLOCKED if blocked else ViewPhase.PROGRESSING
+
+
+def _blocked(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[str]:
+    """Yield what blocks. A delete does not ask the spec, so a wrong one does not hold it up."""
+    paused = find(conditions, names.PAUSED) or {}
+    if paused.get("status") == "True":
+        yield f"paused: {paused.get('message') or 'nothing is done until the pause is lifted'}"
+    invalid = find(conditions, names.SPEC_VALID) or {}
+    if invalid.get("status") == "False" and not deleting:
+        yield from _findings(str(invalid.get("message") or "the spec is not valid"))
+    rows = [sentence(line) for line in lines if line.state == "Blocked"]
+    yield from rows
+    ready = find(conditions, names.READY) or {}
+    held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED
+    if ready and held and not rows and invalid.get("status") != "False" and paused.get("status") != "True":
+        yield str(ready.get("message") or ready.get("reason"))
+
+
+def sentence(line: Line) -> str:
+    """Say which resource, and why it is in its state."""
+    return f"{line.kind} {line.name}: {line.message or line.reason}"
+
+
+def _retrying(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]:
+    ready = find(conditions, names.READY) or {}
+    if ready.get("reason") in _RETRIED:
+        yield from _findings(str(ready.get("message") or ready["reason"]))
+    yield from (sentence(line) for line in lines if line.state == "Waiting" and line.reason in _RETRIED)
+
+
+def _notes(conditions: Sequence[Json]) -> Iterable[str]:
+    served = find(conditions, names.FIELDS_SERVED) or {}
+    if served.get("message"):
+        yield from _findings(str(served["message"]))
+    collection = find(conditions, names.EXTERNAL_RESOURCE_GC) or {}
+    if collection.get("reason") == names.REASON_INVALID_COLLECTION_POLICY:
+        yield str(collection.get("message") or collection["reason"])
+
+
+def _findings(message: str) -> list[str]:
+    """Split the findings of a condition, which are in one line; each begins with the path of its field."""
+    return re.split(r"; (?=(?:spec|metadata)[.\[])", message)
+
+
+def _endpoint(obj: Json) -> str:
+    endpoint = (obj.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    return f"{endpoint['host']}:{endpoint.get('port', 0)}" if endpoint.get("host") else ""
+
+
+def _seconds(timestamp: Any) -> float:
+    try:
+        return datetime.fromisoformat(str(timestamp)).timestamp()
+    except ValueError:
+        return 0.0
