@@ -58,7 +58,7 @@ crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of 
 edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every pass of a creation; every write of an AWS cluster without its answer; 200 examples of each property
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis" --hypothesis-profile=whole tests/scenario tests/unit
 
-mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
+mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some, "--minutes 15" for a sample)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,9 @@ def with_boto3(url: str) -> None:
     ec2.delete_vpc(VpcId=vpc)
 
 
-def with_the_cli(url: str) -> None:
+def cli(url: str) -> Callable[..., str] | None:
+    """Return what runs one command of the AWS CLI."""
     command = Path(sys.executable).with_name("aws")
-    if not command.exists():
-        print("No AWS CLI beside this Python: its part is left out.")
-        return
     environment = {**os.environ, "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": "any",
                    "AWS_DEFAULT_REGION": "us-east-1", "AWS_PAGER": ""}  # fmt: skip
 
@@ -83,6 +82,10 @@ def with_the_cli(url: str) -> None:
         done = subprocess.run([command, *words], env=environment, capture_output=True, text=True, check=False)
         return (done.stdout or done.stderr).strip()
 
+    return aws if command.exists() else None
+
+
+def with_the_cli(aws: Callable[..., str]) -> None:
     vpc = json.loads(aws("ec2", "create-vpc", "--cidr-block", "10.0.0.0/16"))["Vpc"]["VpcId"]
     aws("ec2", "wait", "vpc-available", "--vpc-ids", vpc)
     print(f"aws ec2 create-vpc, wait vpc-available: {vpc}")
@@ -95,7 +98,10 @@ def main() -> None:
         process, url = start(Path(folder))
         try:
             with_boto3(url)
-            with_the_cli(url)
+            if aws := cli(url):
+                with_the_cli(aws)
+            else:
+                print("No AWS CLI beside this Python: its part is left out.")
         finally:
             process.stdin.close()
             process.wait(timeout=10)

@@ -1,11 +1,11 @@
-"""``python -m mutants``: try every row of the list. Exit code 1 if one survives without a reason."""
+"""``python -m mutants``: try the rows and the generated edits. Exit code 1 if one survives, or none was tried."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import queue
+import random
 import re
 import sys
 import threading
@@ -14,100 +14,93 @@ from collections.abc import Mapping, Sequence
 
 from harness.source_state import ROOT
 from mutants import reach
-from mutants.catalogue import MUTANTS
-from mutants.rows import Edit, Moved, Mutant, edit
-from mutants.trying import FIRST, Copy, Limits, Tried, Verdict
+from mutants.generated import SAFETY, edits, equivalents, key
+from mutants.rows import Edit, Moved, Mutant, edit, read
+from mutants.trying import Copy, Tried, Verdict
 
-KILLERS = reach.KEPT / "killers"
-"""The test that killed each row last time: it is tried first, but does not count without a trial."""
-
-_WRITING = threading.Lock()
+MOST_TESTS, MOST_SECONDS = 2000, 300.0
+"""For one edit. Only one that survives costs that much: a line of the engine is reached by some eight hundred tests."""
+PACKAGE = ROOT / "src" / "freehold"
 
 
 def main() -> int:
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    parser.add_argument("--only", default="", metavar="REGEX", help="rows whose file, function or reason match")
+    parser.add_argument("--only", default="", metavar="REGEX", help="edits whose file, function or text match")
+    parser.add_argument("--rows", action="store_true", help="the rows alone, without the generated edits")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help="a sample: begin no trial after so many minutes, those of recording included",
+    )
+    parser.add_argument("--among", metavar="REGEX", help="test files that are asked (a sample: the rooms' own)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="trials at a time (default: cores)")
-    parser.add_argument("--tests", type=int, default=Limits.tests, help="most tests for one mutant")
-    parser.add_argument("--seconds", type=float, default=Limits.seconds, help="most recorded seconds of tests for one")
-    parser.add_argument("--equivalent", action="store_true", help="try the rows that are listed as equivalent, too")
-    parser.add_argument("--among", default="", metavar="REGEX", help="test files that are asked (default: all)")
+    parser.add_argument("--equivalent", action="store_true", help="try those alone that are listed as equivalent")
     asked = parser.parse_args()
-    rows = [row for row in MUTANTS if re.search(asked.only, str(row))]
+    end = time.monotonic() + 60 * asked.minutes if asked.minutes else float("inf")
     try:
-        edits = {row: edit(row, ROOT / "src" / "freehold") for row in rows}
+        known = {row: edit(row, PACKAGE) for row in read()}
     except Moved as moved:
         print(moved, file=sys.stderr)
         return 2
-    began = time.monotonic()
-    known = reach.of_this_state(asked.workers, asked.among)
-    tried = _try_all(
-        [row for row in rows if asked.equivalent or not row.equivalent],
-        edits, known, Limits(asked.tests, asked.seconds), asked.workers,
-    )  # fmt: skip
-    return _report(rows, tried, time.monotonic() - began)
+    if not asked.rows:
+        known |= dict(each for file in SAFETY for each in edits(file, PACKAGE))
+    listed = equivalents()
+    known = {
+        each: change
+        for each, change in known.items()
+        if re.search(asked.only, str(each)) and (key(each) in listed) == asked.equivalent
+    }
+    order = list(known)
+    if asked.minutes:
+        random.shuffle(order)
+    among = asked.among or ("|".join({reach.room(each.file) for each in order}) if asked.minutes else "")
+    reached = reach.of_this_state(asked.workers, among)
+    tests = {each: _chosen(each, known[each], reached) for each in order}
+    tried = _try_all(order, known, tests, asked.workers, end)
+    return _report(tried, len(known), asked.equivalent)
+
+
+def _chosen(mutant: Mutant, change: Edit, reached: reach.Reach) -> dict[str, float]:
+    """Return the tests that reach the line, with their seconds, the quickest first, within the limits."""
+    chosen: dict[str, float] = {}
+    for test in reached.tests(mutant.file, change.lines)[:MOST_TESTS]:
+        if sum(chosen.values()) > MOST_SECONDS:
+            break
+        chosen[test] = reached.seconds[test]
+    return chosen
 
 
 def _try_all(
-    rows: Sequence[Mutant], edits: Mapping[Mutant, Edit], known: reach.Reach, limits: Limits, workers: int
+    order: Sequence[Mutant],
+    known: Mapping[Mutant, Edit],
+    tests: Mapping[Mutant, Mapping[str, float]],
+    workers: int,
+    end: float,
 ) -> list[Tried]:
-    """Try every row once, with one thread and one copy of the sources for each worker."""
+    """Try every edit once, with one thread and one copy of the sources for each worker, until ``end``."""
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    for row in rows:
-        waiting.put(row)
+    for each in order:
+        waiting.put(each)
     tried: list[Tried] = []
-    killers = _killers()
 
     def work() -> None:
         with Copy(ROOT) as copy:
-            while True:
+            while time.monotonic() < end:
                 try:
-                    row = waiting.get_nowait()
+                    mutant = waiting.get_nowait()
                 except queue.Empty:
                     return
-                tests = _chosen(row, edits[row], known, limits, killers)
-                # The test that killed it last time most often does so again: nothing else need be imported.
-                first = 1 if _name(row) in killers else FIRST
-                done = copy.attempt(row, edits[row], {test: known.seconds[test] for test in tests}, first)
-                tried.append(done)
-                if done.verdict is Verdict.KILLED:
-                    _remember(killers, done)
-                print(f"{len(tried):4}/{len(rows)} {_line(done)}", flush=True)
+                tried.append(copy.attempt(mutant, known[mutant], tests[mutant]))
+                print(f"{len(tried):4}/{len(order)} {_line(tried[-1])}", flush=True)
 
-    threads = [threading.Thread(target=work) for _ in range(max(1, min(workers, len(rows))))]
+    threads = [threading.Thread(target=work) for _ in range(max(1, min(workers, len(order))))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     return tried
-
-
-def _chosen(row: Mutant, change: Edit, known: reach.Reach, limits: Limits, killers: Mapping[str, str]) -> list[str]:
-    """The tests that reach the line, the quickest first, within the limits; before them the last killer."""
-    chosen: list[str] = []
-    spent = 0.0
-    for test in known.tests(row.file, change.lines):
-        spent += known.seconds[test]
-        if len(chosen) == limits.tests or spent > limits.seconds:
-            break
-        chosen.append(test)
-    last = killers.get(_name(row), "").partition(" (no end")[0]
-    return [last, *(test for test in chosen if test != last)] if last in known.seconds else chosen
-
-
-def _killers() -> dict[str, str]:
-    found: dict[str, str] = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
-    return found
-
-
-def _remember(killers: dict[str, str], done: Tried) -> None:
-    with _WRITING:
-        killers[_name(done.mutant)] = done.by
-        KILLERS.write_text(json.dumps(killers))
-
-
-def _name(row: Mutant) -> str:
-    return "|".join((row.file, row.function, row.old, row.new, str(row.nth)))
 
 
 def _line(done: Tried) -> str:
@@ -117,22 +110,16 @@ def _line(done: Tried) -> str:
     return f"{done.verdict.value.upper():9} {done.seconds:5.1f} s  {done.mutant}  ({ran}) {done.by}"
 
 
-def _report(rows: Sequence[Mutant], tried: Sequence[Tried], seconds: float) -> int:
-    killed = [one for one in tried if one.verdict is Verdict.KILLED]
-    left = [one for one in tried if one.verdict is not Verdict.KILLED and not one.mutant.equivalent]
-    wrong = [one for one in killed if one.mutant.equivalent]
-    equivalent = [row for row in rows if row.equivalent]
-    for one in sorted(left, key=lambda one: str(one.mutant)):
-        print(f"\n{one.verdict.value}: {one.mutant}\n  - {one.mutant.old!r}\n  + {one.mutant.new!r}")
-    for one in wrong:
-        print(f"\nlisted as equivalent, and killed by {one.by}: {one.mutant}")
-    real = len(rows) - len(equivalent)
-    score = 100.0 * (real - len(left)) / real if real else 100.0
-    print(
-        f"\n{len(rows)} mutants: {real - len(left)} killed, {len(equivalent)} equivalent, {len(left)} left; "
-        f"score {score:.1f} %; {seconds:.0f} s"
-    )
-    return 1 if left or wrong else 0
+def _report(tried: Sequence[Tried], of: int, equivalent: bool) -> int:
+    """Print what is wrong: an edit that survives, or one that is listed as equivalent and does not."""
+    good = Verdict.SURVIVED if equivalent else Verdict.KILLED
+    wrong = [one for one in tried if one.verdict is not good]
+    for one in sorted(wrong, key=lambda one: str(one.mutant)):
+        print(f"\n{one.verdict.value}: {one.mutant} {one.by if equivalent else ''}")
+        for sign, text in (("-", one.mutant.old), ("+", one.mutant.new)):
+            print("\n".join(f"{sign} {line}" for line in text.splitlines()))
+    print(f"\n{len(tried)} of {of} edits tried: {len(tried) - len(wrong)} {good.value}, {len(wrong)} not")
+    return 1 if wrong or not tried else 0
 
 
 if __name__ == "__main__":

@@ -31,37 +31,47 @@ class Reach:
     lines: Mapping[str, Mapping[int, frozenset[str]]]
 
     def tests(self, file: str, lines: Iterable[int]) -> list[str]:
-        """The tests that reach any of ``lines``: the file's own unit tests first, then others', then the rest; of each
-        the quickest first. A long scenario reaches nearly every line, and the time of its imports is not counted."""
+        """Return the tests that reach any of ``lines``: first those of the file's room, of all the quickest first.
+
+        A long scenario reaches nearly every line, and the time of its imports is not counted.
+        """
         known = self.lines.get(file, {})
         found = frozenset[str]().union(*(known.get(line, frozenset()) for line in lines))
-        room = "tests/unit/" + file.removeprefix("providers/").partition("/")[0]
 
         def order(test: str) -> tuple[bool, bool, float, str]:
-            return not test.startswith(room), not test.startswith("tests/unit/"), self.seconds[test], test
+            return not test.startswith(room(file)), not test.startswith("tests/unit/"), self.seconds[test], test
 
         return sorted(found & self.seconds.keys(), key=order)
 
 
-def of_this_state(workers: int, among: str = "") -> Reach:
-    """The stored recording for these sources, updated for every test file that has changed since.
+def room(file: str) -> str:
+    """Return the folder of a source's own unit tests; all of them where none is named after its folder."""
+    parts = [part for part in Path(file).parent.parts if part != "providers"]
+    named = ("tests/unit/" + "_".join(parts[:count]) + "/" for count in range(len(parts), 0, -1))
+    return next((each for each in named if (ROOT / each).is_dir()), "tests/unit/")
+
+
+def of_this_state(workers: int, among: str) -> Reach:
+    """Return the stored recording for these sources, updated for every test file that has changed since.
 
     ``among`` is a pattern for the test files that are used at all.
     """
-    state = _state()
-    kept = _read(KEPT / f"{state}.json")
-    files = {path.relative_to(ROOT).as_posix(): digest_of([path]) for path in _test_files()}
+    shared = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    own = ROOT / "tests" / "mutants"
+    state = digest_of([*(ROOT / "src").rglob("*.py"), *(path for path in shared if not path.is_relative_to(own))])
+    store = KEPT / f"{state}.json"
+    kept: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
+    paths = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+    files = {name: digest_of([path]) for name, path in paths.items() if not name.startswith(NOT_ASKED)}
     kept = {file: part for file, part in kept.items() if files.get(file) == part["digest"]}
     asked = {file for file in files if re.search(among, file)}
-    stale = sorted(asked - kept.keys())
-    if stale:
+    if stale := sorted(asked - kept.keys()):
         print(f"recording what the tests of {len(stale)} files reach", flush=True)
-        for file, part in _record(stale, workers).items():
-            kept[file] = {**part, "digest": files[file]}
+        kept |= {file: {**part, "digest": files[file]} for file, part in _record(stale, workers).items()}
         KEPT.mkdir(parents=True, exist_ok=True)
         for old in KEPT.glob("*.json"):
             old.unlink()
-        (KEPT / f"{state}.json").write_text(json.dumps(kept, separators=(",", ":")))
+        store.write_text(json.dumps(kept, separators=(",", ":")))
     return _joined({file: part for file, part in kept.items() if file in asked})
 
 
@@ -70,34 +80,39 @@ def _joined(parts: Mapping[str, Any]) -> Reach:
     lines: dict[str, dict[int, set[str]]] = {}
     for part in parts.values():
         seconds |= part["seconds"]
-        tests = part["tests"]
+        tests = list(part["seconds"])
         for file, reached in part["lines"].items():
             for line, places in reached.items():
                 lines.setdefault(file, {}).setdefault(int(line), set()).update(tests[place] for place in places)
-    frozen = {file: {line: frozenset(tests) for line, tests in of.items()} for file, of in lines.items()}
-    return Reach(seconds, frozen)
+    return Reach(
+        seconds,
+        {file: {line: frozenset(tests) for line, tests in of.items()} for file, of in lines.items()},
+    )
 
 
 def _record(files: Sequence[str], workers: int) -> dict[str, Any]:
-    """One run of these test files under coverage: for each of them its tests, seconds, and lines with the places of
-    tests in that list."""
+    """Run these test files under coverage; return the seconds of the tests of each, and by line their places."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutants.recording"]
         spread = ["-n", str(workers)] if workers > 1 and len(files) > 1 else []
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT / "tests"))),
+            recording.FOLDER: str(folder),
+            recording.MEASURED: str(ROOT / "src" / "freehold"),
+        }
         subprocess.run(
-            [*command, *spread, "-m", "not slow", "--tb=line", *files], cwd=ROOT, env=_environment(folder), check=False
+            [*command, *spread, "-m", "not slow", "--tb=line", *files], cwd=ROOT, env=environment, check=False
         )
-        found: dict[str, Any] = {file: {"seconds": {}, "tests": [], "lines": {}} for file in files}
+        found: dict[str, Any] = {file: {"seconds": {}, "lines": {}} for file in files}
         for path in folder.glob("seconds.*.json"):
             for test, seconds in json.loads(path.read_text()).items():
-                part = found[test.partition("::")[0]]
-                part["seconds"][test] = round(seconds, 4)
-                part["tests"].append(test)
-        places = {test: place for part in found.values() for place, test in enumerate(part["tests"])}
+                found[test.partition("::")[0]]["seconds"][test] = round(seconds, 4)
+        places = {test: place for part in found.values() for place, test in enumerate(part["seconds"])}
         for path in folder.glob("lines.*"):
             _collect(path, found, places)
-    if not any(part["seconds"] for part in found.values()):
+    if not places:
         raise SystemExit("no test passed while recording: see above")
     return found
 
@@ -113,32 +128,3 @@ def _collect(path: Path, found: dict[str, Any], places: Mapping[str, int]) -> No
                 if test in places:
                     lines = found[test.partition("::")[0]]["lines"]
                     lines.setdefault(file, {}).setdefault(str(line), []).append(places[test])
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    paths = [str(ROOT / "src"), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        recording.FOLDER: str(folder),
-        recording.MEASURED: str(ROOT / "src" / "freehold"),
-    }
-
-
-def _test_files() -> list[Path]:
-    found = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [path for path in found if not path.relative_to(ROOT).as_posix().startswith(NOT_ASKED)]
-
-
-def _state() -> str:
-    """A digest of the sources and of what the tests share. A change of one test file does not change it."""
-    shared = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
-    own = ROOT / "tests" / "mutants"
-    return digest_of([*(ROOT / "src").rglob("*.py"), *(path for path in shared if not path.is_relative_to(own))])
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    kept: dict[str, Any] = json.loads(path.read_text())
-    return kept

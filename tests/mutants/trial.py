@@ -23,8 +23,7 @@ LONGER = 10.0
 PRELOADED = (
     "aiohttp.web", "click", "ibm_boto3", "ibm_botocore.session", "ibm_cloud_networking_services",
     "ibm_cloud_sdk_core.authenticators", "ibm_platform_services", "ibm_vpc", "jsonpatch", "jsonschema_rs", "pydantic",
-    "requests", "rich.console", "rich.table", "yaml", "freehold_sim.ibm.cloud", "mutants.catalogue", "mutants.reach",
-    "mutants.trial",
+    "requests", "rich.console", "rich.table", "yaml", "freehold_sim.ibm.cloud", "mutants.reach", "mutants.trial",
 )  # fmt: skip
 """Modules to import before the fork: neither freehold, which changes, nor pytest's plugins, which pytest imports."""
 

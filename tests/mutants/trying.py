@@ -43,17 +43,6 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """For one mutant: tests, and seconds that they took when they were recorded.
-
-    Only a mutant that survives costs that much. A line of the engine is reached by some eight hundred unit tests.
-    """
-
-    tests: int = 2000
-    seconds: float = 300.0
-
-
-@dataclass(frozen=True)
 class Tried:
     """``by``: the test that failed, or what is wrong with the trial. ``ran``: tests that it was tried with."""
 
@@ -80,7 +69,7 @@ class Copy:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         shutil.rmtree(self._folder)
 
-    def attempt(self, mutant: Mutant, change: Edit, tests: Mapping[str, float], first: int = FIRST) -> Tried:
+    def attempt(self, mutant: Mutant, change: Edit, tests: Mapping[str, float]) -> Tried:
         """Run ``tests``, with the seconds that each took before, in this order on the changed copy until one fails."""
         began = time.monotonic()
         path = self.source / "freehold" / mutant.file
@@ -89,7 +78,7 @@ class Copy:
         try:
             verdict, by = Verdict.SURVIVED, ""
             order = list(tests)
-            for batch in (order[:first], order[first:FIRST], order[max(first, FIRST) :]):
+            for batch in (order[:FIRST], order[FIRST:]):
                 if batch and verdict is Verdict.SURVIVED:
                     verdict, by = self._run({test: tests[test] for test in batch})
         finally:

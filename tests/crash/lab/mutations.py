@@ -1,4 +1,4 @@
-"""Safety lines of the engine that families of crashes must cover: rows of :mod:`mutants.catalogue`.
+"""Safety lines of the engine that families of crashes must cover: rows of `tests/mutants/rows.txt`.
 
 `make mutants` tries every row with the quickest test that reaches it; here a row is applied in this process, and a
 family of crashes must fail.
@@ -18,8 +18,9 @@ import freehold
 from lab import families, mapped
 from lab.catalogue import Families
 from lab.families import Case
-from mutants.catalogue import MUTANTS, creates, mark_calls, parts
-from mutants.rows import Mutant, edit
+from mutants.rows import Mutant, edit, read
+
+ROWS = read()
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,12 @@ def _defined(scope: ast.AST, path: str) -> ast.stmt:
     return _defined(found, rest) if rest else found
 
 
-def _row(file: str, why: str, rows: tuple[Mutant, ...] = MUTANTS) -> Mutant:
-    return next(row for row in rows if row.file.removeprefix("engine/") == f"{file}.py" and row.why == why)
+def _row(file: str, why: str) -> Mutant:
+    return next(row for row in ROWS if row.file.removeprefix("engine/") == f"{file}.py" and row.why == why)
 
 
 def _of_creates(file: str, why: str, *named: str, first: str = "") -> Mutation:
-    return Mutation(_row(file, why, creates.MUTANTS), named, first=first)
+    return Mutation(_row(file, why), named, first=first)
 
 
 MUTATIONS = (
@@ -265,14 +266,13 @@ AWS_MUTATIONS = (
 
 NETWORK_MUTATIONS = (
     Mutation(
-        _row("phases/parts", "parts of others are changed and removed", parts.MUTANTS),
+        _row("phases/parts", "parts of others are changed and removed"),
         ("routes of others",),
     ),
     Mutation(
         _row(
             "phases/parts",
             "a route that somebody takes out is never put back: its create is fenced, and nothing new is on record",
-            parts.MUTANTS,
         ),
         ("parts taken out or redirected",),
     ),
@@ -280,7 +280,6 @@ NETWORK_MUTATIONS = (
         _row(
             "phases/create",
             "a new process does not look for what an earlier one made, and makes a second",
-            mark_calls.MUTANTS,
         ),
         ("journal rolled back one write",),
     ),

@@ -10,7 +10,7 @@ import pytest
 
 from freehold.engine import errors
 from freehold.engine.drivers import PartsDriver, User
-from freehold.engine.resources import NodeKey, Part, Place, Ref, State
+from freehold.engine.resources import NodeKey, Part, Place, Ref
 from freehold.providers.aws.attribute_cache import HOUR
 from freehold.providers.aws.kinds import classic_load_balancer, listener, network_load_balancer, target_group
 from freehold.providers.aws.kinds.classic_load_balancer import INSTANCE, LISTENER, SUBNET
@@ -99,27 +99,6 @@ KINDS = ["classic", "network", "target group", "listener"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_life(front: Front, kind: str) -> None:
-    """Created with its tags, changed to the wish, as wanted at the next look, deleted, gone."""
-    drivers, wanted = await front.each(kind)
-    made = await drivers.create(wanted)
-    front.account.clock.advance(200)
-    seen = await drivers.there(made.id)
-    assert (seen.id, seen.name, seen.target, seen.state) == (made.id, made.name, made.target, State.READY)
-    (found,) = await drivers.find(wanted, NONCE)
-    assert (found.id, found.tags) == (made.id, MARKS)
-    assert drivers.driver.identify(seen.target) == seen.id
-    if changes := differing(drivers, wanted, seen.attributes):
-        assert changes.keys() <= drivers.kind.mutable
-        await drivers.driver.update(Ref(seen.id), changes)
-    seen = await drivers.there(made.id)
-    assert differing(drivers, wanted, seen.attributes) == {}
-    await drivers.driver.delete(Ref(made.id))
-    assert await drivers.look(made.id) is None
-    assert await drivers.find(wanted, NONCE) == []
-
-
-@pytest.mark.parametrize("kind", KINDS)
 async def test_an_arn_of_another_kind_is_not_taken_for_one(front: Front, kind: str) -> None:
     """Classic and network load balancers have ARNs of one type."""
     targets = {}
@@ -130,19 +109,6 @@ async def test_an_arn_of_another_kind_is_not_taken_for_one(front: Front, kind: s
         kind, front.listeners
     )
     assert {each for each, target in targets.items() if drivers.driver.identify(target)} == {kind} - {"listener"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_create_whose_reply_is_lost_is_found_by_its_birth_mark(front: Front, kind: str) -> None:
-    drivers, wanted = await front.each(kind)
-    drivers.fault(Effect.REPLY_LOST, "*.Create*")
-    with pytest.raises(errors.Unknown):
-        await drivers.create(wanted)
-    (found,) = await drivers.find(wanted, NONCE)
-    assert found.tags == MARKS
-    places = [Place("network-load-balancer", Ref(wanted["balancer"]))] if kind == "listener" else []
-    assert [one.id for one in await drivers.by_nonce(NONCE, places=places)] == [found.id]
-    assert await drivers.by_nonce("fnobody", places=places) == []
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])

@@ -11,10 +11,9 @@ from freehold.engine import errors
 from freehold.engine.resources import Place, Ref, State
 from freehold.engine.secret_values import SecretValue
 from freehold.providers.aws.kinds import instance
-from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import AwsAccount
-from harness.aws_drivers import MARKS, Drivers, birth
+from harness.aws_drivers import MARKS, Drivers
 
 IMAGE = "ami-0a0000000000000c1"
 PASSWORD = "correct-horse-battery"
@@ -72,30 +71,6 @@ async def test_the_public_address_is_as_asked_for_or_as_the_subnet_says(
     made = await bastions.create(bastions.request(associate_public_ip_address=asked))
     bastions.account.clock.advance(30)
     assert bool((await bastions.there(made.id)).attributes["public_address"]) is has
-
-
-async def test_the_same_token_answers_with_the_same_instance(bastions: Bastions) -> None:
-    """After a crash the recorded request is sent again: exactly one instance."""
-    bastions.fault(Effect.REPLY_LOST, "ec2.RunInstances")
-    with pytest.raises(errors.Unknown):
-        await bastions.create(bastions.request())
-    again = await bastions.create(bastions.request())
-    assert [one.id for one in await bastions.find(bastions.request(), NONCE)] == [again.id]
-    with pytest.raises(errors.TokenReused):
-        await bastions.create(bastions.request(instance_type="t3.small"))
-    with pytest.raises(errors.TokenReused):
-        await bastions.create(bastions.request(), birth("fanother"))  # tags are parameters too
-
-
-async def test_a_token_of_a_terminated_instance_does_not_make_another(bastions: Bastions) -> None:
-    """It answers with the one that has gone: what was on it is not made again by itself."""
-    made = await bastions.create(bastions.request())
-    bastions.account.clock.advance(30)
-    await bastions.driver.delete(Ref(made.id))
-    bastions.account.clock.advance(60)
-    again = await bastions.create(bastions.request())
-    assert (again.id, again.state) == (made.id, State.DELETING)
-    assert bastions.kind.once
 
 
 @pytest.mark.parametrize("user_data", [f"#!/bin/sh\necho {PASSWORD}\n", SecretValue("boot/value", PASSWORD.encode())])

@@ -73,14 +73,6 @@ async def test_a_resource_is_read_by_its_id_with_its_tags(account: AwsAccount, k
 
 
 @pytest.mark.parametrize("kind", READS)
-async def test_one_that_is_missing_does_not_hide_the_others(account: AwsAccount, kind: str) -> None:
-    """Asked by ids, EC2 refuses the whole request for one of them."""
-    ident = _make(account)[kind]
-    missing = f"{ident.rpartition('-')[0]}-00000000000000000"
-    assert set(await reading.by_id(account.api, READS[kind], [ident, missing])) == {ident}
-
-
-@pytest.mark.parametrize("kind", READS)
 async def test_nothing_is_asked_for_where_nothing_is_wanted(account: AwsAccount, kind: str) -> None:
     assert await reading.by_id(account.api, READS[kind], []) == {}
     assert account.sent() == []
@@ -197,15 +189,6 @@ async def test_a_nat_gateway_from_birth_to_the_end(account: AwsAccount) -> None:
     assert seen.created_at is not None
     assert await reading.by_id(account.api, nat_gateway.READ, [seen.id]) == {}
     assert seen.id in str(account.ec2.describe_nat_gateways())
-
-
-async def test_a_nat_gateway_that_failed_says_why(account: AwsAccount) -> None:
-    network = account.vpc()
-    ident = account.nat(account.subnet(network))
-    account.clock.advance(100)
-    seen = await _one(account, "nat-gateway", ident)
-    assert seen.state is State.FAILED
-    assert "no Internet gateway" in seen.message
 
 
 async def test_a_route_table_shows_routes_and_associations_that_somebody_made(account: AwsAccount) -> None:

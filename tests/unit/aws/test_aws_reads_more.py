@@ -84,13 +84,6 @@ async def test_it_is_read_by_one_call_and_its_tags_by_another(balancers: Balance
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_one_that_is_missing_does_not_hide_the_others(balancers: Balancers, kind: str) -> None:
-    read, ident = balancers.each[kind]
-    assert set(await balancing.by_id(balancers.account.api, read, [ident, MISSING[kind]])) == {ident}
-    assert await balancing.by_id(balancers.account.api, read, [MISSING[kind]]) == {}
-
-
-@pytest.mark.parametrize("kind", KINDS)
 async def test_a_read_that_fails_is_not_empty(balancers: Balancers, kind: str) -> None:
     read, ident = balancers.each[kind]
     api = balancers.account.api

@@ -178,14 +178,6 @@ async def test_a_bucket_in_another_region_is_not_the_one_that_was_meant(account:
     assert account.client("s3", region="eu-west-1").list_buckets()["Buckets"][0]["Name"] == NAME
 
 
-async def test_a_create_whose_reply_is_lost_is_found_by_its_birth_mark(buckets: Drivers) -> None:
-    buckets.fault(Effect.REPLY_LOST, "s3.CreateBucket")
-    with pytest.raises(errors.Unknown):
-        await buckets.create(WANTED)
-    (found,) = await buckets.find(WANTED, NONCE)
-    assert found.tags == MARKS
-
-
 async def test_a_reply_whose_tags_cannot_be_read_proves_nothing(buckets: Drivers) -> None:
     buckets.fault(Effect.ERROR_BEFORE, "s3.GetBucketTagging")
     assert (await buckets.create(WANTED)).tags is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -156,16 +155,6 @@ async def test_a_lost_reply_of_rules_is_unknown_and_can_be_repeated(groups: Driv
     assert await groups.inside(made.id) == {API, SSH, OPEN}
 
 
-async def test_a_create_whose_reply_is_lost_is_found_by_its_birth_mark(groups: Drivers) -> None:
-    wanted = request(groups.account.vpc())
-    groups.fault(Effect.REPLY_LOST, "ec2.CreateSecurityGroup")
-    with pytest.raises(errors.Unknown):
-        await groups.create(wanted)
-    (found,) = await groups.find({**wanted, "name": "another-name"}, NONCE)
-    assert (found.name, found.tags) == ("one-node", MARKS)
-    assert [one.id for one in await groups.by_nonce(NONCE, places=[Place("vpc", Ref(wanted["vpc_id"]))])] == [found.id]
-
-
 async def test_a_stranger_has_the_name(groups: Drivers) -> None:
     """The look shows it without a mark of ours, and a create is refused: it is never taken for ours."""
     wanted = request(groups.account.vpc())
@@ -189,19 +178,6 @@ async def test_groups_of_one_name_in_two_vpcs_are_told_apart_in_one_list(groups:
     here, there = replace(groups.want(wanted), key=NodeKey("security-group", "here")), groups.want(other)
     found = await groups.driver.find([here, there])
     assert {key: [one.id for one in seen] for key, seen in found.items()} == {here.key: [], there.key: [theirs]}
-
-
-async def test_every_page_is_read(make_account: Callable[..., AwsAccount]) -> None:
-    groups = Drivers(make_account(page_size=1), security_group.kind)
-    vpc = groups.account.vpc()
-    made = [await groups.create(request(vpc, f"one-{n}"), birth(f"fnonce{n}")) for n in range(3)]
-    for number, group in enumerate(made):
-        assert [one.id for one in await groups.find(request(vpc, "none"), f"fnonce{number}")] == [group.id]
-    listing = groups.kind.listing
-    assert listing is not None
-    listed = {row.observed.id: row for row in await listing.listed(listing.list_of(Ref(made[0].id)))}
-    assert {group.id for group in made} <= listed.keys()
-    assert listed[made[0].id].observed == await groups.look(made[0].id)
 
 
 async def test_a_vpc_that_has_gone_is_no_empty_one(groups: Drivers) -> None:

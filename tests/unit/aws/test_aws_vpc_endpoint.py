@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.resources import Part, Place, Ref, State
+from freehold.engine.resources import Part, Ref, State
 from freehold.providers.aws import policy_json as documents
 from freehold.providers.aws.kinds import vpc_endpoint
 from freehold.providers.aws.kinds.vpc_endpoint import ROUTE_TABLE
@@ -77,18 +77,6 @@ async def test_its_policy_is_followed_in_one_spelling(endpoints: Endpoints) -> N
     other = documents.policy({"Statement": []})
     await endpoints.driver.update(Ref(made.id), {"policy_document": other})
     assert (await endpoints.there(made.id)).attributes["policy_document"] == other
-
-
-async def test_the_same_token_answers_with_the_same_endpoint(endpoints: Endpoints) -> None:
-    endpoints.fault(Effect.REPLY_LOST, "ec2.CreateVpcEndpoint")
-    with pytest.raises(errors.Unknown):
-        await endpoints.create(endpoints.request())
-    again = await endpoints.create(endpoints.request())
-    assert [one.id for one in await endpoints.find(endpoints.request(), NONCE)] == [again.id]
-    with pytest.raises(errors.TokenReused):
-        await endpoints.create(endpoints.request(), birth("fanother"))
-    places = [Place("vpc", Ref(endpoints.vpc))]
-    assert [one.id for one in await endpoints.by_nonce(NONCE, places=places)] == [again.id]
 
 
 async def test_a_strangers_endpoint_keeps_ours_out_of_its_route_table(endpoints: Endpoints) -> None:

@@ -349,15 +349,16 @@ async def test_an_unreadable_ring_stops_everything_until_it_is_back(tmp_path: Pa
     assert (keeper.problem, keeper.ring) == ("", ring)
 
 
+class Broken(KubeClient):
+    dark = False
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        if self.dark:
+            raise kube.Unavailable("no answer")
+        return await super().get(resource, key)
+
+
 async def test_a_short_outage_of_the_server_keeps_the_ring(client: KubeClient) -> None:
-    class Broken(KubeClient):
-        dark = False
-
-        async def get(self, resource: Resource, key: Key) -> Json:
-            if self.dark:
-                raise kube.Unavailable("no answer")
-            return await super().get(resource, key)
-
     async with Broken(client.connection) as broken:
         keeper = RingKeeper(SecretRing(broken, NAMESPACE), nobody, lambda: NOW, 1.0)
         broken.dark = True
@@ -372,14 +373,6 @@ async def test_a_short_outage_of_the_server_keeps_the_ring(client: KubeClient) -
 
 async def test_nothing_is_served_with_a_ring_that_could_not_be_read_for_long(client: KubeClient) -> None:
     """Another key may be the writing one by now, and this one removed: new records under it could not be proved."""
-
-    class Broken(KubeClient):
-        dark = False
-
-        async def get(self, resource: Resource, key: Key) -> Json:
-            if self.dark:
-                raise kube.Unavailable("no answer")
-            return await super().get(resource, key)
 
     now = NOW
     async with Broken(client.connection) as broken:

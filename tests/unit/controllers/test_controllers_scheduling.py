@@ -114,10 +114,13 @@ async def test_a_change_of_another_resource_also_wakes_the_object_that_it_referr
     assert sorted(key.name for key in served if key) == woken
 
 
-@pytest.mark.parametrize(
+OTHER_WATCH = pytest.mark.parametrize(
     ("other", "begins"),
     [(State.STARTING, False), (State.SYNCED, True), (State.ABSENT, True), (State.FAILING, True)],
 )
+
+
+@OTHER_WATCH
 async def test_workers_start_when_every_watch_has_listed(other: State, begins: bool) -> None:
     """Before that a Cluster that is not listed yet would count as absent; a refused watch is reported."""
     found = controller(VirtualTime(), Watched(SECRETS, lambda raw: []))
@@ -128,10 +131,7 @@ async def test_workers_start_when_every_watch_has_listed(other: State, begins: b
     assert found.health().ready is begins
 
 
-@pytest.mark.parametrize(
-    ("other", "begins"),
-    [(State.STARTING, False), (State.SYNCED, True), (State.ABSENT, True), (State.FAILING, True)],
-)
+@OTHER_WATCH
 async def test_workers_start_when_what_they_read_of_another_controller_is_listed(other: State, begins: bool) -> None:
     """Each object is held once in a process; one that is not listed yet would count as absent."""
     client, time = KubeClient(NOBODY), VirtualTime()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from freehold.engine import journal as journals
 from freehold.engine.journal import CorruptJournal, Entry, Journal, Phase
 from freehold.engine.ownership import Owner
-from freehold.engine.resources import NodeKey
+from freehold.engine.resources import NodeKey, Observed, State
 
 OWNER = Owner("uuid", "Kind", "ns", "name")
 KEY = NodeKey("disk", "data")
@@ -37,8 +39,15 @@ KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 
 @given(st.dictionaries(KEYS, ENTRIES, max_size=4), WORDS, st.booleans())
 def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], account: str, collects: bool) -> None:
-    journal = Journal(OWNER, entries, account, collects=collects)
+    digest, tags = "abcdefghij" if collects else "", ("team=red",) if collects else ()
+    attached = {account: journals.AttachedTags(tags, account, digest)}
+    journal = Journal(OWNER, entries, account, frozenset(tags), digest, attached, account, collects)
     assert journals.loads(journals.dumps(journal)) == journal
+
+
+def test_a_time_may_be_a_whole_number() -> None:
+    read = journals.loads('{"v":2,"owner":["u","k","n","m"],"nodes":{"disk/x":{"p":"o","o":7}}}')
+    assert read.entries[NodeKey("disk", "x")].opened == 7.0
 
 
 def test_equal_journals_are_equal_texts() -> None:
@@ -126,3 +135,67 @@ def test_a_journal_that_we_never_write_is_refused(row: str) -> None:
     """Who may edit one object must not stop the operator for all, nor put a command into its messages."""
     with pytest.raises(CorruptJournal):
         journals.loads(f'{{"v":2,"owner":["u","k","n","m"],"nodes":{{"vpc/main":{row}}}}}')
+
+
+@pytest.mark.parametrize(
+    ("phase", "ours", "counts"),
+    [
+        (Phase.INTENDED, True, True), (Phase.RECORDED, True, True), (Phase.OWNED, True, True),
+        (Phase.GIVEN, False, True), (Phase.REUSED, False, True), (Phase.VACANT, False, False),
+        (Phase.THEIRS, False, False), (Phase.GIVEN_UP, False, False),
+    ],
+)  # fmt: skip
+def test_what_the_phases_say_of_an_object(phase: Phase, ours: bool, counts: bool) -> None:
+    """What is ours is deleted with the object; what counts keeps the cluster's name for it."""
+    journal = Journal(OWNER).put(KEY, Entry(phase, "id-1"))
+    assert (KEY in journal.ours, journal.begun, journal.is_empty) == (ours, counts, False)
+
+
+@pytest.mark.parametrize(
+    "saved", [{"account": "1"}, {"tags": frozenset({"a"})}, {"attached": {"crn": journals.AttachedTags()}}]
+)
+def test_a_journal_with_anything_but_an_identity_is_not_empty(saved: dict[str, object]) -> None:
+    """Of an empty one the object may go without a look at the cloud."""
+    assert Journal(OWNER).is_empty
+    assert not replace(Journal(OWNER), **saved).is_empty
+
+
+@pytest.mark.parametrize(
+    ("entry", "attempt", "carrier"),
+    [
+        (Entry(Phase.OWNED, "d1", "crn:d1", attempt=2), 3, ""),
+        (Entry(Phase.OWNED, "hub/l1", "crn:hub", carried=True, attempt=2), 3, "crn:hub"),
+        (Entry(Phase.GIVEN, "d2", "crn:hub", attempt=2, earlier=("hub/l0",)), 2, "crn:hub"),
+        (Entry(Phase.GIVEN, "d2", "crn:d2", attempt=0), 1, ""),
+    ],
+    ids=["its nonce is spent", "its carrier may hold more of ours", "and may hold what was there before", "given"],
+)
+def test_a_node_without_its_resource_keeps_its_attempts_and_its_carrier(
+    entry: Entry, attempt: int, carrier: str
+) -> None:
+    vacant = journals.let_go(entry)
+    assert (vacant.phase, vacant.id, vacant.attempt) == (Phase.VACANT, "", attempt)
+    assert (vacant.target, vacant.carried, vacant.earlier) == (carrier, bool(carrier), entry.earlier)
+
+
+def test_what_is_not_ours_has_no_attempt_of_ours_unless_one_was_made() -> None:
+    """The attempt number is part of the nonce that proves a birth."""
+    seen = Observed("d1", "theirs", State.READY, "crn:d1")
+    assert journals.unmanaged(None, Phase.GIVEN, seen).attempt == 0
+    tried = Entry(Phase.VACANT, attempt=3, earlier=("hub/l0",))
+    recorded = journals.unmanaged(tried, Phase.GIVEN, seen)
+    assert (recorded.attempt, recorded.earlier) == (3, ("hub/l0",))
+
+
+def test_an_intent_without_an_id_leaves_nothing_to_be_taken_off_its_carrier() -> None:
+    assert journals.vacated(Entry(Phase.INTENDED, "", "crn:hub", carried=True), fails=1).earlier == ()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "spent", "then"), [(3, True, 4), (3, False, 3), (journals.MOST_REFUSED, True, 5000)]
+)
+def test_a_refused_create_goes_on_with_its_token_unless_that_is_spent(attempt: int, spent: bool, then: int) -> None:
+    """Up to the number from which the token is kept, so that the journal stays readable."""
+    open_ = Entry(Phase.INTENDED, attempt=attempt, request={"name": "x"}, had_effect=True, tags=("a",))
+    closed = journals.after_refusal(open_, token_spent=spent)
+    assert closed == Entry(Phase.VACANT, attempt=then)

@@ -24,6 +24,8 @@ CASES = {
     "both marks copied from another of ours": ({*CODEC.owner(US), ELSEWHERE}, False, Strength.COPIED),
     "both marks alone": (CODEC.owner(US), False, Strength.COPIED),
     "the seal alone": ({SEALED}, False, Strength.COPIED),
+    "our name alone": ({OWNER_MARK}, False, Strength.COPIED),
+    "our uuid alone": ({UUID_MARK}, False, Strength.COPIED),
     "uuid stripped, recorded": ({OWNER_MARK, SEALED}, True, Strength.HEALABLE),
     "owner stripped, recorded": ({UUID_MARK, SEALED}, True, Strength.HEALABLE),
     "all stripped, recorded": (set(), True, Strength.HEALABLE),

@@ -53,13 +53,6 @@ async def test_a_watch_from_a_compacted_version_gets_an_error_event(api: Api) ->
     assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
 
 
-async def test_a_watch_without_a_version_starts_with_the_existing_objects(api: Api) -> None:
-    await api.made(WIDGETS, widget("a"))
-    for version in ("", "0"):
-        events = await api.watch(WIDGETS, resourceVersion=version, timeoutSeconds=1)
-        assert [(each["type"], each["object"]["metadata"]["name"]) for each in events] == [("ADDED", "a")]
-
-
 async def test_initial_events_end_with_a_bookmark(api: Api) -> None:
     await api.made(WIDGETS, widget("a"))
     added, bookmark, *_ = await api.watch(

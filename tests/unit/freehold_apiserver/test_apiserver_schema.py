@@ -77,12 +77,6 @@ async def test_unknown_metadata_is_noticed(api: Api) -> None:
     assert answer.code == 400 and 'unknown field "metadata.lables"' in answer.message
 
 
-async def test_a_field_given_twice_is_noticed(api: Api) -> None:
-    text = '{"apiVersion":"test.freehold.dev/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"size":2}}'
-    answer = await api.call("POST", WIDGETS, text, fieldValidation="Strict")
-    assert answer.code == 400 and 'strict decoding error: duplicate field "spec.size"' in answer.message
-
-
 async def test_defaults_reach_nested_objects_and_list_elements(api: Api) -> None:
     made = await api.made(WIDGETS, widget("a", {"parts": [{"name": "x"}, {"name": "y", "count": 2}]}))
     assert made["spec"]["nested"] == {"deep": True}

@@ -24,18 +24,6 @@ async def test_generate_name_adds_a_suffix(api: Api) -> None:
     assert first["metadata"]["name"].startswith("w-") and first["metadata"]["name"] != second["metadata"]["name"]
 
 
-async def test_creating_twice_answers_already_exists(api: Api) -> None:
-    await api.made(WIDGETS, widget("a"))
-    again = await api.post(WIDGETS, widget("a"))
-    assert (again.code, again.json["reason"]) == (409, "AlreadyExists")
-    assert again.message == 'widgets.test.freehold.dev "a" already exists'
-
-
-async def test_a_missing_namespace_is_named(api: Api) -> None:
-    answer = await api.post("/api/v1/namespaces/nowhere/configmaps", config_map("a"))
-    assert (answer.code, answer.message) == (404, 'namespaces "nowhere" not found')
-
-
 async def test_a_stale_put_is_a_conflict_and_loses_nothing(api: Api) -> None:
     made = await api.made(WIDGETS, widget("a", {"size": 1}))
     assert (await api.put(f"{WIDGETS}/a", {**made, "spec": {"size": 2}})).code == 200
@@ -49,15 +37,6 @@ async def test_put_without_a_version_is_refused_for_custom_resources(api: Api) -
     answer = await api.put(f"{WIDGETS}/a", widget("a", {"size": 2}))
     assert answer.code == 422
     assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in answer.message
-
-
-async def test_generation_counts_changes_of_the_spec_only(api: Api) -> None:
-    await api.made(WIDGETS, widget("a", {"size": 1}))
-    labelled = (await api.merge(f"{WIDGETS}/a", {"metadata": {"labels": {"x": "y"}}})).json
-    assert labelled["metadata"]["generation"] == 1
-    reported = (await api.merge(f"{WIDGETS}/a/status", {"status": {"ready": True}})).json
-    assert reported["metadata"]["generation"] == 1
-    assert (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})).json["metadata"]["generation"] == 2
 
 
 async def test_status_and_the_rest_are_written_apart(api: Api) -> None:
@@ -156,13 +135,6 @@ async def test_json_patches_are_refused_in_the_words_of_json(api: Api, operation
     assert (await api.get(f"{WIDGETS}/a")).json == made
 
 
-async def test_a_patch_with_a_stale_version_is_a_conflict(api: Api) -> None:
-    made = await api.made(WIDGETS, widget("a", {"size": 1}))
-    await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})
-    stale = {"metadata": {"resourceVersion": made["metadata"]["resourceVersion"]}, "spec": {"size": 3}}
-    assert (await api.merge(f"{WIDGETS}/a", stale)).code == 409
-
-
 @pytest.mark.parametrize("content_type", [STRATEGIC, "application/apply-patch+cbor", "text/plain"])
 async def test_patch_types_that_are_not_offered_are_415(api: Api, content_type: str) -> None:
     await api.made(WIDGETS, widget("a"))
@@ -201,15 +173,6 @@ async def test_delete_without_finalizers_answers_success(api: Api) -> None:
     assert (await api.delete(f"{WIDGETS}/a")).code == 404
 
 
-@pytest.mark.parametrize("field", ["uid", "resourceVersion"])
-async def test_delete_preconditions_protect_another_object_of_the_name(api: Api, field: str) -> None:
-    made = await api.made(WIDGETS, widget("a"))
-    wrong = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {field: "999"}}
-    assert (await api.delete(f"{WIDGETS}/a", wrong)).code == 409
-    right = {"preconditions": {field: made["metadata"][field]}}
-    assert (await api.delete(f"{WIDGETS}/a", right)).code == 200
-
-
 async def test_dry_run_stores_nothing(api: Api) -> None:
     assert (await api.post(WIDGETS, widget("ghost"), dryRun="All")).code == 201
     assert (await api.get(f"{WIDGETS}/ghost")).code == 404
@@ -218,13 +181,6 @@ async def test_dry_run_stores_nothing(api: Api) -> None:
     assert (await api.delete(f"{WIDGETS}/a", dryRun="All")).code == 200
     assert (await api.get(f"{WIDGETS}/a")).json == made
     assert (await api.post(WIDGETS, widget("b"), dryRun="Some")).code == 400
-
-
-async def test_delete_collection_deletes_the_selected_objects(api: Api) -> None:
-    for name, team in (("a", "x"), ("b", "x"), ("c", "y")):
-        await api.made(WIDGETS, widget(name, {}, labels={"team": team}))
-    assert (await api.delete(WIDGETS, labelSelector="team=x")).code == 200
-    assert [each["metadata"]["name"] for each in (await api.get(WIDGETS)).json["items"]] == ["c"]
 
 
 async def test_secrets_fold_string_data_and_keep_their_type(api: Api) -> None:

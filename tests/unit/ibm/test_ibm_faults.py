@@ -14,65 +14,6 @@ from freehold_sim.ibm.settings import Assumptions, Quotas
 
 NONCE = "fabcdefg"
 
-CREATES: dict[str, str] = {
-    "workspace": "rc.create_resource_instance",
-    "vpc": "vpc.create_vpc",
-    "transit-gateway": "transit.create_transit_gateway",
-    "cos-instance": "rc.create_resource_instance",
-}
-
-
-def _request(account: Any, kind: str) -> dict[str, Any]:
-    requests: dict[str, dict[str, Any]] = {
-        "workspace": account.workspace(),
-        "vpc": account.vpc(),
-        "transit-gateway": account.gateway(),
-        "cos-instance": account.cos(),
-    }
-    return requests[kind]
-
-
-@pytest.mark.parametrize("effect", [Effect.REPLY_LOST, Effect.ERROR_AFTER], ids=["lost", "5xx-after"])
-@pytest.mark.parametrize("kind", CREATES)
-async def test_a_create_that_took_effect_unseen_is_found_by_its_nonce(account: Any, kind: str, effect: Effect) -> None:
-    """CAPIBM#1745: the POST failed but the server was created. Unknown, then one candidate, and no second one."""
-    request = _request(account, kind)
-    account.cloud.faults.add(Fault(effect, CREATES[kind], status=502))
-    with pytest.raises(errors.Unknown):
-        await account.create(kind, request)
-    found = await account.find(kind, {**request, "name": "another"}, NONCE)
-    assert [NONCE in one.name for one in found] == [True]
-
-
-async def test_a_dhcp_server_behind_a_lost_reply_is_found_by_its_network(account: Any) -> None:
-    """Its own name cannot be read; the name of its network can."""
-    workspace = await account.ready("workspace", account.workspace())
-    account.cloud.faults.add(Fault(Effect.REPLY_LOST, "power.create_dhcp"))
-    with pytest.raises(errors.Unknown):
-        await account.create("dhcp-server", account.dhcp(workspace))
-    found = await account.find("dhcp-server", account.dhcp(workspace), NONCE)
-    assert [one.nonce_fields for one in found] == [{f"DHCPSERVERnet-{NONCE}_Private"}]
-
-
-async def test_a_load_balancer_behind_a_lost_reply_is_found_by_its_pools(account: Any) -> None:
-    vpc = await account.ready("vpc", account.vpc())
-    subnet = await account.ready("vpc-subnet", account.subnet(vpc))
-    account.cloud.faults.add(Fault(Effect.REPLY_LOST, "vpc.create_load_balancer"))
-    request = account.balancer(subnet)
-    with pytest.raises(errors.Unknown):
-        await account.create("load-balancer", request)
-    assert len(await account.find("load-balancer", {**request, "name": "other"}, NONCE)) == 1
-
-
-async def test_a_failed_read_is_unavailable(account: Any) -> None:
-    """A read has no effect: back off and try again."""
-    vpc = await account.ready("vpc", account.vpc())
-    for effect in (Effect.ERROR_BEFORE, Effect.REPLY_LOST, Effect.RESET):
-        account.cloud.faults.add(Fault(effect, "vpc.get_vpc", status=503))
-        with pytest.raises(errors.Unavailable):
-            await account.look("vpc", vpc)
-        account.cloud.faults.clear()
-
 
 @pytest.mark.parametrize(("seconds", "expected"), [(17, 17.0), (None, None)])
 async def test_throttling_has_the_time_to_wait(account: Any, seconds: int | None, expected: float | None) -> None:

@@ -14,7 +14,7 @@ from freehold.providers.ibm.facts import IbmFacts, NoSuchValue
 from freehold.providers.ibm.rules import natural_key
 from freehold_sim.faults import Effect as Spoil
 from freehold_sim.faults import Fault
-from freehold_sim.ibm.settings import Assumptions, Lags
+from freehold_sim.ibm.settings import Assumptions
 
 NONCE = "fabcdefg"
 
@@ -27,30 +27,6 @@ async def test_subnets_of_one_vpc_are_observed_by_one_list(account: Any) -> None
     seen = await account.kinds["vpc-subnet"].driver.observe([Ref(one.id, one.target) for one in made])
     assert account.requests()[before:] == ["vpc.list_subnets"]
     assert {one.state for one in seen.values()} == {State.READY}
-
-
-async def test_a_lagging_list_is_not_proof_of_absence(make_account: Callable[..., Any]) -> None:
-    """A resource missing in a list is read by its id before it counts as absent."""
-    account = make_account(lags=Lags(lists=60.0))
-    vpc = await account.ready("vpc", account.vpc())
-    made = [await account.create("vpc-subnet", account.subnet(vpc, f"s{n}", f"us-south-{n}")) for n in (1, 2)]
-    seen = await account.kinds["vpc-subnet"].driver.observe([Ref(one.id, one.target) for one in made])
-    assert len(seen) == 2
-
-
-async def test_lists_are_read_to_the_last_page(make_account: Callable[..., Any]) -> None:
-    account = make_account(page_size=1)
-    for n in range(3):
-        await account.ready("vpc", account.vpc(f"v{n}"), f"faaaaaa{n}")
-        await account.ready("workspace", account.workspace(f"w{n}"), f"faaaaaa{n}")
-        await account.ready("transit-gateway", account.gateway(f"g{n}"), f"faaaaaa{n}")
-        await account.ready("cos-instance", account.cos(f"c{n}"), f"faaaaaa{n}")
-    requests = {
-        "vpc": account.vpc("x"), "workspace": account.workspace("x"), "transit-gateway": account.gateway("x"),
-        "cos-instance": account.cos("x"),
-    }  # fmt: skip
-    for kind, request in requests.items():
-        assert len(await account.find(kind, request, "faaaaaa2")) == 1, kind
 
 
 async def test_buckets_are_read_to_the_last_page(make_account: Callable[..., Any]) -> None:
@@ -313,3 +289,16 @@ async def test_two_groups_that_name_each_other_can_be_deleted_and_keep_their_oth
     await driver.delete(refs[1])
     await driver.delete(refs[0])
     assert await driver.observe(refs) == {}
+
+
+async def test_a_bucket_lives(account: Any) -> None:
+    """Its name has no room for a nonce: it is found by its name in our instance."""
+    instance = await account.ready("cos-instance", account.cos())
+    request = account.bucket(instance)
+    made = await account.create("cos-bucket", request)
+    assert (made.carried, made.target) == (True, instance.attributes["crn"])
+    assert [one.id for one in await account.find("cos-bucket", request)] == [made.id]
+    driver = account.kinds["cos-bucket"].driver
+    assert driver.identify(made.target, made.id.rpartition("/")[2]) == made.id
+    await driver.delete(Ref(made.id, made.target))
+    assert await account.look("cos-bucket", made) is None
