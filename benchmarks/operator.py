@@ -22,7 +22,7 @@ from freehold.controllers.keyring.stored_form import RingDocument, StoredKey, du
 from freehold.engine.interface import Intervals
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Resource, key_of
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold_apiserver.store import Store
 

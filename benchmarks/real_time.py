@@ -23,7 +23,7 @@ from benchmarks.processes import child
 from benchmarks.rows import Row
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import key_of
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.ibm.settings import Delays, Lags, Settings
 from harness.powervs import Harness, StoredObject, example

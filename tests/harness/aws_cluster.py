@@ -13,8 +13,8 @@ from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit
 from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.session import AwsSession
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Settings

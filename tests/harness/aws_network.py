@@ -13,7 +13,7 @@ from freehold.controllers.plan.planner import plan_with
 from freehold.engine.keyed_codec import UUID
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.providers.aws.types.served import AWS_CLUSTER
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness

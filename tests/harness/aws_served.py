@@ -19,9 +19,9 @@ from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.identities import Identity, StaticKeys
 from freehold.providers.aws.identity_objects import StoredIdentities
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION, AwsAccount

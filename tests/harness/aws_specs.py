@@ -11,7 +11,7 @@ from freehold.providers.aws.cluster import desired
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.objects.adapter import Desired, Refused, Undecided, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer
 

@@ -17,7 +17,7 @@ from freehold.engine.port import InlinePort, step
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from harness.account import BASE, SimMount
 from harness.powervs import Harness, HarnessObjects
 from harness.resources import MARK, Row, existing

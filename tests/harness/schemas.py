@@ -8,7 +8,7 @@ from typing import Any
 from freehold.api.parse import parse_spec
 from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 
 Schema = dict[str, Any]
 

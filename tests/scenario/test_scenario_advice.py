@@ -22,7 +22,7 @@ from freehold.engine.reasons import Reason
 from freehold.kube.resources import Key
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
 from freehold.providers.objects.identity import IdentityProblem
 from harness.aws_account import REGION

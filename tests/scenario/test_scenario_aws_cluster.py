@@ -12,8 +12,8 @@ from freehold.api import names
 from freehold.controllers.plan.planner import plan_with
 from freehold.engine.keyed_codec import NODE
 from freehold.engine.port import step
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold_sim.aws.settings import Settings
 from harness.aws_cluster import aws_cluster
 from harness.powervs import StoredObject

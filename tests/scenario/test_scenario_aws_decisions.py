@@ -15,7 +15,7 @@ from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.journal import Journal
 from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.types.served import AWS_CLUSTER
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import STORAGE, aws_cluster

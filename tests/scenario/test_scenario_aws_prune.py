@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from freehold.controllers.plan.planner import plan_with
-from freehold.providers.aws.types.served import AWS_CLUSTER
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_pruning import LISTED, answers, approve, change, harness, present

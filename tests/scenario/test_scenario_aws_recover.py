@@ -19,8 +19,8 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
 from freehold.providers.access.accounts import Binding, OneAccount, Place
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION

@@ -18,8 +18,8 @@ from freehold.providers.access.ports import PacedPort
 from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.facts import AwsFacts
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, Mode
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Quotas, Settings

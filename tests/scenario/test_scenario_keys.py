@@ -17,7 +17,7 @@ from freehold.engine.keys import KeyRing, derive
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings

@@ -17,7 +17,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
 from freehold.providers.access.accounts import Around, Place
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.flow import Identified
 from freehold_sim.http import Request

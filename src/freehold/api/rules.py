@@ -5,7 +5,7 @@ The API server checks a rule at apply time, so that ``--dry-run=server`` tells, 
 An object that was stored before a rule existed is parsed as it was, and the reconciler says the same in a condition
 (:func:`freehold.api.parse.broken_rules`). Each rule refuses what upstream's webhook refuses, or what the cloud refuses
 wherever upstream sends it, so every manifest that makes a cluster upstream is accepted. The tables are
-:mod:`freehold.providers.aws.types.rules` and :mod:`freehold.providers.ibm.types.rules`.
+:mod:`freehold.providers.aws.types.rules` and :mod:`freehold.providers.ibm.powervs.types.rules`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from freehold.api.feature_gates import FeatureGate, FeatureGates
 from freehold.api.served import ServedName
 from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.base import Access, Connection, Shared
-from freehold.providers.registry import PROVIDERS, provider_of
+from freehold.providers.registry import PROVIDERS, object_kind_of, provider_of
 
 Connections = Mapping[str, Connection]
 """By the name of the provider."""
@@ -22,7 +22,7 @@ def connect(access: Mapping[str, Access], shared: Shared) -> Connections:
 
 def accounts_in(connections: Connections, served: ServedName) -> KnownAccounts:
     """Return the accounts of the objects of one kind."""
-    return connections[provider_of(served).name].accounts(served)
+    return connections[provider_of(served).name].accounts(object_kind_of(served))
 
 
 def collects(served: ServedName, gates: FeatureGates) -> bool:

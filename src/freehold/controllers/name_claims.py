@@ -22,7 +22,7 @@ from freehold.providers.objects import identity
 from freehold.providers.objects.adapter import Refused, Wanted
 from freehold.providers.objects.gate import cluster_name
 from freehold.providers.objects.spec_problems import Problem
-from freehold.providers.registry import provider_of
+from freehold.providers.registry import object_kind_of
 
 _YOUNGEST = "~"
 """Sorts behind every time: the age of an object that is not stored yet."""
@@ -60,7 +60,7 @@ class NameClaims:
         read: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._served = served
-        self._cluster_name = provider_of(served).cluster_name
+        self._cluster_name = object_kind_of(served).cluster_name
         self._accounts = accounts
         self._objects = objects
         self._read = read

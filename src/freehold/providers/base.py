@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from freehold.providers.access.accounts import KnownAccounts
     from freehold.providers.access.audit import Audit
     from freehold.providers.access.limits import Limits
+    from freehold.providers.objects.adapter import Adapter
 
 
 class Reader(Protocol):
@@ -61,7 +62,7 @@ class Shared:
 class Connection(Protocol):
     """One cloud as one process reaches it."""
 
-    def accounts(self, served: ServedName) -> KnownAccounts:
+    def accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Return the accounts of the objects of one kind of this provider."""
         ...
 
@@ -91,8 +92,22 @@ ClusterName = Callable[[Mapping[str, Any], "Mapping[NodeKey, Entry]"], str]
 
 
 def _no_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
-    """Name no cluster: no kind of this provider is once in an account."""
+    """Name no cluster: the kind is not once in an account."""
     raise NotImplementedError(f"{raw['kind']} has no name of which an account can have one cluster")
+
+
+@dataclass(frozen=True)
+class ObjectKind:
+    """One kind of object that is reconciled; all of it is in one folder of its provider.
+
+    ``describe`` gives its model and columns, which are slow to import. ``adapt`` gives what serves an object in an
+    account of the provider. ``cluster_name`` serves a kind that is once in an account.
+    """
+
+    served: ServedName
+    describe: Callable[[], ServedKind]
+    adapt: Callable[[Any, Shared], Adapter]
+    cluster_name: ClusterName = _no_name
 
 
 @dataclass(frozen=True)
@@ -101,17 +116,17 @@ class Provider:
 
     ``objects`` are the kinds that are reconciled, ``referred`` those that are only read where an object names one,
     ``tags`` the metadata controller's kind for this cloud. ``placeholders`` are kinds in upstream's templates that are
-    stored and not served; ``upstream`` is the label of the provider that serves the same kinds. ``types`` gives each
-    kind with its model and columns, which is slow to import.
+    stored and not served; ``upstream`` is the label of the provider that serves the same kinds. ``types`` gives the
+    kinds of ``referred`` and ``tags`` with their models and columns.
 
     ``has_credentials`` looks for credentials in an environment without asking anybody. A person sets ``variable``,
     which ``how`` explains; ``without`` says what happens where there are none. The values of ``secrets`` are shown
-    nowhere. ``cluster_name`` serves the kinds that are once in an account.
+    nowhere.
     """
 
     name: str
     title: str
-    objects: tuple[ServedName, ...]
+    objects: tuple[ObjectKind, ...]
     tags: ServedName
     access: AccessOf
     has_credentials: Callable[[Mapping[str, str]], bool]
@@ -123,4 +138,3 @@ class Provider:
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()
     upstream: str = ""
-    cluster_name: ClusterName = _no_name

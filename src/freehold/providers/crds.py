@@ -16,6 +16,7 @@ _REFERENCES = [
 ]
 
 SERVED: tuple[ServedKind, ...] = (
+    *(kind.describe() for provider in PROVIDERS for kind in provider.objects),
     *(served for provider in PROVIDERS for served in provider.types()),
     cloud_metadata(_REFERENCES),
     METADATA_GRANTS,

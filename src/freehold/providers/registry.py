@@ -5,13 +5,13 @@ from __future__ import annotations
 from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
 from freehold.kube.resources import Resource
 from freehold.providers.aws.provider import AWS
-from freehold.providers.base import Provider
+from freehold.providers.base import ObjectKind, Provider
 from freehold.providers.ibm.provider import IBM
 from freehold.providers.objects.served_resources import resource_of
 
 PROVIDERS: tuple[Provider, ...] = (IBM, AWS)
 
-SERVED: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.objects)
+SERVED: tuple[ServedName, ...] = tuple(kind.served for provider in PROVIDERS for kind in provider.objects)
 """The kinds that are reconciled."""
 REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
 """The kinds that are only read, where an object of a kind above names one."""
@@ -30,4 +30,9 @@ def served_of(kind: str) -> ServedName:
 
 def provider_of(served: ServedName) -> Provider:
     """Return the provider of a reconciled kind. Raises KeyError."""
-    return {each: provider for provider in PROVIDERS for each in provider.objects}[served]
+    return {kind.served: provider for provider in PROVIDERS for kind in provider.objects}[served]
+
+
+def object_kind_of(served: ServedName) -> ObjectKind:
+    """Return all of a reconciled kind. Raises KeyError."""
+    return {kind.served: kind for provider in PROVIDERS for kind in provider.objects}[served]

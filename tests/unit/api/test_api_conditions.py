@@ -27,7 +27,7 @@ from freehold.api.parse import parse
 from freehold.api.patterns import CONDITION_REASON
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
+from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus
 
 EARLY = datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
 LATE = EARLY + timedelta(hours=1)

@@ -12,9 +12,9 @@ import pytest
 from freehold.api.parse import InvalidObject, Problem, parse
 from freehold.api.patterns import WORDS
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, Tag
-from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus, ResourceReference
-from freehold.providers.ibm.types.vpc import Subnet
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec, Tag
+from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus, ResourceReference
+from freehold.providers.ibm.powervs.types.vpc import Subnet
 from harness.schemas import crd_of, powervs_spec
 
 HEALTH = {"delay": 5, "retries": 2, "timeout": 2, "type": "tcp"}
@@ -137,7 +137,7 @@ def test_a_refusal_does_not_carry_pydantics_error() -> None:
 
 def test_every_pattern_of_the_types_has_a_description() -> None:
     """A pattern alone does not help a person."""
-    sources = (Path(__file__).parents[3] / "src" / "freehold" / "providers" / "ibm" / "types").glob("*.py")
+    sources = (Path(__file__).parents[3] / "src" / "freehold" / "providers" / "ibm" / "powervs" / "types").glob("*.py")
     used = {name for source in sources for name in re.findall(r"pattern=patterns\.(\w+)", source.read_text())}
     from freehold.api import patterns
 

@@ -24,8 +24,8 @@ from freehold.api.parse import InvalidObject, parse
 from freehold.api.rules import value_at
 from freehold.api.schema_lint import walk
 from freehold.api.structural import structural
-from freehold.providers.ibm.types.cluster import Tag
-from freehold.providers.ibm.types.vpc import (
+from freehold.providers.ibm.powervs.types.spec import Tag
+from freehold.providers.ibm.powervs.types.vpc import (
     VPCResource,
     VPCSecurityGroup,
     VPCSecurityGroupPortRange,
@@ -41,7 +41,7 @@ UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters
 
 EARLY = {"spec", "spec.cosInstance", "spec.dhcpServer", "spec.loadBalancers", "spec.tags", "spec.vpc",
          "spec.vpcSubnets", "spec.vpcSubnets[*]"}  # fmt: skip
-"""The rules of freehold.providers.ibm.types.rules: test_api_powervs_rules."""
+"""The rules of freehold.providers.ibm.powervs.types.rules: test_api_powervs_rules."""
 
 RULE = "spec.vpcSecurityGroups[*].rules[*]"
 PROTOTYPE = {"protocol": "tcp", "remotes": []}

@@ -9,7 +9,7 @@ import pytest
 from freehold.api.crd import custom_resource_definition
 from freehold.api.schema_lint import walk
 from freehold.api.served_fields import ServedField, Serving, covering, occurrences
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.generate import TABLES, rendered_pages
 from harness.schemas import schema_of
 

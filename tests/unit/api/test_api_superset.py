@@ -37,7 +37,7 @@ EARLY = {
 }
 """Where a rule or its bound refuses what upstream's schema lets pass, and who refuses it there.
 
-Such an object makes no cluster upstream (freehold.providers.ibm.types.rules).
+Such an object makes no cluster upstream (freehold.providers.ibm.powervs.types.rules).
 """
 
 

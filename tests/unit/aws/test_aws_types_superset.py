@@ -14,12 +14,14 @@ from freehold.api.crd import custom_resource_definition
 from freehold.api.parse import parse
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
-from freehold.providers.aws.types.cluster import AWSCluster
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS, AWS_KINDS
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.spec import AWSCluster
+from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import Schema, narrower, schema_of
 
+AWS_KINDS = (AWS_CLUSTERS, *AWS_IDENTITIES)
 CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"
 
 _BALANCERS = ("spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer")

@@ -12,7 +12,7 @@ from freehold.api.crd import custom_resource_definition
 from freehold.engine.graph import Graph
 from freehold.providers.aws.cluster.desired import Decided, nodes
 from freehold.providers.aws.cluster.facts import Facts, Recorded
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import NAMES, REGION, ZONES, cluster, decide, reordered

@@ -11,7 +11,7 @@ import pytest
 from freehold.api.served_fields import Serving, covering
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused
 from harness.aws_bases import BASES, OTHER, PRIVATE, facts_of
 from harness.aws_graphs import plain

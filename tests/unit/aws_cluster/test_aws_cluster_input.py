@@ -14,7 +14,7 @@ from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.adapter import Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 from freehold_apiserver.cel_rules import Rules

@@ -16,7 +16,7 @@ from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway,
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.cloud_answers import Answer
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import (

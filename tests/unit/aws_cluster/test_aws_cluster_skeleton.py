@@ -16,9 +16,9 @@ from freehold.providers.aws.cluster.adapter import rebuild_spec
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.keys import VPC
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key
+from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.aws.types.cluster import AWSClusterSpec
-from freehold.providers.aws.types.kinds import AWS_CLUSTERS
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, Spec, cluster, decide, facts
 from harness.schemas import schema_of

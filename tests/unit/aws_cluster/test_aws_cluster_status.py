@@ -21,7 +21,7 @@ from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import status
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts, Namesake
-from freehold.providers.aws.types.cluster_status import AWSClusterStatus
+from freehold.providers.aws.cluster.types.status import AWSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.spec_problems import SpecWarning

@@ -18,8 +18,8 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.status import build_status
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import PassReport
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, wanted

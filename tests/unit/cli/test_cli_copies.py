@@ -18,7 +18,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from harness.powervs import example
 

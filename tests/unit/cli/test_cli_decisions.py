@@ -21,7 +21,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Key
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from harness.commands import freehold_in
 from harness.stored_objects import MemoryObjects

@@ -35,7 +35,7 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.operator.metadata.record import LABEL, NAME, TagRecord
 from freehold.providers.crds import custom_resource_definitions
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store

@@ -14,7 +14,7 @@ from freehold.controllers.recovery.open_decisions import Candidate, Question, ma
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 
 POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)

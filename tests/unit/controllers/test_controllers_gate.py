@@ -10,7 +10,7 @@ import pytest
 from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.gate import (
     ClusterContext,
     Decision,

@@ -21,8 +21,8 @@ from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
 from freehold.kube.resources import Json, Key, key_of
 from freehold.providers.access.accounts import NoCredentials
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import Mode, Wanted
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned

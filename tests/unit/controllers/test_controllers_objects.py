@@ -17,7 +17,7 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import Key
 from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store

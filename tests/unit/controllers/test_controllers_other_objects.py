@@ -20,7 +20,7 @@ from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
 from freehold.providers.crds import custom_resource_definitions
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED, SERVED_RESOURCES
 

@@ -14,7 +14,7 @@ from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects import gate
 
 REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))

@@ -10,7 +10,8 @@ from freehold.api import names
 from freehold.controllers.app import ConflictingProvider, refuse_peer
 from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
-from freehold.providers.aws.types.served import AWS_CLUSTER, AWS_ROLE_IDENTITY
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
+from freehold.providers.aws.types.served import AWS_ROLE_IDENTITY
 from freehold.providers.ibm import api_names as ibm_names
 
 CRD = f"{ibm_names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"

@@ -9,7 +9,7 @@ import pytest
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.spec_checks import protected_tags
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.tagging.protected import Access, IgnoreList, access
 from freehold.tagging.resources import Cloud
 from harness.aws_bases import BASES, facts_of

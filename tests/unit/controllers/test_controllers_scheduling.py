@@ -20,7 +20,7 @@ from freehold.kube.errors import Unavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import Change, Origin, State
 from freehold.providers.crds import custom_resource_definitions
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import PROVIDERS, served_of

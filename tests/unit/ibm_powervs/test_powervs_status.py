@@ -20,7 +20,7 @@ from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
 from freehold.providers.ibm.powervs.status import build_status
-from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
+from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, Wanted
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.status import held, paused

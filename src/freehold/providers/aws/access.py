@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from freehold.api.served import ServedName
 from freehold.kube.resources import Json
 from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
-from freehold.providers.base import Shared
+from freehold.providers.base import ObjectKind, Shared
 
 if TYPE_CHECKING:
     from freehold.providers.access.accounts import Around, Binding, KnownAccounts, NoCredentials, Place
@@ -99,28 +98,28 @@ class AwsConnection:
 
         return StoredIdentities(self._shared.reader, self._shared.namespace, self._access.own)
 
-    def accounts(self, served: ServedName) -> KnownAccounts:
+    def accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Each object names its account by its identity and region."""
-        return _LateAccounts(self)
+        return _LateAccounts(self, kind)
 
-    def adapter(self, account: AwsAccount) -> Adapter:
-        """Return the adapter of an AWSCluster that is served in ``account``."""
-        from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
-
-        return AWSClusterAdapter(account.facts, self._shared.gates, self._shared.gc_selector)
+    def adapter(self, kind: ObjectKind, account: AwsAccount) -> Adapter:
+        """Return what serves an object of this kind in ``account``."""
+        return kind.adapt(account, self._shared)
 
 
 class _LateAccounts:
-    """The accounts of AWSClusters, loaded when the first object asks."""
+    """The accounts of the objects of one kind, loaded when the first one asks."""
 
-    def __init__(self, connection: AwsConnection) -> None:
+    def __init__(self, connection: AwsConnection, kind: ObjectKind) -> None:
         self._connection = connection
+        self._kind = kind
 
     @cached_property
     def _accounts(self) -> AwsAccounts:
         from freehold.providers.aws.accounts import AwsAccounts
 
-        return AwsAccounts(self._connection.cloud, self._connection.identities, self._connection.adapter)
+        adapt = partial(self._connection.adapter, self._kind)
+        return AwsAccounts(self._connection.cloud, self._connection.identities, adapt)
 
     async def binding(self, raw: Json) -> Binding | NoCredentials:
         return await self._accounts.binding(raw)

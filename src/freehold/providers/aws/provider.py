@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
 from freehold.providers.aws.access import access_of, has_credentials
+from freehold.providers.aws.cluster.kind import CLUSTER
 from freehold.providers.aws.types.served import (
-    AWS_CLUSTER,
     AWS_CONTROLLER_IDENTITY,
     AWS_METADATA,
     AWS_ROLE_IDENTITY,
@@ -19,26 +18,18 @@ from freehold.providers.base import Provider
 
 if TYPE_CHECKING:
     from freehold.api.served_kind import ServedKind
-    from freehold.engine.journal import Entry
-    from freehold.engine.resources import NodeKey
 
 
 def _types() -> tuple[ServedKind, ...]:
-    from freehold.providers.aws.types.kinds import AWS_KINDS, AWS_TAGS
+    from freehold.providers.aws.types.kinds import AWS_IDENTITIES, AWS_TAGS
 
-    return (*AWS_KINDS, AWS_TAGS)
-
-
-def _cluster_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
-    from freehold.providers.aws.cluster.recorded import name_of
-
-    return name_of(raw, entries)
+    return (*AWS_IDENTITIES, AWS_TAGS)
 
 
 AWS = Provider(
     name="aws",
     title="AWS",
-    objects=(AWS_CLUSTER,),
+    objects=(CLUSTER,),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
     tags=AWS_METADATA,
     access=access_of,
@@ -54,5 +45,4 @@ AWS = Provider(
         Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),
     ),
     upstream="infrastructure-aws",
-    cluster_name=_cluster_name,
 )

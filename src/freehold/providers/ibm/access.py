@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from freehold.api.served import ServedName
-from freehold.providers.base import Shared
+from freehold.providers.base import ObjectKind, Shared
 
 if TYPE_CHECKING:
     from freehold.providers.access.accounts import KnownAccounts
@@ -83,12 +82,10 @@ class IbmConnection:
         )
         return shared.stack.enter_context(account)
 
-    def accounts(self, served: ServedName) -> KnownAccounts:
+    def accounts(self, kind: ObjectKind) -> KnownAccounts:
         """All objects are in the account of the API key."""
         from freehold.providers.access.accounts import Binding, NoCredentials, OneAccount
-        from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
 
         if self.account is None:
             return OneAccount(NoCredentials(NO_CREDENTIALS))
-        adapter = PowerVSClusterAdapter(self.account.facts_reader(), self._shared.gates)
-        return OneAccount(Binding(self.account, adapter))
+        return OneAccount(Binding(self.account, kind.adapt(self.account, self._shared)))

@@ -8,22 +8,23 @@ from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
 from freehold.providers.base import Provider
 from freehold.providers.ibm.access import KEY_VARIABLE, access_of, api_key_of
-from freehold.providers.ibm.types.served import IBM_METADATA, POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.kind import CLUSTER
+from freehold.providers.ibm.types.served import IBM_METADATA
 
 if TYPE_CHECKING:
     from freehold.api.served_kind import ServedKind
 
 
 def _types() -> tuple[ServedKind, ...]:
-    from freehold.providers.ibm.types.kinds import IBM_KINDS
+    from freehold.providers.ibm.types.kinds import IBM_TAGS
 
-    return IBM_KINDS
+    return (IBM_TAGS,)
 
 
 IBM = Provider(
     name="ibm",
     title="IBM Cloud",
-    objects=(POWERVS_CLUSTER,),
+    objects=(CLUSTER,),
     tags=IBM_METADATA,
     access=access_of,
     has_credentials=lambda env: bool(api_key_of(env)),

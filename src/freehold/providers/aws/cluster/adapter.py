@@ -18,14 +18,14 @@ from freehold.providers.aws.cluster.cluster_plan import BalancerType, Scheme
 from freehold.providers.aws.cluster.desired import wanted
 from freehold.providers.aws.cluster.discover import FactsReader, discover
 from freehold.providers.aws.cluster.keys import BUCKET, CLASSIC_KIND, NETWORK_KIND, VPC
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import name_for_workloads, name_of
 from freehold.providers.aws.cluster.status import build_status
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import cluster_of
-from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate, parse_or_refuse
 from freehold.providers.objects.gate import Proceed
 

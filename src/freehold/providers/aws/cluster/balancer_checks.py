@@ -11,7 +11,7 @@ from freehold.providers.aws.cluster.keys import key_of
 from freehold.providers.aws.cluster.load_balancers import PRIMARY, TRAFFIC_PORT, health_check, name_of, type_of_address
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.subnets import is_aws_id
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
 from freehold.providers.objects.spec_problems import Problem

@@ -24,8 +24,8 @@ from freehold.providers.aws.cluster.nodes.routing import routing_nodes
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.cluster.normalize import normalize_spec
 from freehold.providers.aws.cluster.spec_checks import check
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.cluster.warnings import warnings_of
-from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.objects.adapter import Desired, Mode, Refused, Undecided
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer
 from freehold.providers.objects.cluster_status import ClusterWanted

@@ -16,7 +16,7 @@ from freehold.providers.aws.cluster.group_checks import named_groups
 from freehold.providers.aws.cluster.keys import BASTION
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import recorded_in
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
 
 T = TypeVar("T")

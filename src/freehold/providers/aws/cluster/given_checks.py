@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Recorded
 from freehold.providers.aws.cluster.network_checks import is_in_edge_zone
 from freehold.providers.aws.cluster.subnets import is_aws_id
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import ingress_rules
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem
 

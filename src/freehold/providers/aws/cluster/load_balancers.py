@@ -19,7 +19,7 @@ from freehold.providers.aws.cluster.facts import Recorded
 from freehold.providers.aws.cluster.keys import key_of
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.rules import API_SERVER
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AdditionalListener, AWSLoadBalancerSpec
 from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
 

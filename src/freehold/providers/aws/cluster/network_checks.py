@@ -12,7 +12,7 @@ from freehold.providers.aws.cluster.cluster_plan import Role
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.subnets import is_aws_id, is_default, own_subnets, recorded_name, slots_of
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE

@@ -14,7 +14,7 @@ from freehold.providers.aws.api_names import NODES_LET_IN_ANNOTATION
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Role, Rule, Scheme, Subnet
 from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
 from freehold.providers.aws.cluster.rules import ANY_IPV4, ingress_rules
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem

@@ -29,7 +29,7 @@ from freehold.providers.aws.cluster.load_balancers import Front, failure_domains
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.rules import Firewall
 from freehold.providers.aws.cluster.subnets import given_subnets, homes, nat_gateways, normal_block, own_subnets
-from freehold.providers.aws.types.cluster import AWSClusterSpec, S3Bucket
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec, S3Bucket
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 from freehold.providers.objects.cloud_answers import Answer

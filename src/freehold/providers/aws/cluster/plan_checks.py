@@ -11,8 +11,8 @@ from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.load_balancers import SECONDARY as SECOND
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.subnets import is_aws_id
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import ASSOCIATION, SECONDARY
-from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.spec_problems import Problem

@@ -19,8 +19,8 @@ from freehold.providers.aws.cluster.keys import (
     SUBNET_KIND,
     VPC,
 )
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.gate import cluster_name
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role, Rule, Scheme, Source, SourceKind, Vpc
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec
 

@@ -16,12 +16,12 @@ from freehold.api.parse import broken_rules
 from freehold.providers.aws.cluster import balancer_checks, given_checks, group_checks, network_checks, tag_checks
 from freehold.providers.aws.cluster.cluster_plan import Role
 from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.names import NAME_LIMIT, DefaultNames
 from freehold.providers.aws.cluster.normalize import partition_of
 from freehold.providers.aws.cluster.rules import ingress_rules
-from freehold.providers.aws.types.cluster import AWSClusterSpec
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec, VPCSpec
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.served_fields import refused_fields
 from freehold.providers.objects.spec_problems import Problem

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from freehold.providers.aws.api_names import AWS_USER_TAG_LIMIT
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import (
     ASSOCIATION,
     PROVIDER,
@@ -15,7 +16,6 @@ from freehold.providers.aws.tags.capa_tags import (
     cloud_provider_key,
     cluster_key,
 )
-from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
 from freehold.providers.objects.spec_problems import Problem

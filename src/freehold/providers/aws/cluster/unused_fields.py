@@ -10,7 +10,7 @@ from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.normalize import DEFAULT_KEY
 from freehold.providers.aws.cluster.rules import anybody
 from freehold.providers.aws.cluster.subnets import is_numbered
-from freehold.providers.aws.types.cluster import AWSClusterSpec, Bastion, S3Bucket
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec, Bastion, S3Bucket
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
 from freehold.providers.objects.spec_problems import SpecWarning

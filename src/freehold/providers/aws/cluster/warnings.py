@@ -9,15 +9,15 @@ from freehold.api import names as api_names
 from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role
 from freehold.providers.aws.cluster.facts import Facts
 from freehold.providers.aws.cluster.given_warnings import given_warnings
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
+from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.cluster.unused_fields import unused
 from freehold.providers.aws.tags.capa_tags import BALANCER_ROLES, cloud_provider_key
-from freehold.providers.aws.types.cluster import AWSClusterSpec
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
-from freehold.providers.aws.types.served import AWS_CLUSTER
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.gate import cluster_name, owner_of
 from freehold.providers.objects.served_fields import ignored_fields

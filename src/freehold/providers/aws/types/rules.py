@@ -85,7 +85,7 @@ INGRESS_RULES: Final = (
 
 # --- the VPC and its subnets -------------------------------------------------------------------
 
-# The reconciler ignores or refuses the fields of the first four (freehold.providers.aws.types.fields).
+# The reconciler ignores or refuses the fields of the first four (freehold.providers.aws.cluster.types.fields).
 CARRIER_GATEWAY: Final = Rule("self.startsWith('cagw-')", "the id of a carrier gateway begins with cagw-")
 FALLBACK_ORDER: Final = Rule("self in ['none', 'amazon-pool']", "write none or amazon-pool")
 ADDRESS_POOL_RULES: Final = (

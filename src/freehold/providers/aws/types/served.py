@@ -1,25 +1,10 @@
-"""The kinds on AWS that Freehold serves, by name. Data only."""
+"""The names of the kinds on AWS that objects of other kinds refer to, and of the tags. Data only."""
 
 from __future__ import annotations
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, MachineName, ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.providers.aws import api_names as aws_names
-from freehold.providers.aws.types.fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
-
-AWS_CLUSTER = ServedName(
-    names.INFRASTRUCTURE_GROUP,
-    names.V1BETA2,
-    aws_names.AWS_CLUSTER_KIND,
-    aws_names.AWS_CLUSTER_PLURAL,
-    aws_names.AWS_CLUSTER_FINALIZER,
-    machines=MachineName(aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL),
-    fields=AWS_CLUSTER_FIELDS,
-    once_in_account=True,
-    collectable=True,
-    left_out=AWS_CLUSTER_STATUS_LEFT_OUT,
-    parts=aws_names.AWS_PART_CONDITIONS,
-)
 
 
 def _identity(kind: str, plural: str) -> ServedName:

@@ -16,9 +16,9 @@ from freehold.providers.ibm.powervs import existing, facts, given_location
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.keys import VPC, WORKSPACE
+from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.ibm.powervs.status import build_status
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
-from freehold.providers.ibm.types.served import POWERVS_CLUSTER
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 from freehold.providers.objects.gate import Proceed

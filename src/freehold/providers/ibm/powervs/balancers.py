@@ -14,7 +14,7 @@ from freehold.providers.ibm.powervs.keys import BALANCER_KIND, VPC, constant, no
 from freehold.providers.ibm.powervs.names import VPC as VPC_NAMES
 from freehold.providers.ibm.powervs.names import DefaultNames, default_name
 from freehold.providers.ibm.powervs.recorded import is_nonce, listed, own_by_id
-from freehold.providers.ibm.types.vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
+from freehold.providers.ibm.powervs.types.vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
 from freehold.providers.objects.logical_names import ListEntry, StableName, assign
 
 _PUBLIC, _PRIVATE = _PLACEMENTS = ("public", "private")

@@ -33,7 +33,7 @@ from freehold.providers.ibm.powervs.groups import api_server_rule, group_keys, g
 from freehold.providers.ibm.powervs.names import DefaultNames, connection_name
 from freehold.providers.ibm.powervs.network import network_node, workspace_node
 from freehold.providers.ibm.powervs.subnets import subnet_names, subnet_nodes
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.adapter import Desired, Mode, Refused, Undecided
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.cluster_status import ClusterWanted

@@ -17,7 +17,7 @@ from freehold.engine.graph import Node
 from freehold.engine.resources import NodeKey, Observed, Part
 from freehold.providers.ibm.powervs.balancers import Balancer
 from freehold.providers.ibm.powervs.keys import GROUP_KIND, VPC
-from freehold.providers.ibm.types.vpc import VPCSecurityGroup, VPCSecurityGroupRule
+from freehold.providers.ibm.powervs.types.vpc import VPCSecurityGroup, VPCSecurityGroupRule
 from freehold.providers.objects.spec_problems import SpecWarning
 
 _TCP = frozenset({"tcp", "any", "all", "icmp_tcp_udp"})

@@ -19,7 +19,7 @@ from freehold.providers.ibm.powervs.facts import Facts
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.providers.ibm.powervs.names import dhcp_of, network_of
 from freehold.providers.ibm.powervs.network import workspace_id
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 from freehold.providers.objects.spec_problems import Problem
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from freehold.engine.errors import CloudError
 from freehold.engine.outcomes import of_error
 from freehold.engine.resources import NodeKey, Observed
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 
 T = TypeVar("T")

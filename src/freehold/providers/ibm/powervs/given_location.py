@@ -14,7 +14,7 @@ from freehold.providers.ibm.powervs import keys, recorded
 from freehold.providers.ibm.powervs.existing import IdLookup
 from freehold.providers.ibm.powervs.facts import Given, Places
 from freehold.providers.ibm.powervs.network import workspace_id
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 from freehold.providers.objects.spec_problems import Problem
 

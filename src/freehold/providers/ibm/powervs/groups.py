@@ -15,7 +15,7 @@ from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Part, Request
 from freehold.providers.ibm.powervs.keys import GROUP_KIND, VPC, constant, no_request
 from freehold.providers.ibm.powervs.recorded import own_by_id
-from freehold.providers.ibm.types.vpc import (
+from freehold.providers.ibm.powervs.types.vpc import (
     VPCSecurityGroup,
     VPCSecurityGroupRule,
     VPCSecurityGroupRulePrototype,

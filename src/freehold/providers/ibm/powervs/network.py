@@ -12,7 +12,7 @@ from freehold.engine.resources import NodeKey, Request
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.providers.ibm.powervs.names import DefaultNames, dhcp_of, network_of
 from freehold.providers.ibm.powervs.recorded import own_by_id
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 
 
 def workspace_id(spec: IBMPowerVSClusterSpec) -> str:

@@ -11,7 +11,7 @@ from freehold.engine.journal import Journal
 from freehold.engine.resources import Request
 from freehold.providers.ibm.powervs.keys import COS_BUCKET, COS_INSTANCE
 from freehold.providers.ibm.powervs.names import DefaultNames
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.spec_problems import SpecWarning
 
 GATE = FeatureGate.BOOTSTRAP_FORMAT_IGNITION

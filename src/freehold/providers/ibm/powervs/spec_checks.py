@@ -2,7 +2,7 @@
 
 What must be given: docs/reference/requirements.md I6, I13, I22; what not together: I24.
 
-The rules of the schema are checked here, too (:mod:`freehold.providers.ibm.types.rules`), beside what depends on the
+The rules of the schema are checked here, too (``types/rules.py``), beside what depends on the
 create-infra annotation, and what the cloud would refuse halfway.
 """
 
@@ -18,7 +18,7 @@ from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import names
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.spec_problems import Problem
 from freehold.tagging.protected import Access, IgnoreList, access
@@ -149,7 +149,7 @@ def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
 
 
 def _first_address(field: str, text: str) -> Checks:
-    """Check that a range has no host bits; what is none is refused by :mod:`freehold.providers.ibm.types.rules`."""
+    """Check that a range has no host bits; what is none is refused by ``types/rules.py``."""
     if re.fullmatch(RANGE, text):
         network = ipaddress.IPv4Network(text, strict=False)
         if str(network) != text:

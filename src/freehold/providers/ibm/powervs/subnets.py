@@ -11,7 +11,7 @@ from freehold.engine.resources import NodeKey, Request
 from freehold.providers.ibm.powervs.keys import SUBNET_KIND, VPC, constant, no_request
 from freehold.providers.ibm.powervs.names import DefaultNames
 from freehold.providers.ibm.powervs.recorded import is_nonce, listed, own_by_id
-from freehold.providers.ibm.types.vpc import Subnet
+from freehold.providers.ibm.powervs.types.vpc import Subnet
 from freehold.providers.objects.logical_names import ListEntry, StableName, assign
 
 ADDRESSES = 256

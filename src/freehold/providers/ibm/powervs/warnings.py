@@ -9,7 +9,7 @@ from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm.powervs import keys, recorded
 from freehold.providers.ibm.powervs.names import mapped
-from freehold.providers.ibm.types.cluster import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
+from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
 from freehold.providers.objects.spec_problems import SpecWarning
 
 SpecWarnings = Iterator[SpecWarning]

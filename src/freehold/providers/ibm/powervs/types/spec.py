@@ -18,9 +18,15 @@ from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.endpoint import APIEndpoint
 from freehold.api.rules import LIST_LIMIT
 from freehold.providers.ibm.api_names import TAG_PREFIX
-from freehold.providers.ibm.types import rules as powervs_rules
-from freehold.providers.ibm.types.cluster_status import IBMPowerVSClusterStatus
-from freehold.providers.ibm.types.vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
+from freehold.providers.ibm.powervs.types import rules as powervs_rules
+from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus
+from freehold.providers.ibm.powervs.types.vpc import (
+    Place,
+    Subnet,
+    VPCLoadBalancerSpec,
+    VPCResourceReference,
+    VPCSecurityGroup,
+)
 
 TAG_LENGTH_LIMIT = 128
 """The limit of IBM Cloud: a user tag ``key:value`` has 1 to 128 characters in total.

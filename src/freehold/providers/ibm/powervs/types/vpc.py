@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from freehold.api import patterns
 from freehold.api.base import ApiModel, Int64, Items, Port, Rule, extensions
 from freehold.api.rules import TEXT_LIMIT
-from freehold.providers.ibm.types import rules as powervs_rules
+from freehold.providers.ibm.powervs.types import rules as powervs_rules
 
 VPCName = Annotated[str, Field(min_length=1, max_length=63, pattern=patterns.VPC_NAME)]
 VPCId = Annotated[str, Field(min_length=1, max_length=64, pattern=patterns.VPC_ID)]

@@ -1,7 +1,7 @@
 """``AWSCluster`` v1beta2: the spec.
 
 Every object that upstream accepts is accepted here and keeps its fields (its schema is test data in
-``tests/data/upstream/capa``). What of it is acted on: :mod:`freehold.providers.aws.types.fields`.
+``tests/data/upstream/capa``). What of it is acted on: :mod:`freehold.providers.aws.cluster.types.fields`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from freehold.api.base import ApiModel, Items
 from freehold.api.endpoint import APIEndpoint
 from freehold.api.rules import TEXT_LIMIT
 from freehold.providers.aws.api_names import AWS_TAG_LIMIT
+from freehold.providers.aws.cluster.types.status import AWSClusterStatus
 from freehold.providers.aws.types import kept as aws_kept
 from freehold.providers.aws.types import rules as aws_rules
-from freehold.providers.aws.types.cluster_status import AWSClusterStatus
 from freehold.providers.aws.types.identity import AWSIdentityReference
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import Cidrs, NetworkSpec
