@@ -20,8 +20,9 @@ from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Ready
 from freehold.engine.ownership import Owner
-from freehold.engine.port import Call, Effect, InlinePort, step
+from freehold.engine.port import Call, Effect, InlinePort
 from freehold.engine.state import ObjectState
+from freehold.kube.stepping import run_blocking
 from freehold.providers.aws.accounts import AwsAccount, AwsCloud
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.desired import AWSWanted
@@ -112,7 +113,7 @@ class Cluster:
 
     def reconcile(self, *, deleting: bool = False) -> PassResult:
         """One pass, as the operator's reconciler makes it."""
-        return step(self._reconcile(deleting=deleting))
+        return run_blocking(self._reconcile(deleting=deleting))
 
     async def _reconcile(self, *, deleting: bool) -> PassResult:
         fleet = self.fleet
@@ -150,7 +151,7 @@ class Fleet:
         name = f"cluster-{self.made:03d}"
         owner = Owner(f"00000000-0000-4000-8000-{self.made:012d}", "AWSCluster", "default", name)
         raw = {"metadata": {"name": name, "namespace": "default"}, "spec": {"region": REGION, **spec}}
-        state = ObjectState(first_seen=self.clock.monotonic(), minted=True)
+        state = ObjectState(first_seen=self.clock.monotonic(), identity_is_new=True)
         return Cluster(self, raw, Journal(owner, key=self.ring.writing), state)
 
     def later(self, seconds: float) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from benchmarks import herd
 from benchmarks.rows import Row
 from freehold.controllers.controller import RequeueAfter
-from freehold.engine.port import step
+from freehold.kube.stepping import run_blocking
 from freehold.providers.access.limits import Limits
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness, MemoryDocument, example
@@ -65,7 +65,7 @@ class Fleet:
         at, index = heapq.heappop(self.due)
         clock.advance(max(0.0, at - clock.monotonic()))
         before = len(calls())
-        result = step(self.harness.process.reconcile(MemoryDocument(self.objects[index]), self.harness.around))
+        result = run_blocking(self.harness.process.reconcile(MemoryDocument(self.objects[index]), self.harness.around))
         clock.advance(max(_by_api(self._asked(before)).values(), default=0) / self.rate)
         wait = result.seconds if isinstance(result, RequeueAfter) else 60.0
         heapq.heappush(self.due, (clock.monotonic() + max(wait, 0.1), index))

@@ -9,9 +9,9 @@ from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
 from freehold.engine.keyed_codec import BIRTH
 from freehold.engine.kinds import Kind, Registry
 from freehold.engine.port import InlinePort
-from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, State, Want
+from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Part, Ref, State, Want
 from freehold.engine.tag_text import text
-from freehold.providers.aws import policy_json as documents
+from freehold.providers.aws import policy_json
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.kinds import (
@@ -134,17 +134,17 @@ class AwsBench(AwsAccount):
     def want(self, kind: str, request: Mapping[str, Any], *nonces: str) -> Want:
         return Want(NodeKey(kind, "main"), str(request["name"]), request, Recognised(*nonces))
 
-    async def by_nonce(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
+    async def by_nonce(self, kind: str, places: Sequence[ParentResource], nonce: str, *wants: Want) -> list[Observed]:
         return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))
 
     async def crowd(self, kind: str, name: str) -> None:
         """Create another resource of the kind in the same place."""
         await self.create(kind, {**await self.request(kind), "name": name}, "fcrowded", name)
 
-    def places(self, *without: str) -> list[Place]:
+    def places(self, *without: str) -> list[ParentResource]:
         return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
 
-    async def elsewhere(self, kind: str) -> Place:
+    async def elsewhere(self, kind: str) -> ParentResource:
         """Another container for ``kind``."""
         home = self.homes[kind]
         request = {**await self.request(home), "name": f"other-{home}"}
@@ -178,9 +178,9 @@ class AwsBench(AwsAccount):
 
     async def attach(self) -> None:
         gateway = self.kinds["internet-gateway"]
-        assert gateway.parts is not None
+        assert gateway.parts.driver is not None
         part = Part(internet_gateway.ATTACHMENT, self.stands["vpc"].id)
-        await gateway.parts.add_part(Ref(self.stands["internet-gateway"].id), part)
+        await gateway.parts.driver.add_part(Ref(self.stands["internet-gateway"].id), part)
 
     async def _request(self, kind: str) -> dict[str, Any]:
         ids = {name: seen.id for name, seen in self.stands.items()}
@@ -204,7 +204,7 @@ class AwsBench(AwsAccount):
             case "security-group":
                 return {"description": "for a test", "vpc_id": ids["vpc"]}
             case "vpc-endpoint":
-                policy = documents.policy({"Statement": []})
+                policy = policy_json.policy({"Statement": []})
                 service = f"com.amazonaws.{REGION}.s3"
                 return {
                     "vpc_id": ids["vpc"], "service_name": service, "route_table_ids": [], "policy_document": policy,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.engine.kinds import Registry
-from freehold.engine.resources import Observed, Place, Ref
+from freehold.engine.resources import Observed, ParentResource, Ref
 
 HOUR = 3600.0
 STEP = 1.0
@@ -17,8 +17,8 @@ Bench = Any
 """One simulated account; :class:`conformance.ibm.IbmBench` is an example."""
 
 
-def place_of(kind: str, seen: Observed) -> Place:
-    return Place(kind, Ref(seen.id, seen.target))
+def place_of(kind: str, seen: Observed) -> ParentResource:
+    return ParentResource(kind, Ref(seen.id, seen.target))
 
 
 def has_birth_mark(seen: Observed, nonce: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
 from freehold.engine.port import InlinePort
-from freehold.engine.resources import Observed, Place, State
+from freehold.engine.resources import Observed, ParentResource, State
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import Credentials, IbmSession
 from freehold_sim.ibm.settings import Lags, Settings
@@ -67,7 +67,9 @@ class IbmBench(Account):
             return None
         create, delete = names
         network = delays.delete_dhcp_network if kind == "dhcp-server" else 0.0
-        return getattr(delays, create), getattr(delays, delete) + network if delete else self.kinds[kind].delete_time
+        return getattr(delays, create), getattr(delays, delete) + network if delete else self.kinds[
+            kind
+        ].deletion.usual_time
 
     def longest_doubt(self) -> float:
         """Seconds until a sent create shows in every list and index."""
@@ -98,11 +100,11 @@ class IbmBench(Account):
                 self.stands[required] = await self.ready(required, made)
         return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
 
-    def places(self, *without: str) -> list[Place]:
+    def places(self, *without: str) -> list[ParentResource]:
         """The containers that were created for the kind, except those in ``without``."""
         return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
 
-    async def elsewhere(self, kind: str) -> Place:
+    async def elsewhere(self, kind: str) -> ParentResource:
         """Another container for ``kind``; for a load balancer in another region."""
         home = self.homes[kind]
         request = {**await self.request(home), "name": f"other-{home}"}
@@ -112,7 +114,7 @@ class IbmBench(Account):
 
     async def ready(self, kind: str, made: Observed) -> Observed:
         """Let the declared create time of the kind pass."""
-        self.clock.advance(self.kinds[kind].create_time)
+        self.clock.advance(self.kinds[kind].creation.usual_time)
         seen = await self.look(kind, made)
         assert seen is not None and seen.state is State.READY, seen
         return seen

@@ -29,16 +29,20 @@ def test_the_table_says_how_a_kind_is_made(cloud: str, kind: str) -> None:
     entry, facts = _entry(kind), FACTS[kind]
     assert (entry.tagging is Tagging.ON_CREATE) is bool(facts.tags_in)
     assert (entry.dedupe is Dedupe.TOKEN) is bool(facts.token_in)
-    assert (entry.api, entry.create_time, entry.delete_time) == (facts.service, facts.create_time, facts.delete_time)
+    assert (entry.api, entry.creation.usual_time, entry.deletion.usual_time) == (
+        facts.service,
+        facts.create_time,
+        facts.delete_time,
+    )
 
 
 @EVERY_KIND
 def test_the_table_has_the_parts_of_a_kind(cloud: str, kind: str) -> None:
     entry, facts = _entry(kind), FACTS[kind]
-    sorts = entry.exclusive_parts | entry.essential_parts | entry.holding_parts
+    sorts = entry.parts.exclusive | entry.parts.essential | entry.parts.holding
     assert sorts <= {part.name for part in facts.parts}
-    assert (entry.parts is not None) is bool(facts.parts)
-    assert entry.part_changer is not None or not any(part.change for part in facts.parts)
+    assert (entry.parts.driver is not None) is bool(facts.parts)
+    assert entry.parts.changer is not None or not any(part.change for part in facts.parts)
 
 
 @EVERY_KIND
@@ -59,20 +63,20 @@ async def test_only_operations_of_the_table_are_used(bench: Any, kind: str) -> N
     seen = await bench.ready(kind, await bench.create(kind, request, NONCE))
     ref = Ref(seen.id, seen.target)
     await bench.by_nonce(kind, [*bench.places(), await bench.elsewhere(kind)] if kind in bench.homes else [], NONCE)
-    if entry.mutable:
-        await entry.driver.update(ref, {name: request[name] for name in entry.mutable})
+    if entry.attributes.mutable:
+        await entry.driver.update(ref, {name: request[name] for name in entry.attributes.mutable})
     await entry.driver.delete(ref)
     for call in bench.passed():
         service, _, operation = call.partition(".")
         assert operation in operations_of(service)
 
 
-@each(lambda cloud, kind: cloud is CLOUDS["aws"] and kind.listing is not None)
+@each(lambda cloud, kind: cloud is CLOUDS["aws"] and kind.reads.listing is not None)
 async def test_a_row_of_the_shared_list_is_what_its_own_read_shows(bench: Any, kind: str) -> None:
     """Else an object at rest would be looked at twice."""
     entry = bench.kinds[kind]
     seen = await bench.ready(kind, await bench.create(kind, await bench.request(kind), NONCE))
-    listing = entry.listing
+    listing = entry.reads.listing
     rows = await listing.listed(listing.list_of(Ref(seen.id, seen.target)))
     (row,) = [row for row in rows if row.observed.id == seen.id]
     assert row.observed == seen

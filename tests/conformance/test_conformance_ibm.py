@@ -9,7 +9,7 @@ import pytest
 
 from conformance.bench import CloudUnderTest
 from freehold.engine import errors
-from freehold.engine.resources import Place, Ref, State
+from freehold.engine.resources import ParentResource, Ref, State
 
 NONCE = "fabcdefghijkl"
 OTHER = "fzzzzzzzzzzzz"
@@ -73,7 +73,7 @@ async def test_a_vpc_is_searched_in_its_known_regions(bench: Any, known: str) ->
     """A list for each region: ten lists only if neither the journal nor the spec names a region."""
     request = {**await bench.request("vpc"), "region": "eu-de"}
     made = await bench.create("vpc", request, NONCE)
-    places = [Place("vpc-subnet", Ref("eu-de/02b7-x"))] if known == "place" else []
+    places = [ParentResource("vpc-subnet", Ref("eu-de/02b7-x"))] if known == "place" else []
     wants = [bench.want("vpc", request)] if known == "want" else []
     before = len(bench.requests())
     assert [one.id for one in await bench.by_nonce("vpc", places, NONCE, *wants)] == [made.id]
@@ -84,7 +84,7 @@ async def test_the_region_of_a_gateway_does_not_count_as_that_of_its_vpc(bench: 
     """A global gateway joins VPCs of every region."""
     gateway = await bench.create("transit-gateway", {**await bench.request("transit-gateway"), "global": True}, OTHER)
     made = await bench.create("vpc", {**await bench.request("vpc"), "region": "eu-de"}, NONCE)
-    place = Place("transit-gateway", Ref(gateway.id, gateway.target))
+    place = ParentResource("transit-gateway", Ref(gateway.id, gateway.target))
     assert [one.id for one in await bench.by_nonce("vpc", [place], NONCE)] == [made.id]
 
 
@@ -104,7 +104,7 @@ async def test_a_load_balancer_is_found_in_any_vpc(bench: Any) -> None:
     """Its list is regional and does not show the VPC: a nonce of ours is enough."""
     made = await bench.create("load-balancer", await bench.request("load-balancer"), NONCE)
     there = await bench.create("vpc", {**await bench.request("vpc"), "name": "other"}, OTHER)
-    place = Place("vpc", Ref(there.id, there.target))
+    place = ParentResource("vpc", Ref(there.id, there.target))
     assert [one.id for one in await bench.by_nonce("load-balancer", [place], NONCE)] == [made.id]
 
 

@@ -23,27 +23,29 @@ async def test_create_rename_delete(bench: Any, kind: str) -> None:
     if entry.dedupe is Dedupe.NONCE:
         assert [one.id for one in await bench.find(kind, _elsewhere(request), NONCE)] == [made.id]
     seen, took = await bench.until(kind, made, State.READY)
-    assert took <= entry.create_time + 1
+    assert took <= entry.creation.usual_time + 1
     assert seen.target and (entry.carrier is not None or not seen.carried)
     if entry.dedupe is Dedupe.NONCE and entry.tagging is not Tagging.ON_CREATE:  # the birth mark is in a name
-        assert _names_it(entry.rename_command.format_map(seen.attributes), seen), "nobody could take a copied one off"
+        assert _names_it(entry.naming.rename_command.format_map(seen.attributes), seen), (
+            "nobody could take a copied one off"
+        )
     if not seen.carried:
         assert entry.driver.identify(seen.target).partition("/")[0] == seen.id.partition("/")[0]
 
     ref = Ref(seen.id, seen.target)
-    changes = {attribute: request[attribute] for attribute in entry.mutable}
+    changes = {attribute: request[attribute] for attribute in entry.attributes.mutable}
     if changes:
         await entry.driver.update(ref, changes)
     now = await bench.look(kind, seen)
     assert now is not None
-    assert {attribute: now.attributes[attribute] for attribute in entry.mutable} == changes
+    assert {attribute: now.attributes[attribute] for attribute in entry.attributes.mutable} == changes
     assert [one.id for one in await bench.find(kind, request, NONCE)] == [made.id]
 
     await entry.driver.delete(ref)
     going = await bench.find(kind, request, NONCE)
     assert {one.state for one in going} <= {State.DELETING, State.READY}
     _, took = await bench.until(kind, seen, None)
-    assert took <= entry.delete_time + 1
+    assert took <= entry.deletion.usual_time + 1
     assert await bench.find(kind, request, NONCE) == []
     if kind in bench.goes_twice:
         await entry.driver.delete(ref)
@@ -75,10 +77,10 @@ async def test_every_request_goes_through_the_port(bench: Any, kind: str) -> Non
     await bench.ready(kind, seen)
     await bench.find(kind, _elsewhere(request), NONCE)
     entry = bench.kinds[kind]
-    if entry.container:
-        await entry.container.children(Ref(seen.id, seen.target))
-    if entry.parts:
-        await entry.parts.parts(Ref(seen.id, seen.target))
+    if entry.deletion.container:
+        await entry.deletion.container.children(Ref(seen.id, seen.target))
+    if entry.parts.driver:
+        await entry.parts.driver.parts(Ref(seen.id, seen.target))
     await entry.driver.delete(Ref(seen.id, seen.target))
     assert bench.passed() == bench.requests()
 
@@ -98,7 +100,7 @@ async def test_a_missing_resource_is_absent_and_not_an_error(bench: Any, kind: s
 def test_declared_times_are_those_of_the_published_profile(bench: Any, kind: str) -> None:
     """Polling starts near the expected end; a wrong time costs calls or minutes."""
     entry, declared = bench.kinds[kind], bench.declared_times(kind)
-    assert declared in (None, (entry.create_time, entry.delete_time))
+    assert declared in (None, (entry.creation.usual_time, entry.deletion.usual_time))
 
 
 @EVERY_KIND

@@ -9,7 +9,7 @@ import pytest
 from conformance.bench import CloudUnderTest
 from conformance.clouds import EVERY_KIND, IN_NOTHING, INSIDE, WITH_NONCE
 from freehold.engine import errors
-from freehold.engine.resources import Place, Ref
+from freehold.engine.resources import ParentResource, Ref
 from freehold_sim.faults import Effect, Fault
 
 NONCE = "fabcdefghijkl"
@@ -44,7 +44,7 @@ async def test_namesakes_are_in_the_same_reply(bench: Any, kind: str) -> None:
     request = await bench.request(kind)
     made = await bench.create(kind, request, OTHER)
     seen = await bench.ready(kind, made)
-    if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].mutable}:
+    if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].attributes.mutable}:
         await bench.kinds[kind].driver.update(Ref(seen.id, seen.target), changes)
     want = bench.want(kind, request, NONCE)
     expected = [one.id for one in await bench.find(kind, request, NONCE)]
@@ -53,7 +53,7 @@ async def test_namesakes_are_in_the_same_reply(bench: Any, kind: str) -> None:
     cost = len(bench.requests()) - before
     found = await bench.by_nonce(kind, bench.places(), NONCE, want)
     assert without == []
-    named = [] if bench.kinds[kind].nameless else [made.id]
+    named = [] if bench.kinds[kind].naming.has_no_name else [made.id]
     assert [one.id for one in found] == expected == named
     if (
         kind not in bench.other_lists
@@ -86,13 +86,13 @@ async def test_a_missing_place_does_not_count_as_empty(bench: Any, kind: str) ->
     await bench.request(kind)
     there = await bench.elsewhere(kind)
     last = there.ref.id[-1]
-    missing = Place(there.kind, Ref(there.ref.id[:-1] + ("0" if last != "0" else "1")))
+    missing = ParentResource(there.kind, Ref(there.ref.id[:-1] + ("0" if last != "0" else "1")))
     with pytest.raises(errors.NotFound) as caught:
         await bench.by_nonce(kind, [there, missing], NONCE)
     assert missing.ref.id.rpartition("/")[2] in caught.value.message
 
     await bench.kinds[there.kind].driver.delete(there.ref)
-    bench.clock.advance(bench.kinds[there.kind].delete_time)
+    bench.clock.advance(bench.kinds[there.kind].deletion.usual_time)
     with pytest.raises(errors.NotFound):
         await bench.by_nonce(kind, [there], NONCE)
 
@@ -162,7 +162,7 @@ async def test_the_kinds_that_keep_their_nonce(bench: Any, kind: str) -> None:
     """Only for these can the name of the carried resource prove a carrier's mark."""
     request = await bench.request(kind)
     seen = await bench.ready(kind, await bench.create(kind, request, NONCE))
-    if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].mutable}:
+    if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].attributes.mutable}:
         await bench.kinds[kind].driver.update(Ref(seen.id, seen.target), changes)
     now = await bench.look(kind, seen)
     assert any(NONCE in text for text in now.nonce_fields) is (kind in bench.keeps_nonce)

@@ -101,12 +101,12 @@ async def test_a_read_that_fails_is_never_an_absence(
         await bench.look(kind, seen)
     with pytest.raises(expected):
         await bench.find(kind, request, NONCE)
-    if bench.kinds[kind].container:
+    if bench.kinds[kind].deletion.container:
         with pytest.raises(expected):
-            await bench.kinds[kind].container.children(Ref(seen.id, seen.target))
-    if bench.kinds[kind].parts:
+            await bench.kinds[kind].deletion.container.children(Ref(seen.id, seen.target))
+    if bench.kinds[kind].parts.driver:
         with pytest.raises(expected):
-            await bench.kinds[kind].parts.parts(Ref(seen.id, seen.target))
+            await bench.kinds[kind].parts.driver.parts(Ref(seen.id, seen.target))
 
 
 @EVERY_KIND
@@ -134,12 +134,12 @@ async def test_a_resource_that_lists_do_not_show_yet_is_found_after_the_settle_t
         assert await bench.look(kind, made) is not None
 
 
-@each(lambda cloud, kind: bool(kind.mutable))
+@each(lambda cloud, kind: bool(kind.attributes.mutable))
 async def test_a_change_of_which_a_write_is_refused_is_not_taken_as_made(bench: Any, kind: str) -> None:
     """What ``update`` returns from counts as done: each write of it in turn is refused."""
     entry, request = bench.kinds[kind], await bench.request(kind)
     seen = await bench.ready(kind, await bench.create(kind, request, NONCE))
-    ref, changes = Ref(seen.id, seen.target), {attribute: request[attribute] for attribute in entry.mutable}
+    ref, changes = Ref(seen.id, seen.target), {attribute: request[attribute] for attribute in entry.attributes.mutable}
     before = len(bench.writes())
     await entry.driver.update(ref, changes)
     for nth in range(len(bench.writes()) - before):
@@ -189,15 +189,15 @@ async def test_a_404_of_a_list_is_never_an_absence(under_test: CloudUnderTest, k
         return seen.id in {one.id for one in await bench.find(kind, request, NONCE)}
 
     async def children() -> bool:
-        return bool(await entry.container.children(ref))
+        return bool(await entry.deletion.container.children(ref))
 
     async def parts() -> bool:
-        return bool(await entry.parts.parts(ref))
+        return bool(await entry.parts.driver.parts(ref))
 
     looks = [find]
-    if entry.container and await children():
+    if entry.deletion.container and await children():
         looks.append(children)
-    if entry.parts and await parts():
+    if entry.parts.driver and await parts():
         looks.append(parts)
     for look in looks:
         before = len(bench.requests())

@@ -18,10 +18,11 @@ from freehold.engine.interface import PassResult
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.keyed_codec import OWNER, SEAL, UUID
 from freehold.engine.outcomes import Blocked, Reason, Waiting
-from freehold.engine.port import Call, Effect, step
+from freehold.engine.port import Call, Effect
 from freehold.engine.resources import NodeKey
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION
+from harness.stepping import run_blocking
 from lab import catalogue, families, faults
 from lab.aws import AwsLife, AwsWorld
 from lab.aws_neighbours import existing
@@ -155,7 +156,7 @@ def test_a_person_decides_about_a_bucket_whose_delete_was_asked_for(verdict: Ver
     assert isinstance(outcome, Blocked)
     assert outcome.reason is Reason.NOT_OWNED
     entry = life.journal.entries[key]
-    (question,) = step(questions(life.journal, seen[-1]))
+    (question,) = run_blocking(questions(life.journal, seen[-1]))
     assert question.key == key, "`freehold resolve` asks for it"
     life.decide(Decision(verdict, str(key), entry.id, entry.attempt, "a person", world.clock.now()))
     life.delete()

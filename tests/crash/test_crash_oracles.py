@@ -12,8 +12,9 @@ from freehold.engine import engine
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.outcomes import Blocked, Reason
 from freehold.engine.phases import delete
-from freehold.engine.port import Call, Effect, step
+from freehold.engine.port import Call, Effect
 from freehold.providers.access.ports import ObjectPort
+from harness.stepping import run_blocking
 from lab import catalogue, families, faults, oracles
 from lab.audit import CloudRequest, Recorder
 from lab.catalogue import Ground
@@ -173,7 +174,7 @@ def test_an_effect_after_the_release_is_an_orphan(monkeypatch: pytest.MonkeyPatc
 
     life = Life(world)
     life.create()
-    done = step(engine.release(life.deps, life.graph, life.journal, _NoStore(), life.state.dry_run_copy()))
+    done = run_blocking(engine.release(life.deps, life.graph, life.journal, _NoStore(), life.state.dry_run_copy()))
     case = Case("hasty", lambda: world)
     monkeypatch.setattr(families, "_begin", lambda *_, **__: life)
     life.release = hasty

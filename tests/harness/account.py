@@ -9,7 +9,7 @@ import requests
 
 from freehold.engine.clock import ManualClock
 from freehold.engine.port import Call, InlinePort
-from freehold.engine.resources import Birth, NodeKey, Observed, Place, Ref, Want
+from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Ref, Want
 from freehold.providers.ibm.calls import ApiClient
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
@@ -95,6 +95,6 @@ class Account:
         name = str(request.get("network") or request["name"])
         return Want(NodeKey(kind, "main"), name, request, Recognised(*nonces))
 
-    async def by_nonce(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
+    async def by_nonce(self, kind: str, places: Sequence[ParentResource], nonce: str, *wants: Want) -> list[Observed]:
         """The resources with a nonce in these places, and those that ``wants`` name."""
         return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))

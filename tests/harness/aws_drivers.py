@@ -7,7 +7,7 @@ from typing import Any
 
 from freehold.engine.keyed_codec import BIRTH, UUID
 from freehold.engine.kinds import Kind
-from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, Want
+from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Part, Ref, Want
 from freehold.engine.tag_text import text
 from freehold.providers.aws.calls import ApiClient
 from freehold_sim.faults import Effect, Fault
@@ -47,7 +47,7 @@ class Drivers:
         want = self.want(request, *nonces)
         return list((await self.driver.find([want]))[want.key])
 
-    async def by_nonce(self, nonce: str, *wanted: Request, places: Sequence[Place] = ()) -> list[Observed]:
+    async def by_nonce(self, nonce: str, *wanted: Request, places: Sequence[ParentResource] = ()) -> list[Observed]:
         wants = [self.want(request, nonce) for request in wanted]
         return list(await self.driver.by_nonce(places, wants, Recognised(nonce)))
 
@@ -57,8 +57,8 @@ class Drivers:
     async def inside(self, ident: str) -> frozenset[Part]:
         """The parts: as the look shows them, or by their own read."""
         seen = await self.there(ident)
-        assert self.kind.parts is not None
-        return seen.parts if seen.parts is not None else await self.kind.parts.parts(Ref(ident))
+        assert self.kind.parts.driver is not None
+        return seen.parts if seen.parts is not None else await self.kind.parts.driver.parts(Ref(ident))
 
     def sent(self) -> list[str]:
         """The requests of the driver since the last time, the question who we are apart."""

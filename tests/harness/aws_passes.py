@@ -56,7 +56,7 @@ class Life:
             aws_kinds(account.api), KeyedCodec(), self.tagger, Inventory(self.tagger, self.clock), account.port,
             self.clock, ring=ring, durations=Durations(self.clock),
         )  # fmt: skip
-        self.state = ObjectState(first_seen=self.clock.monotonic(), minted=True)
+        self.state = ObjectState(first_seen=self.clock.monotonic(), identity_is_new=True)
 
     def die(self, journal: Journal | None = None) -> None:
         self.journal = self.journal if journal is None else journal

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from freehold.engine.port import Call, Effect
-from freehold.providers.access.ports import PacedPort, together
+from freehold.providers.access.ports import PacedPort
 
 T = TypeVar("T")
 LATENCY = 0.1
@@ -24,9 +23,6 @@ class LoopPort:
             return await call.run()
         await asyncio.sleep(LATENCY)
         return call.run()
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await together(work)
 
 
 @dataclass
@@ -60,6 +56,3 @@ class Waits:
     def wants(self, sender: str, since: float) -> None:
         """Its pass begins, and was due then."""
         self.due[sender] = since
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self.inner.all(work)

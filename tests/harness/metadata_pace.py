@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from freehold.controllers.controller import RequeueAfter
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
 from freehold.providers.access.limits import Limits
-from freehold.providers.access.ports import PacedPort, together
+from freehold.providers.access.ports import PacedPort
 from freehold.providers.aws.session import READ
 from freehold_sim.faults import Effect as Trouble
 from freehold_sim.faults import Fault
@@ -34,9 +34,6 @@ class TimedPort(InlinePort):
         self._loop = loop
         self._seen = loop.time()
         self.writes = 0
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await together(work)
 
     async def send(self, call: Call) -> Any:
         if call.effect is Effect.STORE:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from freehold.controllers.plan.planner import Plan, plan_with
 from freehold.controllers.plan.rows import Action
-from freehold.engine.port import InlinePort, step
+from freehold.engine.port import InlinePort
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
@@ -21,6 +21,7 @@ from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from harness.account import BASE, SimMount
 from harness.powervs import Harness, HarnessObjects
 from harness.resources import MARK, Row, existing
+from harness.stepping import run_blocking
 from harness.traits import kind_of, made, unborn
 
 
@@ -44,7 +45,7 @@ def planned(harness: Harness, *, deleting: bool = False) -> Plan:
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
     ring, others = harness.rings.ring, HarnessObjects(harness.together)
-    return step(plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, ring, harness.around, others))
+    return run_blocking(plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, ring, harness.around, others))
 
 
 def promised(plan: Plan) -> Counter[Change]:

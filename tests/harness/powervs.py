@@ -33,7 +33,7 @@ from freehold.engine.interface import Intervals
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
-from freehold.engine.port import InlinePort, Port, step
+from freehold.engine.port import InlinePort, Port
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit, NoAudit
 from freehold.providers.ibm import api_names as ibm_names
@@ -45,6 +45,7 @@ from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.simulated import SimulatedCloud
 from harness.account import BASE, SimMount
+from harness.stepping import run_blocking
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
 UID = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11"
@@ -285,7 +286,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         self._hot = self._hot + 1 if self.clock.now() - self._last_pass < HOT else 0
         self._last_pass = self.clock.now()
         assert self._hot < 30, f"a hot loop: 30 passes within {HOT} s of each other: {self.conditions()}"
-        return step(self.process.reconcile(MemoryDocument(self.object), self.around))
+        return run_blocking(self.process.reconcile(MemoryDocument(self.object), self.around))
 
     def run(self, until: Callable[[], bool], limit: float = 7200.0) -> float:
         """Run passes on virtual time until ``until``; the seconds that it took. Fails at ``limit``."""

@@ -12,7 +12,7 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.collection import Collected, Site
 from freehold.engine.outcomes import Blocked, Waiting
 from freehold.engine.ownership import Owner
-from freehold.engine.port import InlinePort, step
+from freehold.engine.port import InlinePort
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey
 from freehold.providers.aws.session import AwsSession
@@ -23,6 +23,7 @@ from harness.aws_account import KEYS, REGION
 from harness.cloud_actors import OtherUser
 from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, Nodes
+from harness.stepping import run_blocking
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "demo")
 
@@ -48,7 +49,7 @@ class Sweeping:
 
     def step(self, *, refused: bool = False) -> Collected:
         self.steps += 1
-        return step(self._sweep.step(self._prove, self._ask, _no_rivals, refused=refused))
+        return run_blocking(self._sweep.step(self._prove, self._ask, _no_rivals, refused=refused))
 
     def run(self, seconds: float, *, refused: bool = False) -> Collected:
         """Take steps when they are asked for, until it is done, or for that long."""

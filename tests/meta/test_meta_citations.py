@@ -32,6 +32,7 @@ births Came Folded LetGo Occupied PeerInstalled Happening Caller Watchmaker Wish
 last_look powervs_notes powervs_table powervs_wanted surroundings
 strays hurry testify Wakes wakes HURRY_SECONDS look_again _look_whether_settled told_of looked_for _untold _says_missing
 WouldWrite PlanPort planning_deps map_cluster _with_tools
+PassInHand LookPort StandInTagger StrippedDriver RemainsDriver own_look_due in_the_way if_taken parts_refused
 """
 RETIRED = frozenset(_RETIRED.split())
 """Names that were replaced (ARCHITECTURE.md has the present ones)."""

@@ -11,12 +11,12 @@ import pytest
 from freehold.api import names
 from freehold.controllers.plan.planner import plan_with
 from freehold.engine.keyed_codec import NODE
-from freehold.engine.port import step
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
 from freehold_sim.aws.settings import Settings
 from harness.aws_cluster import aws_cluster
 from harness.powervs import StoredObject
+from harness.stepping import run_blocking
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
 from lab.aws_neighbours import existing
 
@@ -47,7 +47,7 @@ def test_beside_a_cluster_of_capas_with_the_name_nothing_is_created() -> None:
     strangers.tag(vpc["id"], {cluster_key("demo"): "owned"})
     harness.clock.advance(300.0)
     raw, ring = copy.deepcopy(harness.object.raw), harness.rings.ring
-    plan = step(plan_with(AWS_CLUSTER, harness.new_accounts(), harness.clock, raw, ring, harness.around))
+    plan = run_blocking(plan_with(AWS_CLUSTER, harness.new_accounts(), harness.clock, raw, ring, harness.around))
     harness.for_a_while(600.0)
     ready = harness.condition(names.READY)
     assert ready["reason"] == "NameTaken" and vpc["id"] in ready["message"]

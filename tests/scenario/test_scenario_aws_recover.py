@@ -16,7 +16,6 @@ from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuil
 from freehold.controllers.recovery.orphans import MarkedOwner, orphans, unmarked
 from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID
 from freehold.engine.keys import KeyRing
-from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
 from freehold.providers.access.accounts import Binding, OneAccount, Place
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
@@ -26,6 +25,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_cluster import STORAGE, aws_cluster
 from harness.powervs import UID, StoredObject
+from harness.stepping import run_blocking
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
 from lab.aws_at_rest import AtRest
 from lab.aws_neighbours import existing
@@ -51,7 +51,7 @@ def _created(harness: QuickHarness) -> Counter[str]:
 
 
 def _listed(harness: QuickHarness, ring: KeyRing | None = None) -> list[MarkedOwner]:
-    return list(step(orphans(harness.account.read_only_deps(ring or harness.rings.ring), ())))
+    return list(run_blocking(orphans(harness.account.read_only_deps(ring or harness.rings.ring), ())))
 
 
 def _recovery(harness: QuickHarness, ring: KeyRing | None = None) -> Recovery | None:
@@ -70,7 +70,7 @@ def _recover(harness: QuickHarness, *, ring: KeyRing | None = None, seal_anew: b
     accounts = harness.new_accounts()
     assert isinstance(accounts, OneAccount) and isinstance(accounts.found, Binding)
     spec = skeleton(recovery, Place(accounts.found, {"region": REGION}))
-    deps, account = harness.account.read_only_deps(harness.rings.ring), step(harness.account.account())
+    deps, account = harness.account.read_only_deps(harness.rings.ring), run_blocking(harness.account.account())
     obj = rebuilt(recovery, AWS_CLUSTER, account, deps, spec, seal_anew=seal_anew)
     harness.object = StoredObject(obj, harness.clock.now)
     harness.object.raw["metadata"]["uid"] = "5c1d7f0a-0000-4000-8000-000000000001"
@@ -238,8 +238,10 @@ def test_all_that_a_lost_object_made_is_listed_under_its_name(lost: QuickHarness
     (owner,) = _listed(lost)
     assert (owner.uuid, owner.names) == (UID, (NAME,))
     assert Counter(str(one.key) for one in owner.resources) == _nodes(lost)
-    assert step(orphans(lost.account.read_only_deps(ANOTHER), (UID,))) == (), "what has an object here is no orphan"
-    assert step(unmarked(lost.account.read_only_deps(ANOTHER), ())).resources == ()
+    assert run_blocking(orphans(lost.account.read_only_deps(ANOTHER), (UID,))) == (), (
+        "what has an object here is no orphan"
+    )
+    assert run_blocking(unmarked(lost.account.read_only_deps(ANOTHER), ())).resources == ()
     assert len(lost.calls(mutating=True)) == before
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from freehold.controllers.controller import RequeueAfter
 from freehold.engine.interface import Intervals
-from freehold.engine.port import step
 from freehold_sim.ibm.settings import Delays, Lags, Quotas, Settings
 from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.stepping import run_blocking
 
 INTERVAL = Intervals().deep
 LISTS = ("vpc.list_vpcs", "vpc.list_subnets", "vpc.list_load_balancers", "transit.list_connections")
@@ -48,7 +48,9 @@ class Clusters:
         while min(due) <= until:
             index = due.index(min(due))
             clock.advance(max(0.0, due[index] - clock.monotonic()))
-            result = step(self.harness.process.reconcile(MemoryDocument(self.objects[index]), self.harness.around))
+            result = run_blocking(
+                self.harness.process.reconcile(MemoryDocument(self.objects[index]), self.harness.around)
+            )
             assert isinstance(result, RequeueAfter)
             due[index] = clock.monotonic() + max(result.seconds, 0.01)
         clock.advance(max(0.0, until - clock.monotonic()))

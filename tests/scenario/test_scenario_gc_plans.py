@@ -6,7 +6,6 @@ from freehold.api import names
 from freehold.controllers.plan.collection import CollectionPlan, Fate, dumped, loaded
 from freehold.controllers.plan.collection_planner import plan_collection
 from freehold.engine.keyed_codec import UUID
-from freehold.engine.port import step
 from freehold.providers.access.audit import NoAudit
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness
@@ -15,6 +14,7 @@ from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
 from harness.cloud_controllers import IMAGE, CloudProvider, everything
 from harness.collected import ground_of, left, user_of
 from harness.powervs import HarnessObjects
+from harness.stepping import run_blocking
 
 
 class Collected(NoAudit):
@@ -34,9 +34,9 @@ LAG = 300.0
 def planned(harness: AwsHarness) -> CollectionPlan:
     """The plan for the stored object, by a process without other state."""
     raw = harness.object.raw
-    binding = step(harness.new_accounts().binding(raw))
+    binding = run_blocking(harness.new_accounts().binding(raw))
     stored = HarnessObjects(harness.together).everything
-    found = step(plan_collection(raw, binding, harness.wall, harness.rings.ring, stored))
+    found = run_blocking(plan_collection(raw, binding, harness.wall, harness.rings.ring, stored))
     assert loaded(dumped(found)) == found
     return found
 

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from freehold.api import names as api_names
-from freehold.engine.port import step
 from freehold_sim.http import Request, Response
 from harness.powervs import Harness, MemoryDocument
 from harness.resources import existing, only
+from harness.stepping import run_blocking
 
 
 def test_two_operators_that_take_turns_create_once_and_delete_all() -> None:
@@ -38,13 +38,13 @@ def test_a_process_that_lost_the_race_for_the_identity_waits() -> None:
     harness = Harness()
     late = MemoryDocument(harness.object)
     harness.object.patch({"metadata": {"labels": {"somebody": "was-faster"}}})
-    step(harness.process.reconcile(late, harness.around))
+    run_blocking(harness.process.reconcile(late, harness.around))
     raw = harness.object.raw
     assert api_names.JOURNAL_ANNOTATION not in (raw["metadata"].get("annotations") or {})
     assert harness.process._memory.find(raw) is None
-    step(harness.process.reconcile(MemoryDocument(harness.object), harness.around))
+    run_blocking(harness.process.reconcile(MemoryDocument(harness.object), harness.around))
     known = harness.process._memory.find(harness.object.raw)
-    assert known is not None and known.state.minted, "this one created the identity itself"
+    assert known is not None and known.state.identity_is_new, "this one created the identity itself"
 
 
 def test_a_lost_journal_and_unreadable_facts_orphan_nothing() -> None:

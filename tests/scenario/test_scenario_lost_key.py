@@ -18,12 +18,12 @@ from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.drivers import User
 from freehold.engine.keys import KeyRing
-from freehold.engine.port import step
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import aws_cluster
 from harness.powervs import Harness
 from harness.resources import REGION, made_by_us, only
+from harness.stepping import run_blocking
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
 
 SETTINGS = Settings(delays=QUICK, quotas=ROOMY, limits={})
@@ -50,7 +50,7 @@ def _list(harness: AnyHarness, document: RingDocument, lost: str) -> LostKeyList
     records = need.records[lost]
     ring = document.accepting(lost, Acceptance(0.0, "", {need.uuid: records})).ring()
     journal = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    rows = step(evidence(journal, records, harness.account.read_only_deps(ring)))
+    rows = run_blocking(evidence(journal, records, harness.account.read_only_deps(ring)))
     return LostKeyList(lost, (ObjectEvidence(need.kind, need.object, need.uuid, rows),), (need,))
 
 

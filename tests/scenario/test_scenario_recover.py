@@ -14,7 +14,6 @@ from freehold.cli.errors import CliError
 from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold.controllers.recovery.orphans import MarkedOwner, orphans
 from freehold.engine.keys import KeyRing
-from freehold.engine.port import step
 from freehold.kube.merge_patch import merge_patch
 from freehold.providers.access.accounts import Around, Place
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
@@ -23,6 +22,7 @@ from freehold_sim.flow import Identified
 from freehold_sim.http import Request
 from harness.powervs import UID, Harness, StoredObject, example
 from harness.resources import REGION, existing
+from harness.stepping import run_blocking
 from harness.traits import traits
 
 ANOTHER = KeyRing.single(b"another operator's key, 32 bytes.")
@@ -31,7 +31,7 @@ ANOTHER = KeyRing.single(b"another operator's key, 32 bytes.")
 def _recovery(harness: Harness, ring: KeyRing | None = None) -> Recovery | None:
     """What the plan of a recovery shows; None where nothing carries a mark."""
     deps = harness.account.read_only_deps(ring or harness.rings.ring)
-    found = step(orphans(deps, ()))
+    found = run_blocking(orphans(deps, ()))
     return recovery_of(found[0], POWERVS_CLUSTER, deps) if found else None
 
 
@@ -44,8 +44,8 @@ def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool =
     if recovery is None:
         return False
     deps = harness.account.read_only_deps(harness.rings.ring)
-    account = step(harness.account.account())
-    (place,) = step(harness.new_accounts().places(Around()))
+    account = run_blocking(harness.account.account())
+    (place,) = run_blocking(harness.new_accounts().places(Around()))
     assert isinstance(place, Place)
     obj = rebuilt(recovery, POWERVS_CLUSTER, account, deps, skeleton(recovery, place), seal_anew=seal_anew)
     harness.object = StoredObject(obj, harness.clock.now)
@@ -228,7 +228,7 @@ def test_text_of_a_tag_that_is_no_uuid_is_no_owner(lost: Harness) -> None:
     """It would become part of a command that a person is told to run."""
     _victim(lost, "powervs.cluster.x-k8s.io.cluster-uuid:1111 --key-lost --yes")
     deps = lost.account.read_only_deps(ANOTHER)
-    assert {owner.uuid for owner in step(orphans(deps, ()))} == {UID}
+    assert {owner.uuid for owner in run_blocking(orphans(deps, ()))} == {UID}
 
 
 @pytest.mark.parametrize("ring", [None, ANOTHER], ids=["key kept", "key lost"])
@@ -239,7 +239,7 @@ def test_what_has_another_owners_mark_too_is_left_out(lost: Harness, ring: KeyRi
     )
     lost.clock.advance(300.0)
     deps = lost.account.read_only_deps(ring or lost.rings.ring)
-    found = next(owner for owner in step(orphans(deps, ())) if owner.uuid == UID)
+    found = next(owner for owner in run_blocking(orphans(deps, ())) if owner.uuid == UID)
     recovery = recovery_of(found, POWERVS_CLUSTER, deps)
     out = [one.marked.key.kind for one in recovery.resources if not recovery.is_recovered(one, key_lost=True)]
     assert out == ["vpc"]

@@ -90,6 +90,8 @@ class ResourceSummary(ApiModel):
     """Reason of the state, one word."""
     message: str | None = None
     """Why it is in this state, and what to do; one sentence."""
+    waits_for: Items[str] = ()
+    """The resources that must be ready first, each by kind and name."""
     since: Timestamp | None = None
     """When it entered this state."""
 

@@ -20,7 +20,7 @@ from freehold.collection.things import Task
 from freehold.engine.clock import Clock
 from freehold.engine.collection import ALL, MACHINES, Collected, Prove, Site
 from freehold.engine.errors import CloudError, InUse, NotFound
-from freehold.engine.outcomes import Blocked, Kept, Outcome, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Kept, Outcome, Reason, Waiting, outcome_of_error
 
 PACE = 15.0
 """Seconds until something that was refused is tried again."""
@@ -219,7 +219,7 @@ class Sweep:
 
     def _refused(self, ident: str, what: str, error: CloudError) -> Outcome:
         """Say what was refused, and since when. It is tried more seldom the longer it lasts."""
-        outcome, (since, after) = of_error(error), self._lasting(ident)
+        outcome, (since, after) = outcome_of_error(error), self._lasting(ident)
         blocker = f" (held by {error.blocker})" if isinstance(error, InUse) and error.blocker else ""
         message = f"{what}: {error.message}{blocker}{since}"
         if isinstance(outcome, Waiting):

@@ -13,7 +13,7 @@ from freehold.engine.collection import Collected, Prove, Site
 from freehold.engine.journal import CorruptJournal
 from freehold.engine.outcomes import Outcome
 from freehold.engine.ownership import Owner
-from freehold.engine.texts import texts_in
+from freehold.engine.value_texts import texts_in
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import CloudAccount
 from freehold.providers.objects import identity

@@ -8,7 +8,7 @@ which are for nobody who may only look at metrics.
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -151,6 +151,3 @@ class MeasuredPort:
             raise
         self._metrics.sent(call, None)
         return reply
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)

@@ -48,7 +48,7 @@ class ObjectMemory:
         uid, generation = raw["metadata"]["uid"], generation_of(raw)
         known = self._known.get(uid)
         if known is None or known.cloud is not cloud:
-            state = ObjectState(first_seen=self._clock.monotonic(), minted=identity_is_new)
+            state = ObjectState(first_seen=self._clock.monotonic(), identity_is_new=identity_is_new)
             known = self._known[uid] = Remembered(state, cloud, generation)
         if generation != known.generation:
             known.state.invalidate()

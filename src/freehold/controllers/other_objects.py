@@ -10,7 +10,7 @@ from freehold.engine.journal import AttachedTags, CorruptJournal, Entry, Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
-from freehold.engine.texts import texts_in
+from freehold.engine.value_texts import texts_in
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of

@@ -37,7 +37,7 @@ from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
-from freehold.engine.outcomes import Blocked, Outcome, Reason, of_error
+from freehold.engine.outcomes import Blocked, Outcome, Reason, outcome_of_error
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials
@@ -259,7 +259,7 @@ class Reconciler:
             after = plan.after if isinstance(plan, Undecided) else SLOW_SECONDS
             return PassEnd(RequeueAfter(after), adapter.status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
-            known.state.minted = False
+            known.state.identity_is_new = False
         deps = self._deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
@@ -284,8 +284,8 @@ class Reconciler:
         registry = self._deps(current).registry
         for key, entry in current.journal.entries.items():
             kind = registry.get(key.kind)
-            if kind is not None and kind.remembering is not None:
-                kind.remembering.forget([entry.id])
+            if kind is not None and kind.reads.attribute_cache is not None:
+                kind.reads.attribute_cache.forget([entry.id])
 
     async def _unless_taken(self, current: _ObjectPass, plan: Desired) -> Desired:
         """What has begun, by its record or by what the cloud has of it, keeps its name."""
@@ -381,7 +381,7 @@ class Reconciler:
 
     def _failed(self, document: ObjectHandle, error: CloudError) -> PassEnd:
         """End a pass whose call for the whole object, such as the search by our tags, the cloud refused."""
-        outcome = of_error(error)
+        outcome = outcome_of_error(error)
         return self._held(document.raw, outcome.reason.value, outcome.message, outcome.after)
 
     def _held(

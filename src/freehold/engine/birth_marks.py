@@ -22,7 +22,7 @@ CLOCK_SKEW = 120.0
 
 
 def nonces(ctx: PassContext, key: NodeKey) -> frozenset[str]:
-    """The birth marks that may still turn up: of this attempt, and of later ones that a restore forgot.
+    """Return the birth marks that may still turn up: of this attempt, and of later ones that a restore forgot.
 
     What became of earlier attempts is settled: their nonces are found on copies only. Asked for under all
     readable keys: the one that wrote may have changed since.
@@ -34,7 +34,7 @@ def nonces(ctx: PassContext, key: NodeKey) -> frozenset[str]:
 
 
 def any_nonce(ctx: PassContext, kind: str) -> NonceSet:
-    """Every birth mark of this object's for a resource of ``kind`` that is not known to be spent."""
+    """Return every birth mark of this object's for a resource of ``kind`` that is not known to be spent."""
     listed: frozenset[str] = frozenset()
     spent: set[str] = set()
     for key in {*ctx.journal.entries, *ctx.graph.nodes}:
@@ -45,7 +45,7 @@ def any_nonce(ctx: PassContext, kind: str) -> NonceSet:
 
 
 def sought(ctx: PassContext, key: NodeKey) -> NonceSet:
-    """The birth marks by which what a create of this node made is looked for.
+    """Return the birth marks by which what a create of this node made is looked for.
 
     All that are not spent, where a tag beside them names the node: a restored journal may have forgotten more
     attempts than can be listed, and what has no name is found by nothing else.
@@ -54,7 +54,7 @@ def sought(ctx: PassContext, key: NodeKey) -> NonceSet:
 
 
 def is_of_another_node(ctx: PassContext, want: Want, observed: Observed) -> bool:
-    """Whether it was found by a birth mark alone, and that is not of this node."""
+    """Return whether it was found by a birth mark alone, and that is of another node."""
     key = want.key
     if ctx.kind(key).tagging is not Tagging.ON_CREATE or observed.name == want.name:
         return False
@@ -64,13 +64,13 @@ def is_of_another_node(ctx: PassContext, want: Want, observed: Observed) -> bool
 
 
 def has_nonce(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
-    """Whether it has a nonce of this object's that is not spent, of whichever node of its kind."""
+    """Return whether it has a nonce of this object's that is not spent, of whichever node of its kind."""
     known = any_nonce(ctx, key.kind)
     return any(word in known for word in possible_nonces(ctx, key, observed))
 
 
 def _spent(ctx: PassContext, key: NodeKey) -> set[str]:
-    """The nonces of attempts whose outcome is on record."""
+    """Return the nonces of attempts whose outcome is on record."""
     entry = ctx.journal.get(key)
     known = bool(entry and entry.id and ctx.is_signed(key))  # a forged id spends nothing
     last = (entry.attempt if known else entry.attempt - 1) if entry else 0
@@ -79,20 +79,20 @@ def _spent(ctx: PassContext, key: NodeKey) -> set[str]:
 
 
 def without_resource(ctx: PassContext, key: NodeKey, vacant: Entry) -> Entry:
-    """``vacant`` is to follow the record of a resource that is gone.
+    """Return the record of a node without a resource, so that the spent birth marks of what has gone stay known.
 
     A record that we did not sign says nothing about our attempt: its nonce may still be on a resource of ours.
     What is made only once, and went without our request, is not made again.
     """
     entry = ctx.journal.entries[key]
-    if ctx.kind(key).once and entry.phase is not Phase.REUSED and not entry.deleting:
+    if ctx.kind(key).creation.never_recreate and entry.phase is not Phase.REUSED and not entry.deleting:
         vacant = replace(vacant, gone=entry.id)
     forged = entry.phase.ours and not ctx.is_signed(key) and ctx.kind(key).dedupe is Dedupe.NONCE
     return replace(vacant, attempt=entry.attempt) if forged else vacant
 
 
 def matches_own_create(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
-    """Whether it has a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
+    """Return whether it has a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
 
     It tells which resource a create of ours made. Alone it never authorises a delete: a name or a tag can
     be copied, and what existed before the create was sent, or was made by somebody else, cannot have come of it.
@@ -101,7 +101,7 @@ def matches_own_create(ctx: PassContext, key: NodeKey, observed: Observed) -> bo
 
 
 def not_from_intent(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
-    """Why the open intent cannot have made it, for a person; empty when it can."""
+    """Say why the open intent cannot have made it, for a person; empty when it can."""
     entry = ctx.journal.get(key)
     if entry is None or entry.phase is not Phase.INTENDED:
         return ""
@@ -115,12 +115,12 @@ def not_from_intent(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
 
 
 def has_birth_mark(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
-    """Whether it has a birth mark of one of this node's attempts that may still turn up, whenever it was made."""
+    """Return whether it has a birth mark of an attempt of this node that may still turn up."""
     return not possible_nonces(ctx, key, observed).isdisjoint(nonces(ctx, key))
 
 
 def has_unspent_birth_mark(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
-    """Whether its marks name this node with some nonce of ours whose attempt is on no record.
+    """Return whether its marks name this node with some nonce of ours whose attempt is on no record.
 
     A journal that a restore rolled back may have forgotten more attempts than are looked for: refused creates count
     too. Whose node it is only the mark tells, which can be copied, so such a resource is not taken.
@@ -133,7 +133,7 @@ def has_unspent_birth_mark(ctx: PassContext, key: NodeKey, observed: Observed) -
 
 
 def attempt_of(ctx: PassContext, key: NodeKey, observed: Observed) -> int:
-    """The attempt of this node that its birth mark is of; 0 where it has none that may still turn up."""
+    """Return the attempt of this node that its birth mark is of; 0 where it has none that may still turn up."""
     words, entry = possible_nonces(ctx, key, observed), ctx.journal.get(key)
     first = entry.attempt if entry else 1
     for attempt in range(first, first + SPARE_ATTEMPTS + 1):
@@ -143,7 +143,7 @@ def attempt_of(ctx: PassContext, key: NodeKey, observed: Observed) -> int:
 
 
 def possible_nonces(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:
-    """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is.
+    """Return everything on it that may be a nonce: of a kind whose creates carry none, nothing is.
 
     ``key`` may have no logical name, where that is not known.
     """
@@ -157,7 +157,7 @@ def possible_nonces(ctx: PassContext, key: NodeKey, observed: Observed) -> froze
 
 
 def _is_of(ctx: PassContext, marked: NodeKey, key: NodeKey) -> bool:
-    """Whether a mark is of this node, which it may spell in another way, or of its kind where no node is known."""
+    """Return whether a mark is of this node, however it spells it, or of its kind where no node is known."""
     codec = ctx.deps.codec
     one, other = (codec.fold({*codec.label(node), codec.birth(node, "-")}) for node in (marked, key))
     return one == other or (not key.logical and marked.kind == key.kind)

@@ -31,7 +31,7 @@ class SystemClock:
         return time.monotonic() * self.speed
 
     def wall(self, seconds: float) -> float:
-        """How long ``seconds`` of domain time last on the wall."""
+        """Return how long ``seconds`` of domain time last on the wall."""
         return seconds / self.speed
 
 

@@ -61,7 +61,7 @@ class Collection(Protocol):
     """Collects for one object."""
 
     async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
-        """One step: look, delete what is proven and can go now. Raises nothing of the cloud: outcomes say it.
+        """Look once, and delete what is proven and can go now. Errors of the cloud become outcomes.
 
         ``refused``: the cloud has refused to delete something of the network, so that something may still be in it.
         """

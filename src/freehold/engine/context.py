@@ -85,7 +85,7 @@ class PassContext:
         return self.deps.registry[key.kind]
 
     def possible_kinds(self) -> list[str]:
-        """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
+        """Return the kinds that this object may have used; all, where spec or journal cannot tell."""
         registry, entries = self.deps.registry, self.journal.entries
         if not self.graph.nodes or not entries:
             return list(registry)
@@ -93,23 +93,27 @@ class PassContext:
         return [kind for kind in registry if kind in used]
 
     def longest_settle(self) -> float:
-        """Seconds after which no create or attach for this object can take effect any more."""
+        """Return the seconds after which no create or attach for this object can take effect any more."""
         return max((self.deps.registry[kind].settle for kind in self.possible_kinds()), default=0.0)
 
-    def unsettled(self) -> float:
-        """Seconds until no create or attach of this or an earlier process can take effect any more."""
+    def seconds_until_settled(self) -> float:
+        """Return the seconds until no create or attach of this or an earlier process can take effect any more."""
         since = self.state.last_sent
-        if not self.state.minted:
+        if not self.state.identity_is_new:
             since = max(since, self.state.first_seen)
         return since + self.longest_settle() - self.now
 
+    def record(self, key: NodeKey, entry: Entry) -> None:
+        """Put ``entry`` into the journal of this pass; :meth:`save` stores it."""
+        self.journal = self.journal.put(key, entry)
+
     async def save(self) -> None:
-        """One patch for all that changed; nothing when nothing did."""
+        """Store the journal in one patch, if it changed."""
         if self.journal != self.saved:
             await self._store()
 
     async def save_before_write(self) -> None:
-        """Before a create or an attach: save, or, where nothing changed, write the same journal again.
+        """Save before a create or an attach, or, where nothing changed, write the same journal again.
 
         The write fails when the object is newer than what this pass has read. The cloud compares nothing, so a
         process that lost its object must not send what another one has decided meanwhile (:class:`port.FencedPort`).
@@ -126,7 +130,7 @@ class PassContext:
             run=lambda: self.store.save(journal),
             subject=f"{owner.namespace}/{owner.name}",
         )
-        state.tried = journal
+        state.last_write_tried = journal
         try:
             await self.deps.port.send(call)
         except Exception:  # whatever it was, raised again below
@@ -135,60 +139,65 @@ class PassContext:
         self.saved, self.stored_at = journal, self.now
         state.confirmed = journal
         on_record = {(key.kind, entry.id) for key, entry in journal.entries.items() if entry.id}
-        state.made = {made: seen for made, seen in state.made.items() if (made[0].kind, seen.id) not in on_record}
+        state.create_replies = {
+            made: seen for made, seen in state.create_replies.items() if (made[0].kind, seen.id) not in on_record
+        }
 
     def signing_key(self, key: NodeKey) -> str:
-        """The digest of the key that this entry's seal and signature are made with, or will be."""
+        """Return the digest of the key that this entry's seal and signature are made with, or will be."""
         entry = self.journal.get(key)
         named = entry.key if entry and entry.phase.ours else self.keys.writing
         return named if named in self.keys.readable else self.keys.writing
 
     def sign(self, key: NodeKey, ident: str, incarnation: str = "") -> str:
-        """The signature that belongs beside ``ident`` in the journal, by the writing key."""
+        """Return the signature that belongs beside ``ident`` in the journal, by the writing key."""
         return self.keys.signature(self.keys.writing, key.kind, ident, incarnation)
 
     def is_signed(self, key: NodeKey) -> bool:
-        """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""
+        """Return whether the operator itself recorded this id as ours; else only marks can prove it."""
         entry = self.journal.get(key)
         if entry is None or not entry.phase.ours:
             return False
         return self.keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
     def may_be_another(self, key: NodeKey) -> bool:
-        """Whether what has the recorded id may have been made after ours had gone, so that the record proves nothing.
+        """Return whether what has the recorded id may have been made after ours had gone, so that the record proves
+        nothing.
 
         We have asked for its delete, its id is a name, and no read tells it from a later one.
         """
         entry = self.journal.get(key)
-        return bool(entry and entry.deleting and not entry.incarnation and self.kind(key).id_returns)
+        return bool(entry and entry.deleting and not entry.incarnation and self.kind(key).naming.id_returns)
 
     def is_believed(self, key: NodeKey) -> bool:
-        """Whether the record shows without any mark that what has the id is ours: then it is marked."""
+        """Return whether the record shows without any mark that what has the id is ours: then it is marked."""
         return self.is_signed(key) and not self.may_be_another(key)
 
-    def recognised(self, key: NodeKey) -> Entry:
-        """Its record, after a read has shown that what has the id is ours: believed again, if it was not.
+    def believe_again(self, key: NodeKey) -> Entry:
+        """Return the record of what a read has shown to be ours: believed again, if it was not.
 
         Not while our last request to delete it may still take effect: what has the id after that is another one.
         """
         entry = self.journal.entries[key]
-        return replace(entry, deleting=0.0) if self.may_be_another(key) and not self.may_go(key) else entry
+        return replace(entry, deleting=0.0) if self.may_be_another(key) and not self.seconds_of_delete(key) else entry
 
-    def may_go(self, key: NodeKey) -> float:
-        """The seconds for which our last request to delete it may still take effect, after which a later resource may
-        have its id; 0 where none can, or when that time is over."""
+    def seconds_of_delete(self, key: NodeKey) -> float:
+        """Return the seconds for which our last request to delete it may still take effect.
+
+        After that a later resource may have its id; 0 where none can, or when that time is over.
+        """
         if not self.may_be_another(key):
             return 0.0
         since = self.deps.clock.now() - self.journal.entries[key].deleting
         return max(0.0, self.kind(key).settle - max(0.0, since))
 
-    def settled(self, key: NodeKey, since: float) -> bool:
+    def is_settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle
 
     def delete_is_fresh(self, key: NodeKey) -> bool:
-        """Whether its delete may still be under way although a read does not show it: for twice the published time."""
+        """Return whether its delete may still be under way, unseen: for twice the published time."""
         sent = self.node(key).delete_sent
-        return sent is not None and self.now - sent < 2 * self.kind(key).delete_time
+        return sent is not None and self.now - sent < 2 * self.kind(key).deletion.usual_time
 
     def remember(self, key: NodeKey, observed: Observed) -> None:
         """Keep what was seen, and follow the target, which some kinds learn late."""
@@ -196,7 +205,7 @@ class PassContext:
         if before is None or before.state is not observed.state:
             self.node(key).pending_since = None
         self.node(key).last_seen = observed
-        self.node(key).seen_since_attach = True
+        self.node(key).mark_memory.seen_since_attach = True
         self.node(key).absent_since = None
         entry = self.journal.get(key)
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
@@ -204,7 +213,7 @@ class PassContext:
                 entry = replace(entry, phase=Phase.RECORDED)
             moved = replace(entry, target=observed.target, carried=observed.carried, read_back=False)
             self.journal = self.journal.put(key, moved)
-            self.node(key).attached = None
+            self.node(key).mark_memory.attached = None
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)
@@ -213,7 +222,8 @@ class PassContext:
         shared = self.graph.nodes[key].shared if key in self.graph.nodes else entry.shared
         return Category.SHARED if shared else Category.MANAGED
 
-    def finish(self, *, released: bool = False) -> PassResult:
+    def result(self, *, released: bool = False) -> PassResult:
+        """Return what this pass came to, and when to come back."""
         waits = [o.after for o in self.outcomes.values() if isinstance(o, Waiting | Blocked)]
         if any(isinstance(o, Ready) for o in self.outcomes.values()) and not waits:
             waits = [self.deps.intervals.shallow]
@@ -236,35 +246,35 @@ class PassContext:
             collection=self.collection,
         )
 
-    def resolve(self, key: NodeKey) -> str:
-        """The command with which a person decides about a create of ``key``."""
+    def resolve_command(self, key: NodeKey) -> str:
+        """Return the command with which a person decides about a create of ``key``."""
         return f"freehold resolve {self.owner.name} -n {self.owner.namespace} {key}"
 
     @property
-    def pruning(self) -> str:
+    def prune_command(self) -> str:
         """The command with which a person has surplus deleted."""
         return f"freehold prune {self.owner.name} -n {self.owner.namespace}"
 
     def come_back_after(self, seconds: float) -> None:
-        """Come back then, at the latest."""
+        """Let the next pass begin in ``seconds`` at the latest."""
         self.come_back = min(self.come_back, seconds)
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:
-        """It waits: do not ask the cloud about it before then."""
+        """Wait with this outcome, and do not ask the cloud about the node before it ends."""
         self.outcomes[key] = self.node(key).deferred = outcome
         self.node(key).look_at = self.now + outcome.after
 
     def pending_outcome(self, key: NodeKey) -> Waiting | Blocked:
-        """The outcome that it waits with, and how long."""
+        """Return the outcome that it waits with, and how long."""
         left = self.node(key).look_at - self.now
         said = self.node(key).deferred or Waiting(Reason.SETTLING, left, "waits for its next look")
         return replace(said, after=left)
 
     def block(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
-        """Blocked: try again only after ``outcome.after``, so that a lasting refusal makes no hot loop."""
+        """Set the outcome, and try again only when it ends, so that a lasting refusal makes no hot loop."""
         self.outcomes[key] = outcome
         self.node(key).retry_at = self.now + outcome.after
         self.node(key).deferred = outcome
 
-    def due(self, key: NodeKey) -> bool:
+    def is_due(self, key: NodeKey) -> bool:
         return self.deep or self.now >= self.node(key).look_at - 0.001

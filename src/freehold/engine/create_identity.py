@@ -5,12 +5,12 @@ from __future__ import annotations
 from freehold.engine import wanted_tags
 from freehold.engine.context import PassContext
 from freehold.engine.journal import Phase
-from freehold.engine.kinds import Dedupe, Tagging, TokenBinding
+from freehold.engine.kinds import Dedupe, Tagging
 from freehold.engine.resources import Birth, NodeKey
 
 
 def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
-    """What the create of this attempt carries."""
+    """Return what the create of this attempt carries."""
     entry = ctx.journal.get(key)
     digest = ctx.signing_key(key) if entry and entry.phase is Phase.INTENDED else ctx.keys.writing
     nonce = ctx.keys.nonce(digest, key, attempt)
@@ -23,7 +23,7 @@ def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
 
 
 def bound_tags(ctx: PassContext, key: NodeKey) -> tuple[str, ...] | None:
-    """The tags that the intent of a create records: with others its client token would be refused."""
+    """Return the tags that an intent records because its client token binds them: with others the token is refused."""
     kind = ctx.kind(key)
-    bound = kind.dedupe is Dedupe.TOKEN and TokenBinding.PARAMETERS in kind.token_binds
-    return tuple(sorted(wanted_tags.beside_marks(ctx, key))) if bound and kind.tagging is Tagging.ON_CREATE else None
+    bound = kind.dedupe is Dedupe.TOKEN and kind.tagging is Tagging.ON_CREATE
+    return tuple(sorted(wanted_tags.beside_marks(ctx, key))) if bound else None

@@ -15,7 +15,7 @@ from typing import Any
 
 from freehold.engine.keys import ObjectKeys, is_same
 from freehold.engine.resources import NodeKey
-from freehold.engine.texts import parsed
+from freehold.engine.value_texts import parsed
 
 LIFE = 86_400.0
 """Seconds of domain time for which a decision may be acted on: a stored copy of it must not decide for ever."""
@@ -74,7 +74,7 @@ class DamagedDecisions(Exception):
 
 
 def signed(decision: Decision, keys: ObjectKeys) -> Decision:
-    """With the signature of the writing key."""
+    """Return the decision with a signature of the writing key."""
     keyed = replace(decision, key=keys.writing)
     return replace(keyed, signature=_signature(keyed, keys))
 
@@ -93,7 +93,7 @@ def dumps(decisions: Iterable[Decision]) -> str:
 
 
 def loads(text: str) -> tuple[Decision, ...]:
-    """Raises DamagedDecisions."""
+    """Parse the decisions of an object. Raises DamagedDecisions."""
     try:
         return tuple(_decision(row) for row in parsed(text))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -108,11 +108,11 @@ def _decision(row: dict[str, Any]) -> Decision:
 
 
 def pending(decisions: Collection[Decision]) -> tuple[Decision, ...]:
-    """Those that nothing has acted on yet."""
+    """Return those that nothing has acted on yet."""
     return tuple(each for each in decisions if not each.answer)
 
 
 def answered(decisions: Iterable[Decision], conclusions: Iterable[Conclusion]) -> tuple[Decision, ...]:
-    """The same decisions, with the answers of one pass."""
+    """Return the decisions with the answers of one pass."""
     answers = {each.decision: f"{DONE if each.done else REFUSED}: {each.message}" for each in conclusions}
     return tuple(replace(each, answer=answers[each], signature="") if each in answers else each for each in decisions)

@@ -18,13 +18,13 @@ Entries = Mapping[NodeKey, Entry]
 
 
 def with_edges(entry: Entry, node: Node) -> Entry:
-    """Edges are added: a resource may still depend on what today's spec no longer connects it with."""
+    """Add the edges of ``node`` to its record: it may still depend on what today's spec connects it with no more."""
     edges = {str(key) for key in node.requires} | set(entry.requires or ())
     return replace(entry, requires=tuple(sorted(edges)))
 
 
 def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = ()) -> Journal:
-    """The journal with the edges that an edit of the spec has added.
+    """Return the journal with the edges that an edit of the spec has added.
 
     What is ``as_wanted``, inside too, depends on nothing but what today's spec connects it with. Where none are on
     record none are added, so that an upgrade writes nothing to objects at rest.
@@ -36,7 +36,7 @@ def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = (
 
 
 def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> frozenset[NodeKey]:
-    """Those of ``keys`` that nothing else of them depends on.
+    """Return those of ``keys`` that nothing else of them depends on.
 
     If the recorded edges form a cycle (users can edit them), the order by kind is used.
     """
@@ -45,12 +45,12 @@ def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Regi
 
 
 def needed(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
-    """Those of ``keys`` that another one of them depends on, directly or not."""
+    """Return those of ``keys`` that another one of them depends on, directly or not."""
     return {other for key in keys for other in requirements(key, keys, entries, registry) if other != key}
 
 
 def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
-    """Those of ``keys`` that ``key`` depends on, directly or not."""
+    """Return those of ``keys`` that ``key`` depends on, directly or not."""
     found: set[NodeKey] = set()
     todo = [key]
     while todo:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from freehold.engine.errors import CloudError
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 
 
 class Driver(Protocol):
@@ -21,18 +21,20 @@ class Driver(Protocol):
         ...
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        """The state of each, by id; one that is missing from the reply is not there (a native read)."""
+        """Return the state of each, by id, by a native read; what is missing from the reply is not there."""
         ...
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        """Everything in the scope of each want with its name or one of its nonces, in any state.
+        """Return everything in the scope of each want with its name or one of its nonces, in any state.
 
-        Of a nameless kind (:attr:`Kind.nameless`) only what has one of its nonces.
+        Of a nameless kind (:attr:`Kind.naming.has_no_name`) only what has one of its nonces.
         """
         ...
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
-        """Everything of this kind, in any state, with one of ``nonces`` in its ``nonce_fields``, wanted or not.
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
+        """Return everything of this kind, in any state, with one of ``nonces`` in its ``nonce_fields``, wanted or not.
 
         A kind that is created inside another resource is looked for in each of ``places`` that is such a
         resource, and nowhere else; one that is not, in the whole account. ``places`` are all that exist: one of
@@ -44,7 +46,7 @@ class Driver(Protocol):
         ...
 
     def identify(self, target: str, carried: str = "") -> str:
-        """The engine id of a marked resource: from its CRN or ARN, and the id in a carrier's mark.
+        """Return the engine id of a marked resource: from its CRN or ARN, and the id in a carrier's mark.
 
         Empty when it cannot be told. Needed only when the journal was lost; no I/O.
         """
@@ -70,7 +72,7 @@ class PartsDriver(Protocol):
     """
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        """Not asked of a resource whose own read shows its parts (:attr:`Observed.parts`)."""
+        """Read what is inside. Not asked of a resource whose own read shows its parts (:attr:`Observed.parts`)."""
         ...
 
     async def add_part(self, ref: Ref, part: Part) -> None: ...
@@ -82,11 +84,11 @@ class PartBatches(Protocol):
     """Of kinds that take all parts of one sort in one call."""
 
     async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
-        """As :meth:`PartsDriver.add_part` for each: those that are there already do not keep the others out."""
+        """Add each as :meth:`PartsDriver.add_part` does: those that are there already do not keep the others out."""
         ...
 
     async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
-        """As :meth:`PartsDriver.remove_part` for each: those that are gone already do not keep the others in."""
+        """Remove each as :meth:`PartsDriver.remove_part` does: those that are gone do not keep others in."""
         ...
 
 
@@ -113,11 +115,11 @@ class Listing(Protocol):
     def page(self) -> int: ...
 
     def list_of(self, ref: Ref) -> str:
-        """Names the list that shows a resource: a region, or nothing where the account has one list. No I/O."""
+        """Name the list that shows a resource: a region, or nothing where the account has one list. No I/O."""
         ...
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        """All pages of a list. Raises CloudError."""
+        """Read all pages of a list. Raises CloudError."""
         ...
 
 
@@ -125,7 +127,7 @@ class RememberingDriver(Protocol):
     """Of kinds of which a look does not read everything: what seldom changes, and costs a call for each resource."""
 
     def forget(self, idents: Collection[str]) -> None:
-        """The next look at these resources reads everything. No I/O."""
+        """Let the next look at these resources read everything. No I/O."""
         ...
 
 
@@ -133,27 +135,27 @@ class ContainerDriver(Protocol):
     """Of kinds whose delete would destroy what others may have put inside."""
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
-        """What is inside; ids are written as the child's own driver writes them."""
+        """List what is inside; ids are written as the child's own driver writes them."""
         ...
 
 
 class NeighboursDriver(Protocol):
-    """Of kinds of which the cloud refuses one because of another one in the same home (:attr:`kinds.Kind.home`)."""
+    """Verbs of a kind of which the cloud refuses one because of another one in the same parent."""
 
     async def neighbours(self, home: Ref) -> Sequence[Observed]:
-        """All of the kind that are in it, ours and others'."""
+        """List all of the kind that are in it, ours and others'."""
         ...
 
     def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
-        """What a create raises because of them. No I/O."""
+        """Return what a create raises because of them. No I/O."""
         ...
 
 
-class StrippedDriver(Protocol):
+class UntaggedFinder(Protocol):
     """Of kinds that nothing but their tags tell from anybody's, at the latest when a client token has expired."""
 
-    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
-        """What a create with ``request`` and ``tags`` may have made of which somebody has taken tags off since.
+    async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+        """Return what a create with ``request`` and ``tags`` may have made of which somebody has taken tags off since.
 
         It fits the request, is not in use, and has no tag that is not one of ``tags``: it may be anybody's. Raises
         CloudError unless every list was read to its end.
@@ -174,7 +176,7 @@ class UsageDriver(Protocol):
     """
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        """What uses it now; empty where nothing does. Raises CloudError."""
+        """List what uses it now. Raises CloudError."""
         ...
 
 
@@ -182,13 +184,13 @@ class ContentsDriver(Protocol):
     """Of kinds that the cloud does not delete while something is in them, and that are no container for the engine."""
 
     async def contents(self, ref: Ref) -> Sequence[User]:
-        """Return what is in it, for a person. Raises CloudError."""
+        """List what is in it, for a person. Raises CloudError."""
         ...
 
 
-class RemainsDriver(Protocol):
+class LeftoversDriver(Protocol):
     """Of kinds of which the cloud still takes something away when the resource itself has gone."""
 
-    async def remains(self, ref: Ref) -> Sequence[str]:
-        """What is left of it and holds what it was in, for a person; empty in the end. Raises CloudError."""
+    async def leftovers(self, ref: Ref) -> Sequence[str]:
+        """List what is left of it and holds what it was in, for a person; empty in the end. Raises CloudError."""
         ...

@@ -9,19 +9,38 @@ the cloud is still busy with counts as finished. No write is sent: the inner dri
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from freehold.engine.dry_run_overlay import (
+    PLANNED,
+    Action,
+    Overlay,
+    Write,
+    is_planned,
+    mentions_planned,
+    unknown_outputs,
+)
 from freehold.engine.durations import Durations
 from freehold.engine.errors import CloudError, NotFound, NotReady, Retryable
 from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import Inventory, TagChange, Tagger, TagsByTarget
 from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging
-from freehold.engine.overlay import PLANNED, Action, Overlay, Write, is_planned, mentions_planned, unknown_outputs
 from freehold.engine.ownership import Codec
 from freehold.engine.port import Call, Effect, Port
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
+from freehold.engine.resources import (
+    Birth,
+    NodeKey,
+    NonceSet,
+    Observed,
+    ParentResource,
+    Part,
+    Ref,
+    Request,
+    State,
+    Want,
+)
 
 T = TypeVar("T")
 
@@ -62,17 +81,17 @@ class DryRunDriver:
         return overlay.seen(kind, made)
 
     def _calls_after_create(self, request: Request) -> int:
-        """At most so many bring what the create does not: the name without the birth mark, attributes."""
+        """Return how many calls at most bring what the create does not: the name without the birth mark, attributes."""
         kind = self._kind
         if kind.dedupe is Dedupe.NONCE and kind.tagging is not Tagging.ON_CREATE:
-            return 1 if kind.mutable else 0
-        born = kind.at_birth(request)
-        later = {name: request[name] for name in sorted(kind.mutable & request.keys() & born.keys())}
+            return 1 if kind.attributes.mutable else 0
+        born = kind.attributes.at_birth(request)
+        later = {name: request[name] for name in sorted(kind.attributes.mutable & request.keys() & born.keys())}
         later = {name: value for name, value in later.items() if value != born[name]}
-        return kind.calls_a_change(later) if later else 0
+        return kind.attributes.calls_a_change(later) if later else 0
 
     def _carrier(self, request: Request) -> Observed | None:
-        """The resource that will carry its mark: the request says in which it is created."""
+        """Return the resource that will carry its mark: the request says in which it is created."""
         named = [
             self._overlay.carriers[v] for v in request.values() if isinstance(v, str) and v in self._overlay.carriers
         ]
@@ -94,7 +113,7 @@ class DryRunDriver:
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         kind, overlay = self._kind, self._overlay
-        real = [want for want in wants if kind.name_in_region or not mentions_planned(want.request)]
+        real = [want for want in wants if kind.naming.name_in_region or not mentions_planned(want.request)]
         unfinished = [want for want in real if overlay.is_unfinished(want.request)]
         found = dict(await self._asked([want for want in real if want not in unfinished]))
         for want in unfinished:
@@ -110,19 +129,21 @@ class DryRunDriver:
         question = ("find", self._kind.name, _text([(str(want.key), want.name, want.request) for want in wants]))
         return await self._overlay.once(question, lambda: self._kind.driver.find(wants))
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         kind, overlay = self._kind, self._overlay
         real = [want for want in wants if not mentions_planned(want.request)]
         gone = {ident for _, ident in overlay.gone}
         there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
         return overlay.left(kind, await kind.driver.by_nonce(there, real, nonces))
 
-    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
-        inner, overlay = self._kind.stripped, self._overlay
+    async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+        inner, overlay = self._kind.creation.find_untagged, self._overlay
         if inner is None or mentions_planned(request):
             return ()
-        question = ("stripped", self._kind.name, _text(request), tags)
-        return overlay.left(self._kind, await overlay.once(question, lambda: inner.stripped(request, tags)))
+        question = ("find_untagged", self._kind.name, _text(request), tags)
+        return overlay.left(self._kind, await overlay.once(question, lambda: inner.find_untagged(request, tags)))
 
     def identify(self, target: str, carried: str = "") -> str:
         if known := self._overlay.identified.get((self._kind.name, target, carried)):
@@ -138,7 +159,7 @@ class DryRunDriver:
         for attribute, after in sorted(changes.items()):
             had = before.attributes.get(attribute)
             overlay.writes.append(Write(Action.UPDATE, kind.name, ref.id, attribute, had, after))
-        overlay.calls[kind.api] += kind.calls_a_change(changes)
+        overlay.calls[kind.api] += kind.attributes.calls_a_change(changes)
         overlay.attributes.setdefault((kind.name, ref.id), {}).update(changes)
 
     async def delete(self, ref: Ref) -> None:
@@ -154,7 +175,7 @@ class DryRunDriver:
         known = overlay.parts.get((kind.name, ref.id))
         if known is not None:
             return known
-        inner = kind.parts
+        inner = kind.parts.driver
         if is_planned(ref.id) or inner is None:
             return frozenset()
         _, seen = overlay.carriers.get(ref.id, ("", None))
@@ -165,7 +186,7 @@ class DryRunDriver:
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, [part])
         if not self._is_born_with_parts(ref):
-            self._overlay.calls[self._kind.api] += self._kind.calls_a_part
+            self._overlay.calls[self._kind.api] += self._kind.parts.calls_a_part
 
     async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
         await self._add(ref, parts)
@@ -181,8 +202,8 @@ class DryRunDriver:
         self._overlay.calls[self._kind.api] += len({part.kind for part in parts})
 
     def _is_born_with_parts(self, ref: Ref) -> bool:
-        """Whether its create brings them."""
-        return self._kind.born_with_parts and is_planned(ref.id)
+        """Return whether its create brings them."""
+        return self._kind.parts.born_with and is_planned(ref.id)
 
     async def _add(self, ref: Ref, parts: Sequence[Part]) -> None:
         overlay, kind = self._overlay, self._kind
@@ -205,21 +226,21 @@ class DryRunDriver:
         have = await self.parts(ref)
         before = next((each.behavior for each in have if each == part), "")
         self._overlay.writes.append(Write(Action.UPDATE, self._kind.name, ref.id, str(part), before, part.behavior))
-        self._overlay.calls[self._kind.api] += self._kind.calls_a_part
+        self._overlay.calls[self._kind.api] += self._kind.parts.calls_a_part
         self._overlay.parts[self._kind.name, ref.id] = (have - {part}) | {part}
 
     async def neighbours(self, home: Ref) -> Sequence[Observed]:
-        inner, overlay = self._kind.neighbours, self._overlay
+        inner, overlay = self._kind.creation.neighbours, self._overlay
         if inner is None or is_planned(home.id):
             return ()
         found = await overlay.once(("neighbours", self._kind.name, home), lambda: inner.neighbours(home))
         return overlay.left(self._kind, found)
 
     def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
-        return self._kind.neighbours.refusal(request, neighbours) if self._kind.neighbours else None
+        return self._kind.creation.neighbours.refusal(request, neighbours) if self._kind.creation.neighbours else None
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
-        inner, overlay = self._kind.container, self._overlay
+        inner, overlay = self._kind.deletion.container, self._overlay
         if inner is None or is_planned(ref.id):
             return ()
         found = await overlay.once(("children", self._kind.name, ref.id), lambda: inner.children(ref))
@@ -302,12 +323,9 @@ class DryRunPort:
     async def send(self, call: Call) -> Any:
         return await call.run() if call.effect is Effect.STORE else await self._inner.send(call)
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)
-
 
 def dry_run_deps(deps: EngineDeps, overlay: Overlay) -> EngineDeps:
-    """``deps``, which must be behind a :class:`port.ReadOnlyPort`, with everything that writes on ``overlay``."""
+    """Return ``deps``, behind a :class:`port.ReadOnlyPort`, with everything that writes on ``overlay``."""
     overlay.identity, overlay.tag_api = deps.identity, deps.tagger.api
     tagger = DryRunTagger(deps.tagger, overlay, deps.codec)
     return replace(
@@ -328,13 +346,18 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
     return replace(
         kind,
         driver=driver,
-        parts=driver if kind.parts else None,
-        part_batches=driver if kind.part_batches else None,
-        part_changer=driver if kind.part_changer else None,
-        container=driver if kind.container else None,
-        neighbours=driver if kind.neighbours else None,
-        stripped=driver if kind.stripped else None,
-        remains=None,
+        creation=replace(
+            kind.creation,
+            neighbours=driver if kind.creation.neighbours else None,
+            find_untagged=driver if kind.creation.find_untagged else None,
+        ),
+        parts=replace(
+            kind.parts,
+            driver=driver if kind.parts.driver else None,
+            batches=driver if kind.parts.batches else None,
+            changer=driver if kind.parts.changer else None,
+        ),
+        deletion=replace(kind.deletion, container=driver if kind.deletion.container else None, leftovers=None),
     )
 
 

@@ -60,7 +60,7 @@ class Estimate:
 
 
 def estimate(published: float, samples: Sequence[Span]) -> Estimate:
-    """The span that most of ``samples``, oldest first, have in common, widened by how far the others are off.
+    """Return the span of a create or delete. ``region`` is None where it is not known yet: then all count.
 
     While there are few, the published time counts as one of them: a first one that is absurd moves nothing.
     """
@@ -76,7 +76,7 @@ def estimate(published: float, samples: Sequence[Span]) -> Estimate:
 
 
 def _votes(piece: Span, newest_first: Sequence[Span], prior: Span) -> tuple[int, bool, int]:
-    """How many agree; among equals what the published time allows is believed first, then what was seen last."""
+    """Count how many agree; among equals what the published time allows is believed first, then what was seen last."""
     agreeing = [age for age, span in enumerate(newest_first) if span.low <= piece.low and piece.high <= span.high]
     return len(agreeing), prior.low <= piece.low and piece.high <= prior.high, -min(agreeing, default=0)
 
@@ -93,11 +93,11 @@ class Durations:
         self._seen: dict[DurationKey, deque[tuple[float, Span]]] = {}
 
     def add(self, key: DurationKey, span: Span) -> None:
-        """One create or delete was seen from its request to its end."""
+        """Learn from one create or delete that was seen from its request to its end."""
         self._seen.setdefault(key, deque(maxlen=SAMPLES)).append((self._clock.monotonic(), span))
 
     def estimate(self, kind: str, verb: Verb, published: float, region: str | None = None) -> Estimate:
-        """``region``: None where it is not known yet, as of a resource that is still to be created: all count."""
+        """Return the span of a create or delete. ``region`` is None where it is not known yet: then all count."""
         since = self._clock.monotonic() - SAMPLE_LIFE
         keys = [key for key in self._seen if (key.kind, key.verb) == (kind, verb) and region in (None, key.region)]
         fresh = sorted(seen for key in keys for seen in self._seen[key] if seen[0] >= since)

@@ -1,41 +1,44 @@
 """The main path: :func:`ensure` creates and keeps what is wanted, :func:`release` deletes what is owned.
 
-Both are level-triggered: called again and again with the newest spec and journal, each call one *pass*
-that does what can be done now and returns when to come back. A pass never waits.
+Both are level-triggered: called again and again with the newest spec and journal. Each call is one *pass*: it does what
+can be done now, never waits, and returns when to come back. A pass may be cut off between any two calls (``*``: the
+phase calls the cloud). Phases are files of :mod:`phases`; its docstring says what each reads and writes.
 
-:func:`ensure`, which may be cut off between any two calls (``*``: calls to the cloud)::
+:func:`ensure` has four stages::
 
-    confirm*     at rest: the tag index, or lists that all objects share, show that nothing has changed; the pass ends
-    observe*     read what is recorded
-    intents*     resolve creates that were interrupted
-    decide*      act on what a person has decided
-    detach*      take marks off carriers whose resource is gone
-    read marks*  a record whose mark is read back is OWNED
-    recovery*    record what the marks prove to be ours and no record holds; the pass ends if no node wants it
-    drift*       add the parts that a resource must have before anything that depends on it can be created
-    fitness*     look into given resources for what must be inside them
-    create*      look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
-                 at once; one patch with the ids
-    drift*       bring mutable attributes and parts to the spec
-    mark*        attach marks and tags
-    detach*      take off tags that are not wanted any more
-    given tags*  the user's tags on what is not ours
-    renewal*     bring seals of an older key to the writing one
-    prune*       delete surplus where its kind allows that, report the rest
+    at rest   quick_confirm*       the tag index, or lists that all objects share, show that nothing has changed: the
+                                   pass ends
+    learn     observe*             read what is recorded
+              intents*             resolve creates that were interrupted
+              human_decisions*     act on what a person has decided
+              detach*              take marks off carriers whose resource is gone
+              read_marks*          a record whose mark is read back is OWNED
+              recovery*            record what the marks prove to be ours and no record holds; the pass ends if no node
+                                   wants it
+    create    drift*               add the parts that a resource must have before anything that depends on it is created
+              given_requirements*  look into given resources for what must be inside them
+              create*              look for what exists; one patch of the journal with the exact requests of this wave;
+                                   the whole wave at once; one patch with the ids
+    keep      drift*               bring mutable attributes and parts to the spec
+              mark*                attach marks and tags
+              detach*              take off tags that are not wanted any more
+              given_tags*          put the user's tags on what is not ours
+              renewal*             bring seals of an older key to the writing one
+              prune*               delete surplus where its kind, or a person, allows that; report the rest
 
-:func:`release`::
+:func:`release` deletes in waves, the resources first that nothing else of ours needs::
 
-    intents*      resolve creates that were interrupted
-    decide*       act on what a person has decided
-    given up*     read what a person has given up
-    observe*      read what nothing else of ours depends on, or names in a part; what is gone leaves the journal
-    inner owners* wait for what a machine of this cluster, for example, still has
-    collect*      before anything of the network goes: what the cluster's own controllers have made in it
-    read marks*   in the pass that deletes; what had its marks and has lost one is kept, with what it needs
-    delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;
-                  from observe on again for what that freed, where it goes at once
-    final check*  once nothing is on record and the settle time is over, or a delete was refused because something is
-                  inside: what index and native lists show of ours goes on record
+    learn     intents*, human_decisions*, detach*   as above
+              lost_marks*          read what a person has given up
+    delete    observe*             read what may leave now; what is gone leaves the journal
+              child_owners*        wait for what a machine of this cluster, for example, still has
+              collect*             before anything of the network goes: what the cluster's own controllers made in it
+              read_marks*          in the pass that deletes; what had its marks and has lost one is kept, with what it
+                                   needs
+              delete*              one patch that records the requests; for what the marks prove the parts that hold
+                                   it, then the delete; from observe on again for what that freed
+    check     final_check*         once nothing is on record and the settle time is over, or a delete was refused
+                                   because something is inside: what index and native lists show of ours goes on record
 """
 
 from __future__ import annotations
@@ -55,23 +58,23 @@ from freehold.engine.inventory import TagsByTarget
 from freehold.engine.journal import Journal, Phase, Store
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.engine.phases import (
+    child_owners,
     collect,
-    confirm,
     create,
-    decide,
     delete,
     detach,
     drift,
     final_check,
-    fitness,
+    given_requirements,
     given_tags,
-    inner_owners,
+    human_decisions,
     intents,
     keyed_tags,
     lost_marks,
     mark,
     observe,
     prune,
+    quick_confirm,
     read_marks,
     recovery,
     renewal,
@@ -91,72 +94,99 @@ async def ensure(
     user_tags: frozenset[str] = frozenset(),
     decisions: tuple[Decision, ...] = (),
 ) -> PassResult:
-    """One pass towards what ``graph`` wants. ``decisions``: of a person, not acted on yet.
+    """Make one pass towards what ``graph`` wants. ``decisions`` are a person's, not acted on yet.
 
     Raises StaleObject when the object changed underneath, and CloudError when the journal cannot be saved or
     the shared index cannot be read: the next pass starts from what is on record.
     """
     ctx = PassContext(deps, graph, journal, store, state, user_tags, decisions=decisions)
-    if not _journal_is_readable(ctx):
-        return ctx.finish()
-    deps.in_hand.look = _is_planned_look(ctx)
-    if await _ends_at_rest(ctx):
-        return ctx.finish()
-    if deps.in_hand.look and not decisions and await confirm.by_lists(ctx):
-        _plan_deep_look(ctx, "by shared lists")
-        return ctx.finish()
-    deps.in_hand.look = False
-    ctx.deep = ctx.now >= state.deep_at
-    if ctx.deep:
-        state.check_parts_again()
-    ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
-    left_to_prune = prune.being_pruned(ctx)
-    await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
-    await intents.resolve_open(ctx)
-    await decide.apply(ctx)
-    await detach.retired(ctx)
-    marked = await read_marks.verify(ctx, list(ctx.journal.ours))
-    if _must_read_marks_first(ctx):
-        marked = await read_marks.from_index(ctx)
-    await recovery.by_marks(ctx, marked)
-    if ctx.deep:
-        await recovery.unlisted(ctx)
+    if not _journal_is_readable(ctx) or await _is_at_rest(ctx):
+        return ctx.result()
+    marked = await _learn(ctx)
     if _may_be_wanted_by_another_name(ctx, journal):
         await ctx.save()
-        return ctx.finish()
+        return ctx.result()
+    await _create(ctx)
+    await _keep(ctx, marked)
+    _plan_next_looks(ctx)
+    return ctx.result()
+
+
+async def _is_at_rest(ctx: PassContext) -> bool:
+    """Return whether shared readings show that nothing has changed; if not, nothing of them is used."""
+    flags = ctx.deps.flags
+    flags.look = _is_planned_look(ctx)
+    if await _ends_at_rest(ctx):
+        return True
+    if flags.look and not ctx.decisions and await quick_confirm.confirm_by_lists(ctx):
+        _plan_deep_look(ctx, "by shared lists")
+        return True
+    flags.look = False
+    return False
+
+
+async def _learn(ctx: PassContext) -> TagsByTarget:
+    """Find out what exists and what is ours. Returns the marks that the index showed; empty if it was not read."""
+    ctx.deep = ctx.now >= ctx.state.deep_at
+    if ctx.deep:
+        ctx.state.check_parts_again()
+    ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | ctx.user_tags)
+    left_to_prune = prune.find_being_pruned(ctx)
+    surplus = [key for key in prune.find_surplus(ctx) if key not in left_to_prune]
+    await observe.read_recorded(ctx, [*ctx.graph.nodes, *surplus])
+    await intents.resolve_open(ctx)
+    await human_decisions.apply_decisions(ctx)
+    await detach.detach_retired(ctx)
+    marked = await read_marks.verify_marks(ctx, list(ctx.journal.ours))
+    if _must_read_marks_first(ctx):
+        marked = await read_marks.read_index(ctx)
+    await recovery.record_marked(ctx, marked)
+    if ctx.deep:
+        await recovery.record_unlisted(ctx)
+    return marked
+
+
+async def _create(ctx: PassContext) -> None:
+    """Create every node whose requirements are ready and of which nothing exists: the wave of this pass."""
     create.drop_stale_refs(ctx)
-    await drift.essential_parts(ctx)
-    await fitness.check(ctx)
-    wave = await fitness.admitted(ctx, await create.select(ctx))
+    await drift.add_essential_parts(ctx)
+    await given_requirements.check_given(ctx)
+    wave = await given_requirements.filter_wave(ctx, await create.select_wave(ctx))
     ctx.creating = [node.key for node in wave]
     for node in wave:
         ctx.outcomes[node.key] = Waiting(Reason.CREATING, 0.0, "is being created")
     _explain_requirements(ctx)
-    await create.create(ctx, wave)
-    await fitness.check(ctx)
-    mark.ready_only_if_marked(ctx, list(graph.nodes))
-    await drift.to_spec(ctx)
-    fitness.tell(ctx)
-    await mark.attach(ctx, list(ctx.journal.ours))
-    await detach.dropped(ctx)
-    await given_tags.to_spec(ctx, marked)
-    mark.ready_only_if_marked(ctx, list(graph.nodes))
-    keyed_tags.tell(ctx)
-    await renewal.renew(ctx)
-    ctx.journal = add_edges(ctx.journal, graph, ctx.as_wanted)
-    await prune.prune(ctx, marked)
+    await create.send_wave(ctx, wave)
+    await given_requirements.check_given(ctx)
+
+
+async def _keep(ctx: PassContext, marked: TagsByTarget) -> None:
+    """Bring what exists to the spec: attributes, parts, marks, tags and seals; delete surplus that may go."""
+    mark.hold_unmarked(ctx, list(ctx.graph.nodes))
+    await drift.apply_spec(ctx)
+    given_requirements.report_unreadable(ctx)
+    await mark.attach_marks(ctx, list(ctx.journal.ours))
+    await detach.detach_dropped(ctx)
+    await given_tags.apply_spec(ctx, marked)
+    mark.hold_unmarked(ctx, list(ctx.graph.nodes))
+    keyed_tags.report_foreign_values(ctx)
+    await renewal.renew_seals(ctx)
+    ctx.journal = add_edges(ctx.journal, ctx.graph, ctx.as_wanted)
+    await prune.prune_surplus(ctx, marked)
     await ctx.save()
     prune.report_surplus(ctx)
+
+
+def _plan_next_looks(ctx: PassContext) -> None:
     if ctx.deep:
-        state.own_look_due = False
-    state.looked_at = ctx.now
+        ctx.state.full_read_due = False
+    ctx.state.looked_at = ctx.now
     polling.plan_again(ctx)
     _plan_deep_look(ctx, "each resource itself")
-    return ctx.finish()
 
 
 def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
-    """Whether the marks showed a resource without a node. What is wanted depends on the record: the next pass decides.
+    """Return whether the marks showed a resource without a node, which the spec may mean: the next pass decides.
 
     A create now could make a second one of what the spec means.
     """
@@ -164,7 +194,7 @@ def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
 
 
 def _plan_deep_look(ctx: PassContext, how: str) -> None:
-    """In the next round of all objects; where something is being created, after that, unless that takes too long."""
+    """Plan the next deep look for the round of all objects; during a create, for the one after that."""
     state, ctx.looked = ctx.state, ctx.deep
     if any(_is_under_way(ctx, key, outcome) for key, outcome in ctx.outcomes.items()):
         if ctx.deep or state.deep_at > -inf:
@@ -185,15 +215,15 @@ def _is_under_way(ctx: PassContext, key: NodeKey, outcome: Outcome) -> bool:
 
 
 def _is_planned_look(ctx: PassContext) -> bool:
-    """Whether this is the look of an object at rest whose time has come, or the first one of this process."""
+    """Return whether this is the look of an object at rest whose time has come, or the first one of this process."""
     state = ctx.state
-    if ctx.now < state.deep_at or state.own_look_due or state.releasing:
+    if ctx.now < state.deep_at or state.full_read_due or state.releasing:
         return False
     return bool(state.at_rest) or state.looked_at == -inf
 
 
 def _journal_is_readable(ctx: PassContext) -> bool:
-    """Whether this process can check the journal. What it remembers is dropped if it is of another journal.
+    """Return whether this process can check the journal. What it remembers is dropped if it is of another journal.
 
     A journal that is neither what this process last read or wrote, nor what it last tried to write, was put there by
     somebody else (a restore, GitOps, another process): creates of its time may be under way.
@@ -216,20 +246,20 @@ def _journal_is_readable(ctx: PassContext) -> bool:
 
 
 def _must_read_marks_first(ctx: PassContext) -> bool:
-    """Whether something may be created by a process that did not mint the identity, and marks are to be read before.
+    """Return whether marks must be read before a create, because an earlier process may have made something.
 
     The journal may be an older one, and names may have changed since; marks have not. Read when this process
     first sees the object, and again when nothing can be under way any more.
     """
     state, entries = ctx.state, ctx.journal.entries
-    if state.minted or all(key in entries and entries[key].id for key in ctx.graph.nodes):
+    if state.identity_is_new or all(key in entries and entries[key].id for key in ctx.graph.nodes):
         return False
     settled = state.first_seen + ctx.longest_settle()
     return state.marks_read_at < state.first_seen or ctx.now >= settled > state.marks_read_at
 
 
 async def _ends_at_rest(ctx: PassContext) -> bool:
-    """A shallow pass: everything was Ready at the last look, and the shared index still shows our marks.
+    """End a shallow pass early: everything was Ready at the last look, and the shared index still shows our marks.
 
     Its other outcomes (drift, surplus) are reported again.
     """
@@ -239,20 +269,25 @@ async def _ends_at_rest(ctx: PassContext) -> bool:
     if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx) or not detach.node_tags_are_recorded(ctx):
         return False
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
-    if any(confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
+    if any(quick_confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
         return False
     if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
         return False
     try:
-        shown = await confirm.shown_marks(ctx, deps.intervals.shallow)
+        shown = await quick_confirm.read_shown_marks(ctx, deps.intervals.shallow)
     except CloudError:  # only a hint is missing, and nothing follows from it: the next pass asks again
         ctx.outcomes.update(state.at_rest)
         return True
     for key, entry in entries.items():
         observed = state.node(key).observed
-        if entry.phase is not Phase.OWNED or not ctx.kind(key).markable or not ctx.kind(key).indexed or entry.carried:
+        if (
+            entry.phase is not Phase.OWNED
+            or not ctx.kind(key).markable
+            or not ctx.kind(key).reads.indexed
+            or entry.carried
+        ):
             continue
-        if read_marks.missing(ctx, key, observed, shown.get(entry.target, frozenset())):
+        if read_marks.find_missing(ctx, key, observed, shown.get(entry.target, frozenset())):
             state.invalidate()  # missing from an index is a hint: ask the resource itself
             return False
     ctx.outcomes.update(state.at_rest)
@@ -265,10 +300,11 @@ def _explain_requirements(ctx: PassContext) -> None:
         if key in ctx.outcomes:
             continue
         nodes = ctx.graph.nodes
-        unfinished = {r for r in nodes[key].requires if not _is_done(ctx, r)}
+        unfinished = sorted(r for r in nodes[key].requires if not _is_done(ctx, r))
         names = ", ".join(sorted(f"{r.kind} {ctx.graph.title(r)}" for r in unfinished))
         if unfinished:
-            ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
+            after, waits_for = ctx.deps.intervals.slow, tuple(unfinished)
+            ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, after, f"waits for {names}", waits_for=waits_for)
         else:  # what it needs was found in this pass
             ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, 1.0, "is looked for in the next pass")
 
@@ -285,50 +321,50 @@ async def release(
     state: ObjectState,
     decisions: tuple[Decision, ...] = (),
 ) -> PassResult:
-    """One pass of deleting everything that is provably owned; the spec decides nothing.
+    """Make one pass of deleting everything that is provably owned; the spec decides nothing.
 
     ``graph`` only helps to find unrecorded resources of ours in native lists; it may be empty. Raises as
     :func:`ensure` does.
     """
     ctx = PassContext(deps, graph, journal, store, state, decisions=decisions)
-    deps.in_hand.look = False
+    deps.flags.look = False
     if not _journal_is_readable(ctx):
-        return ctx.finish()
+        return ctx.result()
     if not state.releasing:
         state.invalidate()
         state.releasing = True
     await intents.resolve_open(ctx)
-    await decide.apply(ctx)
-    await detach.retired(ctx)
-    await lost_marks.look_at_given_up(ctx)
+    await human_decisions.apply_decisions(ctx)
+    await detach.detach_retired(ctx)
+    await lost_marks.read_given_up(ctx)
     in_use = await _delete_waves(ctx)
     if in_use:
-        await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
-    delete.next_wave(ctx)
-    done = await delete.finished(ctx)
+        await final_check.record_by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
+    delete.select_wave(ctx)
+    done = await delete.is_finished(ctx)
     await ctx.save()
     polling.plan_again(ctx)
-    return ctx.finish(released=done)
+    return ctx.result(released=done)
 
 
 async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
-    """Delete what may leave now, then what it freed where it has gone at once. As :func:`delete.request`."""
+    """Delete what may leave now, then what it freed where it has gone at once. As :func:`delete.request_deletes`."""
     state, in_use = ctx.state, frozenset[NodeKey]()
     marked: TagsByTarget = {}
     while True:
         present = await delete.observe_owned(ctx)
         if present or not state.index_read:
-            if await inner_owners.hold(ctx, present):
+            if await child_owners.hold_delete(ctx, present):
                 return in_use
             if not state.index_read:
-                marked = await read_marks.from_index(ctx)
-                await recovery.by_marks(ctx, marked)
+                marked = await read_marks.read_index(ctx)
+                await recovery.record_marked(ctx, marked)
             state.index_read = True
-            proven = await delete.prove(ctx, present, marked)
-            await mark.attach(ctx, list(ctx.journal.ours))
-            wave = delete.next_wave(ctx)  # the marks may have shown what must be deleted first
-            in_use |= await delete.request(ctx, proven & wave)
-            if delete.next_wave(ctx) - wave:
+            proven = await delete.prove_present(ctx, present, marked)
+            await mark.attach_marks(ctx, list(ctx.journal.ours))
+            wave = delete.select_wave(ctx)  # the marks may have shown what must be deleted first
+            in_use |= await delete.request_deletes(ctx, proven & wave)
+            if delete.select_wave(ctx) - wave:
                 continue
-        if ctx.collected or not await collect.is_done(ctx):
+        if ctx.collected or not await collect.is_collected(ctx):
             return in_use

@@ -33,20 +33,26 @@ from copy import copy
 class CloudError(Exception):
     """A cloud call that did not do what was asked.
 
-    ``message`` is fit for a person: what, which resource, what to do; never a secret.
+    ``fact`` says what was asked of which resource and what became of it, ``advice`` what to do; neither has a secret.
     ``code`` is the vendor's own code or status, kept for the audit log.
     """
 
-    def __init__(self, message: str, *, code: str = "", request_id: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, fact: str, *, advice: str = "", code: str = "", request_id: str = "") -> None:
+        self.fact = fact
+        self.advice = advice
         self.code = code
         self.request_id = request_id
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """Fact and advice, for a person."""
+        return f"{self.fact}. {self.advice}" if self.advice else self.fact
 
     def at(self, field: str) -> CloudError:
-        """The same, with the place in the manifest that asks for what was refused; empty where none does."""
+        """Return the same error with the place in the manifest that asks for what was refused; empty: nowhere."""
         placed = copy(self)
-        placed.message = f"{field}: {self.message}" if field else self.message
+        placed.fact = f"{field}: {self.fact}" if field else self.fact
         return placed
 
 
@@ -57,8 +63,8 @@ class Retryable(CloudError):
 class Throttled(Retryable):
     """Too many requests. ``retry_after`` is in seconds, None when the cloud does not say."""
 
-    def __init__(self, message: str, *, code: str = "", request_id: str = "", retry_after: float | None = None) -> None:
-        super().__init__(message, code=code, request_id=request_id)
+    def __init__(self, fact: str, *, retry_after: float | None = None, **said: str) -> None:
+        super().__init__(fact, **said)
         self.retry_after = retry_after
 
 
@@ -73,13 +79,15 @@ class Unknown(CloudError):
 class InUse(CloudError):
     """Refused because something else uses the resource; ``blocker`` names it when the cloud does."""
 
-    def __init__(self, message: str, *, code: str = "", request_id: str = "", blocker: str = "") -> None:
-        super().__init__(message, code=code, request_id=request_id)
+    def __init__(self, fact: str, *, blocker: str = "", **said: str) -> None:
+        super().__init__(fact, **said)
         self.blocker = blocker
 
     def held_by(self, blocker: str) -> InUse:
-        """The same refusal, with what has been found to be in the way."""
-        return InUse(self.message, code=self.code, request_id=self.request_id, blocker=blocker or self.blocker)
+        """Return the same refusal with what was found to be in the way."""
+        held = copy(self)
+        held.blocker = blocker or self.blocker
+        return held
 
 
 class NotReady(CloudError):
@@ -97,8 +105,8 @@ class NeedsPerson(CloudError):
 class NameTaken(NeedsPerson):
     """The name is in use by a resource that is not ours. ``holder`` is its id when known."""
 
-    def __init__(self, message: str, *, code: str = "", request_id: str = "", holder: str = "") -> None:
-        super().__init__(message, code=code, request_id=request_id)
+    def __init__(self, fact: str, *, holder: str = "", **said: str) -> None:
+        super().__init__(fact, **said)
         self.holder = holder
 
 

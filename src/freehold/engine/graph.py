@@ -29,64 +29,71 @@ def nowhere(part: Part) -> str:
     return ""
 
 
-def fits(observed: Observed) -> str:
+def no_problem(observed: Observed) -> str:
     return ""
 
 
-Lacks = Callable[[frozenset[Part]], str]
+MissingInside = Callable[[frozenset[Part]], str]
 """Why what is inside a resource will not do, and what to add to it; empty when it does."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """One wanted resource.
-
-    ``request`` computes the create request from what is known of the requirements; ``given`` likewise
-    the id, when the spec names the resource by id. ``field`` is where the spec does, or asks for it, for messages, and
-    ``part_field`` where it asks for one of its parts, or did; empty where that is nowhere. ``parts`` is the set
-    wanted inside it, and ``parts_require`` what they name beyond ``requires``: two nodes may name each other.
-    ``first_parts`` are put into one that is ``shared``, each once: what the in-cluster provider does with them is left.
-    ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does. ``lacks`` says the
-    same of what is inside it. ``through`` is the resource that must let traffic through to it once it is ours, and why
-    that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
-    ``tags`` belong on the resource beside marks and the user's tags, and before a user's of the same key (its role,
-    ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours, beside the user's where it is
-    ``user_tagged``. ``refused_tags``: keys under which no tag of the user's is put on it. ``shared``: it is handed to
-    the in-cluster provider (:attr:`outcomes.Category.SHARED`). ``place`` tells it from others of its name, for people
-    (a zone). ``if_taken``: what a person can do where somebody else's resource has its name.
-    """
+    """One wanted resource. What is computed takes what is known of the nodes that are ready."""
 
     key: NodeKey
     name: str
     request: Callable[[ReadyNodes], Request]
+    """Computes the create request."""
     naming: Naming = Naming.DEFAULT
     requires: frozenset[NodeKey] = frozenset()
     given: Callable[[ReadyNodes], str] | None = None
+    """Computes the id, where the spec names the resource by id."""
+
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
+    """The set wanted inside it."""
     parts_require: frozenset[NodeKey] = frozenset()
+    """What the parts name beyond ``requires``: two nodes may name each other."""
     first_parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
+    """Those put into one that is ``shared``, each once: what the in-cluster provider does with them is left."""
+
     field: str = ""
+    """Where the spec names it, or asks for it, for messages; empty where that is nowhere."""
     part_field: Callable[[Part], str] = nowhere
-    unfit: Callable[[Observed], str] = fits
-    lacks: Lacks | None = None
-    through: tuple[NodeKey, Lacks] | None = None
-    noun: str = ""
+    """Where the spec asks for one of its parts, or did."""
+    given_problem: Callable[[Observed], str] = no_problem
+    """Says why a resource of others, which is never changed, will not do; empty when it does."""
+    missing_inside: MissingInside | None = None
+    """Says the same of what is inside it."""
+    traffic_via: tuple[NodeKey, MissingInside] | None = None
+    """The resource that must let traffic through to it once it is ours; and why that one, if it is of others, will not
+    do."""
+    spec_noun: str = ""
+    """What the spec calls it, where that is not its kind."""
+    name_taken_advice: str = "name it in the spec to use it as it is, or choose another name for the cluster"
+    """What a person can do where somebody else's resource has its name."""
+
     tags: frozenset[str] = frozenset()
+    """Tags beside marks and the user's, and before a user's of the same key (its role,
+    ``kubernetes.io/cluster/<name>``)."""
     given_tags: frozenset[str] = frozenset()
+    """Tags for it if it is not ours, beside the user's where it is ``user_tagged``."""
     user_tagged: bool = True
-    shared: bool = False
-    place: str = ""
     refused_tags: frozenset[str] = frozenset()
-    if_taken: str = "name it in the spec to use it as it is, or choose another name for the cluster"
+    """Keys under which no tag of the user's is put on it."""
+    shared: bool = False
+    """It is handed to the in-cluster provider (:attr:`outcomes.Category.SHARED`)."""
+    place: str = ""
+    """Tells it from others of its name, for people (a zone)."""
 
     @property
     def title(self) -> str:
         return f"{self.name} {self.place}".rstrip()
 
     def absent(self, id_: str) -> str:
-        """The sentence for an id that the cloud does not know."""
+        """Return the sentence for an id that the cloud does not know."""
         where = self.field or f"the id that the spec gives for {self.key}"
-        return f"{where}: {self.noun or self.key.kind} {id_.rpartition('/')[2]} does not exist: correct the id"
+        return f"{where}: {self.spec_noun or self.key.kind} {id_.rpartition('/')[2]} does not exist: correct the id"
 
 
 class Graph:
@@ -106,10 +113,10 @@ class Graph:
         self.order = tuple(graphlib.TopologicalSorter({k: n.requires for k, n in self.nodes.items()}).static_order())
 
     def title(self, key: NodeKey) -> str:
-        """What people know it by: no other of its kind has the same."""
+        """Return what people know it by: no other of its kind has the same."""
         title = self.nodes[key].title
         return title if self._titles[key.kind, title] == 1 else f"{title} ({key.logical})"
 
     def wave(self, ready: Collection[NodeKey]) -> tuple[Node, ...]:
-        """All nodes whose requirements are ready, in a stable order."""
+        """Return all nodes whose requirements are ready, in a stable order."""
         return tuple(self.nodes[key] for key in self.order if self.nodes[key].requires <= set(ready))

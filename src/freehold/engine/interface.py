@@ -15,7 +15,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Outcome
 from freehold.engine.ownership import Codec
-from freehold.engine.port import PassInHand, Port
+from freehold.engine.port import PassFlags, Port
 from freehold.engine.resources import NodeKey
 from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.engine.shared_lists import SharedLists
@@ -54,7 +54,7 @@ class EngineDeps:
     ring: KeyRing
     durations: Durations
     intervals: Intervals = field(default_factory=Intervals)
-    in_hand: PassInHand = field(default_factory=PassInHand)
+    flags: PassFlags = field(default_factory=PassFlags)
     lists: SharedLists | None = None
     """None where every look is to ask for each resource itself, as in a plan."""
     inner: InnerOwners | None = None

@@ -42,33 +42,33 @@ class Tagger(Protocol):
         ...
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
-        """From the index, now: every target with this owner's uuid mark, and the ``also`` targets."""
+        """Read from the index, now, every target with this owner's uuid mark, and the ``also`` targets."""
         ...
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
-        """From the index: every target with a mark of any owner, carriers included, in few large pages.
+        """Read from the index every target with a mark of any owner, carriers included, in few large pages.
 
         What is of one of the kinds ``without`` may be left out.
         """
         ...
 
     async def tags_of(self, target: str) -> frozenset[str]:
-        """Ask the resource itself: what is attached to it; empty when nothing is, or it is not there."""
+        """Ask the resource itself what is attached to it; empty when nothing is, or it is not there."""
         ...
 
     async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
-        """The same of several resources, or why one could not be asked, in as few calls as the cloud allows."""
+        """Ask several resources, in as few calls as the cloud allows; an error where one could not be asked."""
         ...
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
-        """Batches identical sets; the reply holds the targets that failed (empty: all done)."""
+        """Attach tags, identical sets in one call; the reply holds the targets that failed (empty: all done)."""
         ...
 
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]: ...
 
 
 async def one_by_one(tagger: Tagger, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
-    """:meth:`Tagger.tags_of_each` where the cloud has no call for several."""
+    """Ask for the tags of each target by itself, where the cloud has no call for several."""
     found: dict[str, frozenset[str] | CloudError] = {}
     for target in targets:
         try:
@@ -92,7 +92,7 @@ class InnerOwners(Protocol):
         ...
 
     async def within(self, uuid: str) -> TagsByTarget:
-        """From the index, now: every target with a mark that its owner is part of ``uuid``. Raises CloudError."""
+        """Read from the index, now, every target with a mark that its owner is part of ``uuid``. Raises CloudError."""
         ...
 
 
@@ -100,7 +100,7 @@ class OtherObjects(Protocol):
     """What the other objects of this API server say about resources that objects may share."""
 
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
-        """The user's tags on ``target`` that objects other than ``owner``'s have on record. Raises CloudError.
+        """Return the user's tags on ``target`` that objects other than ``owner``'s have on record. Raises CloudError.
 
         Read now; of objects that are not being deleted. With ``ring`` only what its keys prove that the operator put
         there: whoever may edit an object can write such a record.
@@ -110,7 +110,7 @@ class OtherObjects(Protocol):
     async def owning(
         self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
     ) -> Mapping[str, tuple[str, ...]]:
-        """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects.
+        """Return which of these resources other objects than ``owner``'s have on record as theirs, and which objects.
 
         With ``ring`` only records count that are signed with one of its keys: everybody who may edit an object can
         write ids into its journal. Raises CloudError.
@@ -118,7 +118,7 @@ class OtherObjects(Protocol):
         ...
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-        """The objects with one of ``words`` in their spec, or, other than ``owner``'s, in their journal.
+        """Return the objects with one of ``words`` in their spec, or, other than ``owner``'s, in their journal.
 
         Raises CloudError.
         """
@@ -149,7 +149,7 @@ class Snapshot:
     _by_uuid: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict, compare=False)
 
     def of(self, uuid: str, codec: Codec) -> TagsByTarget:
-        """The targets with a mark of this owner, carriers with one for it included."""
+        """Return the targets with a mark of this owner, carriers with one for it included."""
         if not self._by_uuid:
             for target, tags in self.targets.items():
                 marks = codec.read(tags)
@@ -168,7 +168,7 @@ class Inventory:
         self._reading = asyncio.Lock()
 
     async def shared(self, max_age: float, without: frozenset[str] = frozenset()) -> Snapshot:
-        """Everything marked, at most ``max_age`` seconds old: enough to notice, never to conclude.
+        """Return everything marked, at most ``max_age`` seconds old: enough to notice, never to conclude.
 
         Of the kinds ``without`` it need not show anything. Whoever finds it too old reads it for all: the others wait
         for that reading.

@@ -17,9 +17,11 @@ from typing import Any, Protocol
 
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, Request
-from freehold.engine.texts import parsed
+from freehold.engine.value_texts import parsed
 
 FORMAT = 2
+MOST_VANISHED = 2
+"""How often what was made may vanish before it could be marked; after that a person decides."""
 
 
 class Phase(Enum):
@@ -65,10 +67,11 @@ class Entry:
     ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
     marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
     cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
-    is not made again (:attr:`kinds.Kind.once`). ``incarnation`` tells it from a later one with its id, where the id is
-    a name (:attr:`kinds.Kind.id_returns`). ``candidates`` are the ids of what an open create may have made, of which a
-    person was asked (:mod:`phases.interrupted`); ``signature`` is theirs until the create has an id. ``read_back``: its
-    marks were read back before it was to be marked again, so that a delete does not attach them (ADR 7).
+    is not made again (:attr:`kinds.CreateRules.never_recreate`). ``incarnation`` tells it from a later one with its id,
+    where the id is a name (:attr:`kinds.NameRules.id_returns`). ``candidates`` are the ids of what an open create may
+    have made, of which a person was asked (:mod:`phases.lost_tags`); ``signature`` is theirs until the create has an
+    id. ``read_back``: its marks were read back before it was to be marked again, so that a delete does not attach them
+    (ADR 7).
     """
 
     phase: Phase
@@ -101,7 +104,7 @@ class Entry:
         return self.phase is Phase.OWNED or self.read_back
 
     def to_mark_again(self) -> Entry:
-        """The record of a resource whose marks are to be attached, and read back, once more."""
+        """Return the record with its marks to be attached, and read back, once more."""
         return replace(self, phase=Phase.RECORDED, read_back=self.had_marks)
 
 
@@ -171,7 +174,7 @@ class Journal:
 
 
 def vacated(entry: Entry, *, fails: int) -> Entry:
-    """The attempt is over. A carried id is kept until the mark that names it is off the carrier."""
+    """End the attempt of a record. A carried id is kept until the mark that names it is off the carrier."""
     earlier = (*entry.earlier, entry.id) if entry.carried and entry.id else entry.earlier
     target = entry.target if entry.carried else ""
     return Entry(
@@ -180,7 +183,7 @@ def vacated(entry: Entry, *, fails: int) -> Entry:
 
 
 def let_go(entry: Entry) -> Entry:
-    """The node has no resource any more. Its attempts stay counted, because their birth marks are spent.
+    """Return the record of a node without a resource. Its attempts stay counted: their birth marks are spent.
 
     Its own tags stay on record: they have the name by which others know the object, and what has it in the cloud.
     """
@@ -191,7 +194,7 @@ def let_go(entry: Entry) -> Entry:
 
 
 def after_refusal(entry: Entry, *, token_spent: bool) -> Entry:
-    """The create was refused: nothing was made, and its attempt goes on, or ends with its token."""
+    """Return the record after a refused create: nothing was made; its attempt goes on, or ends with its token."""
     attempt = entry.attempt + 1 if token_spent and entry.attempt < MOST_REFUSED else entry.attempt
     closed = replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by="", tags=None, had_effect=False)
     return replace(closed, attempt=attempt)
@@ -203,8 +206,8 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
-def refuse(journal: Journal, key: NodeKey) -> Journal:
-    """A person states that an open create of ``key`` had no effect. Raises KeyError when none is open."""
+def close_refused(journal: Journal, key: NodeKey) -> Journal:
+    """Close an open create of which a person states that it had no effect. Raises KeyError when none is open."""
     entry = journal.open[key]
     return journal.put(key, vacated(entry, fails=entry.fails))
 
@@ -253,7 +256,7 @@ _EMPTY = Entry(Phase.INTENDED)
 
 
 def dumps(journal: Journal) -> str:
-    """Compact, with sorted keys, so that equal journals are equal texts and cause no write."""
+    """Write compact text with sorted keys, so that equal journals are equal texts and cause no write."""
     owner = journal.owner
     entries: dict[str, Any] = {}
     for key, entry in journal.entries.items():
@@ -281,7 +284,7 @@ def dumps(journal: Journal) -> str:
 
 
 def loads(text: str) -> Journal:
-    """Raises CorruptJournal; unknown formats are refused, never guessed at."""
+    """Parse the annotation. Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
         document = parsed(text)
         if document["v"] != FORMAT:
@@ -307,7 +310,7 @@ stays readable."""
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:
-    """Raises ValueError for what we never write: a user with edit rights can write anything here."""
+    """Parse one record. Raises ValueError for what we never write: a user with edit rights can write anything here."""
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
     for name in ("earlier", "parts", "requires", "node_tags", "tags", "candidates"):
         if name in values:
@@ -346,7 +349,7 @@ def _truth(value: object) -> bool:
 
 
 def _digest(text: object) -> str:
-    """The digest goes into messages and commands."""
+    """Check the digest of a key, which goes into messages and commands."""
     if not _DIGEST.fullmatch(_text_field(text)):
         raise ValueError("no digest of a key")
     return str(text)

@@ -26,7 +26,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9 +\-=._:/@]")
 
 
 def _fit(said: str, room: int) -> str:
-    """``said`` in legal characters and cut to ``room``; with a hash of the whole where that changed it."""
+    """Return ``said`` in legal characters and cut to ``room``; with a hash of the whole where that changed it."""
     legal = _ILLEGAL.sub("-", said)
     if legal == said and len(said) <= room:
         return said
@@ -90,7 +90,7 @@ class KeyedCodec:
         return self.key(tag).startswith(PREFIX)
 
     def detach_command(self, target: str, tags: Collection[str]) -> str:
-        """No vendor's: that of one cloud knows it."""
+        """Return no vendor's command: the codec of one cloud knows it."""
         return f"untag {quote(target)} {' '.join(sorted(quote(self.key(tag)) for tag in tags))}"
 
     def user(self, key: str, value: str) -> str:
@@ -107,12 +107,12 @@ class KeyedCodec:
 
 
 def _carried_key(kind: str, ident: str) -> str:
-    """With the whole id: its last part may be that of another resource in the same carrier."""
+    """Return the key with the whole id: its last part may be that of another resource in the same carrier."""
     return _fit(f"{CARRIED}{kind}.{ident}", LONGEST_KEY)
 
 
 def _sealed(key: str, value: str) -> tuple[tuple[str, str], Sequence[str]]:
-    """A tag without its seals, and these. A carrier's mark has the owner's uuid before them."""
+    """Split a tag into itself without seals, and these. A carrier's mark has the owner's uuid before them."""
     if key == SEAL:
         return (key, ""), value.split()
     if key.startswith(CARRIED):
@@ -122,7 +122,7 @@ def _sealed(key: str, value: str) -> tuple[tuple[str, str], Sequence[str]]:
 
 
 def _nodes(found: Mapping[str, str]) -> Iterator[NodeMark]:
-    """One for each seal and for the nonce of the birth; one without a seal where there is neither."""
+    """Return a mark for each seal and for the nonce of the birth; one without a seal where there is neither."""
     if not found.get(NODE):
         return
     key = NodeKey.parse(found[NODE])

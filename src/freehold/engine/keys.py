@@ -34,7 +34,7 @@ _ANY = "surrogatepass"
 
 
 def is_same(said: str, right: str) -> bool:
-    """Whether what somebody may have written is what only the operator can write, compared in constant time.
+    """Return whether what somebody may have written is what only the operator can write, compared in constant time.
 
     ``hmac`` itself raises where a text is no ASCII, and everybody who may tag or edit something can write that.
     """
@@ -42,12 +42,12 @@ def is_same(said: str, right: str) -> bool:
 
 
 def digest_of(key: bytes) -> str:
-    """Names a key of the ring: ten letters that tell nothing about it."""
+    """Name a key of the ring by ten letters that tell nothing about it."""
     return _text(hashlib.sha256(b"freehold key\0" + key).digest())[:10]
 
 
 def derive(key: bytes, uuid: str) -> bytes:
-    """The key of the object with this uuid."""
+    """Derive the key of the object with this uuid."""
     return hmac.digest(key, b"freehold object key\0" + uuid.encode(), "sha256")
 
 
@@ -87,19 +87,20 @@ class KeyRing:
 
     @classmethod
     def single(cls, key: bytes) -> KeyRing:
-        """A ring of one key."""
+        """Return a ring of one key."""
         return cls(digest_of(key), {digest_of(key): key})
 
     def readable(self, digest: str, uuid: str) -> bool:
-        """Whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
+        """Return whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
         return digest in self.keys or (digest, uuid) in self.handed_on
 
     def missing(self, digests: Iterable[str], uuid: str) -> tuple[str, ...]:
-        """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost for it."""
+        """Return which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost for it."""
         return tuple(sorted(d for d in digests if (d, uuid) not in self.accepted and not self.readable(d, uuid)))
 
     def forgives(self, digest: str, uuid: str, record: str) -> bool:
-        """Whether a person accepted this record, by its :func:`fingerprint`, when the loss of key ``digest`` was noted.
+        """Return whether a person accepted this record, by its :func:`fingerprint`, when the loss of key ``digest`` was
+        noted.
 
         A record that was left out, or names the key later, is not covered: a user with edit rights on the object can
         write one.
@@ -107,7 +108,7 @@ class KeyRing:
         return record in self.accepted.get((digest, uuid), frozenset())
 
     def of(self, owner: Owner) -> ObjectKeys:
-        """The keys of one object."""
+        """Return the keys of one object."""
         derived = {digest: key for (digest, uuid), key in self.handed_on.items() if uuid == owner.uuid}
         derived |= {digest: derive(key, owner.uuid) for digest, key in self.keys.items()}
         return ObjectKeys(owner, self.writing, derived)
@@ -131,31 +132,31 @@ class ObjectKeys:
         return (self.writing, *sorted(digest for digest in self.derived if digest != self.writing))
 
     def signature(self, digest: str, kind: str, ident: str, incarnation: str = "") -> str:
-        """What only the operator can write beside an id in the journal."""
+        """Return what only the operator can write beside an id in the journal."""
         ident = f"{ident}\0{incarnation}" if incarnation else ident
         return self._mac(digest, "signature", kind, ident)[:16]
 
     def vouches(self, digest: str, said: str, kind: str, ident: str, incarnation: str = "") -> bool:
-        """Whether ``said`` is the :meth:`signature` of a key that counts for this object."""
+        """Return whether ``said`` is the :meth:`signature` of a key that counts for this object."""
         return digest in self.readable and is_same(said, self.signature(digest, kind, ident, incarnation))
 
     def tags_signature(self, digest: str, target: str, tags: Collection[str]) -> str:
-        """What only the operator can write beside the user's tags that it put on a resource of others."""
+        """Return what only the operator can write beside the user's tags that it put on a resource of others."""
         return self.signature(digest, "tags", "\0".join((target, *sorted(tags))))
 
     def are_signed(self, digest: str, signature: str, target: str, tags: Collection[str]) -> bool:
-        """Whether ``signature`` is that one, by a key that counts for this object."""
+        """Return whether ``signature`` is that one, by a key that counts for this object."""
         return digest in self.readable and is_same(signature, self.tags_signature(digest, target, tags))
 
     def untouched(self, digest: str, uid: str) -> str:
-        """What only the operator can write: nothing was ever begun for the stored object with this ``uid``.
+        """Return what only the operator can write: nothing was ever begun for the stored object with this ``uid``.
 
         A restored object has another UID, so that the claim of its backup does not count for it.
         """
         return self.signature(digest, "untouched", uid)
 
     def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:
-        """The birth mark of one attempt of one node: derived, so that no crash can lose it.
+        """Return the birth mark of one attempt of one node: derived, so that no crash can lose it.
 
         The second half is computed over the first, so that a nonce of this object is recognised without knowing
         which node and attempt it was made for (:meth:`recognises`).
@@ -164,26 +165,26 @@ class ObjectKeys:
         return "f" + slot + self._check(digest, key.kind, slot)
 
     def recognises(self, kind: str, word: str) -> bool:
-        """Whether ``word`` is a nonce of this object's for some node of ``kind``, under any readable key."""
+        """Return whether ``word`` is a nonce of this object's for some node of ``kind``, under any readable key."""
         if len(word) != 1 + _SLOT + _CHECK or not word.startswith("f"):
             return False
         slot, check = word[1 : 1 + _SLOT], word[1 + _SLOT :]
         return any(is_same(self._check(digest, kind, slot), check) for digest in self.derived)
 
     def token(self, digest: str, key: NodeKey, attempt: int) -> str:
-        """The client token of this attempt: 32 letters, which every client token field of AWS takes."""
+        """Return the client token of this attempt: 32 letters, which every client token field of AWS takes."""
         return self._mac(digest, "token", str(key), str(attempt))[:32]
 
     def seal(self, digest: str, key: NodeKey, target: str) -> str:
-        """What binds a node mark to the resource that it is attached to."""
+        """Return what binds a node mark to the resource that it is attached to."""
         return self._mac(digest, "seal", str(key).casefold(), target.casefold())[:8]
 
     def secret_digest(self, digest: str, key: NodeKey, place: str, value: bytes) -> str:
-        """Tells in the journal whether a secret value is the same: keyed, so that nobody can try values against it."""
+        """Return what shows in the journal whether a secret value is the same: keyed, so that nobody can try values."""
         return self._mac(digest, "secret", str(key), place, hashlib.sha256(value).hexdigest())[:32]
 
     def carried_seal(self, digest: str, kind: str, ident: str, carrier: str) -> str:
-        """What makes a carrier's mark a proof, where the mark has room for it."""
+        """Return what makes a carrier's mark a proof, where the mark has room for it."""
         return self._mac(digest, "carried", kind, ident.casefold(), carrier.casefold())[:8]
 
     def _check(self, digest: str, kind: str, slot: str) -> str:
@@ -198,5 +199,5 @@ class ObjectKeys:
 
 @lru_cache(maxsize=4096)
 def _keyed_text(key: bytes, said: str) -> str:
-    """Kept for a while: a pass asks for the same nonces many times."""
+    """Compute a keyed text, kept for a while: a pass asks for the same nonces many times."""
     return _text(hmac.digest(key, said.encode(errors=_ANY), "sha256")[:_MAC_BYTES])

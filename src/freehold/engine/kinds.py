@@ -11,14 +11,14 @@ from freehold.engine.drivers import (
     ContainerDriver,
     ContentsDriver,
     Driver,
+    LeftoversDriver,
     Listing,
     NeighboursDriver,
     PartBatches,
     PartChanger,
     PartsDriver,
-    RemainsDriver,
     RememberingDriver,
-    StrippedDriver,
+    UntaggedFinder,
     UsageDriver,
 )
 from freehold.engine.resources import Observed, Part, Request
@@ -49,27 +49,135 @@ class Witness(Enum):
     KEY = "key"
 
 
-class TokenBinding(Enum):
-    """What must be the same in a repeated create for its client token to name the first resource."""
-
-    PARAMETERS = "parameters"  # tags among them; another request is refused (errors.TokenReused)
-    CALLER = "caller"  # under another identity the same token makes a second resource
-
-
-def _never(request: Request, other: Observed) -> str:
+def _no_conflict(request: Request, other: Observed) -> str:
     return ""
 
 
-def _all_it_was_asked_for(request: Request) -> Request:
+def _as_requested(request: Request) -> Request:
     return {}
 
 
-def _one(changes: Request) -> int:
-    return 1
-
-
-def _holds_none(part: Part, kind: str, other: Observed) -> bool:
+def _is_never_occupied(part: Part, kind: str, other: Observed) -> bool:
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class NameRules:
+    """What the name and the id of a resource say."""
+
+    has_no_name: bool = False
+    """It has no name in the cloud, so that nobody else's can be in the way: marks and tokens alone tell ours."""
+    name_in_region: bool = False
+    """No two in a region have one name: the driver's ``by_nonce`` finds what is wanted by its name alone."""
+    id_returns: bool = False
+    """Its id is a name: after it has gone, somebody else's resource can have the same id."""
+    rename_command: str = ""
+    """The vendor's command that renames one, with attributes in braces."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRules:
+    """What can prevent, repeat or follow a create."""
+
+    usual_time: float = 5.0
+    """Seconds until it is ready, as the vendor documents them."""
+    token_life: float = float("inf")
+    """Seconds for which a repeated token answers with the first resource, at least."""
+    answers_existing: bool = False
+    """The create answers with what has the name, also a stranger's: a reply counts only with our birth mark."""
+    never_recreate: bool = False
+    """A person decides whether one that has gone is made again: a machine was more than its request."""
+    conflict_reason: Callable[[Request, Observed], str] = _no_conflict
+    """Say why an existing resource of this kind prevents a create; empty if it does not."""
+    neighbours: NeighboursDriver | None = None
+    """Foresees in a plan that the cloud would refuse a create."""
+    find_untagged: UntaggedFinder | None = None
+    """Finds what an interrupted create may have made and has lost its tags, for a person to decide (ADR 7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRules:
+    """Which attributes are set, changed and read, and when."""
+
+    mutable: frozenset[str] = frozenset()
+    """Those that an update changes."""
+    at_birth: Callable[[Request], Request] = _as_requested
+    """Return the values of mutable attributes in a new resource that its create does not carry, by its request."""
+    calls_a_change: Callable[[Request], int] = len
+    """Return how many calls an update of these attributes takes at most: one each, where a kind does not say."""
+    changeable: frozenset[str] = frozenset()
+    """Those that no update changes, and that a person can change in the cloud."""
+    create_only: frozenset[str] = frozenset()
+    """Those that a create decides for life and no read shows; the journal keeps what was asked for."""
+    outputs: frozenset[str] = frozenset()
+    """Those that only the cloud can fill in and other nodes' requests read."""
+    output_lists: frozenset[str] = frozenset()
+    """Those of ``outputs`` that are lists."""
+    addresses: frozenset[str] = frozenset()
+    """Those under which others reach it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartRules:
+    """What is inside a resource and has no mark of its own: sorts of parts, and how they are read and written."""
+
+    driver: PartsDriver | None = None
+    batches: PartBatches | None = None
+    changer: PartChanger | None = None
+    exclusive: frozenset[str] = frozenset()
+    """The sorts of parts that are all ours."""
+    essential: frozenset[str] = frozenset()
+    """Those without which nothing that depends on the resource can be made."""
+    holding: frozenset[str] = frozenset()
+    """Those that are taken out before a delete, because they would refuse it, or that of what they name."""
+    independent: bool = False
+    """After a refused batch each part is tried alone: one says nothing of the others."""
+    born_with: bool = False
+    """The create makes the parts."""
+    calls_a_part: int = 1
+    """To add a part takes up to so many calls."""
+    is_occupied: Callable[[Part, str, Observed], bool] = _is_never_occupied
+    """Return whether a resource of some kind is in a part, so that the cloud does not let the part go."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRules:
+    """What goes before a delete, with it and after it."""
+
+    usual_time: float = 5.0
+    """Seconds until it has gone, as the vendor documents them."""
+    contains: tuple[str, ...] = ()
+    """The kinds that its delete would destroy with it: what is not provably ours in it keeps it."""
+    container: ContainerDriver | None = None
+    """Lists what is inside."""
+    contents: ContentsDriver | None = None
+    """Lists for a person what is inside one whose delete the cloud refuses then."""
+    usage: UsageDriver | None = None
+    """Lists what uses it."""
+    prunable: bool = False
+    """It is deleted when the spec no longer names it and nothing of ours needs it."""
+    after_collection: bool = False
+    """It is network: it goes after what the cluster's own controllers made was collected (:mod:`collection`)."""
+    holds_external: bool = False
+    """The cluster's own controllers make their resources in it."""
+    gone_at_once: bool = False
+    """A delete is done when the cloud answers; the cloud refuses those that cannot be done."""
+    leftovers: LeftoversDriver | None = None
+    """Lists what the cloud still takes away when the resource itself has gone."""
+    delete_command: str = ""
+    """The vendor's command that deletes one, with attributes in braces."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRules:
+    """How many resources are read at once, and what a read leaves out."""
+
+    indexed: bool = True
+    """The tag index lists it."""
+    listing: Listing | None = None
+    """One list that shows many."""
+    attribute_cache: RememberingDriver | None = None
+    """Forgets what it knows of a resource without asking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,115 +188,25 @@ class Kind:
     tagging: Tagging
     dedupe: Dedupe
     driver: Driver
-
-    # Its place among others
+    api: str = ""
+    """The API of its calls (:class:`port.Call`)."""
+    settle: float = 60.0
+    """Exceeds the longest time in which a create that was sent may still take effect, plus read lag, plus tag lag:
+    every guarantee rests on it."""
     requires: tuple[str, ...] = ()
     """The kinds that must outlive it (deletion order)."""
-    contains: tuple[str, ...] = ()
-    """The kinds that its delete would destroy with it: what is not provably ours in it keeps it."""
-    home: str = ""
-    """The kind that it is made in, where one that is new has nothing of this kind in it."""
+    parent_kind: str = ""
+    """The kind that it is made in: a new one of that has nothing of this kind in it."""
     carrier: str | None = None
     """The kind that has its mark when it can have none itself."""
     carrier_owned: bool = False
     """Only a carrier of our own will do."""
-
-    # Creates
-    attempts: int = 2
-    """How often what was made may vanish before it could be marked; after that a person decides."""
-    token_life: float = float("inf")
-    """For how long a repeated token answers with the first resource, at least."""
-    token_binds: frozenset[TokenBinding] = frozenset({TokenBinding.PARAMETERS})
-    """What must be the same in a request that repeats a token."""
-    answers_existing: bool = False
-    """Its create answers with what has the name, also a stranger's: the reply counts only with our birth mark."""
-    once: bool = False
-    """What has gone is not made again by itself (a machine was more than its request): a person decides."""
-    nameless: bool = False
-    """It has no name of its own in the cloud, so nobody else's can be in the way or be meant: marks and tokens alone
-    tell ours."""
-    id_returns: bool = False
-    """Its id is a name: after it has gone, somebody else's can have the same one."""
-    name_in_region: bool = False
-    """No two in a region have one name, so another's is in the way wherever it is, and the name alone finds it: of what
-    is wanted its driver's ``by_nonce`` reads nothing else."""
-    stripped: StrippedDriver | None = None
-    """By which a person is shown what a create that was cut off may have made, if it has lost tags since (ADR 7)."""
-    in_the_way: Callable[[Request, Observed], str] = _never
-    """What a create would need that another one of the kind has, for a person; empty where both can be."""
-    holds_part: Callable[[Part, str, Observed], bool] = _holds_none
-    """Whether a resource of some kind is in a part of this one, which the cloud then does not let go."""
-    neighbours: NeighboursDriver | None = None
-    """By which a plan foresees that a create would be refused."""
-
-    # Attributes
-    mutable: frozenset[str] = frozenset()
-    """Those that an update changes."""
-    at_birth: Callable[[Request], Request] = _all_it_was_asked_for
-    """By what is asked for: the values in a new one of those in ``mutable`` that its create does not carry."""
-    calls_a_change: Callable[[Request], int] = _one
-    """An update of these attributes takes up to so many calls."""
-    changeable: frozenset[str] = frozenset()
-    """Those that are not in ``mutable``, and that a person can change in the cloud all the same."""
-    create_only: frozenset[str] = frozenset()
-    """Those that a create decides for life and no read shows; the journal keeps what was asked for."""
-    outputs: frozenset[str] = frozenset()
-    """Those that only the cloud can fill in and other nodes' requests read."""
-    output_lists: frozenset[str] = frozenset()
-    """Of ``outputs``, those that are lists."""
-    addresses: frozenset[str] = frozenset()
-    """Those under which others reach it."""
-    rename_command: str = ""
-    """The command with which a person renames one, with attributes that fill it in in braces."""
-    delete_command: str = ""
-    """The one with which a person deletes it, in the same form."""
-
-    # Parts
-    parts: PartsDriver | None = None
-    part_batches: PartBatches | None = None
-    independent_parts: bool = False
-    """Of a batch that is refused each part is tried alone: one says nothing of the others."""
-    part_changer: PartChanger | None = None
-    exclusive_parts: frozenset[str] = frozenset()
-    """The kinds of parts that are all ours."""
-    essential_parts: frozenset[str] = frozenset()
-    """Those without which nothing that depends on the resource can be made."""
-    holding_parts: frozenset[str] = frozenset()
-    """Those that are taken out before a delete, because they would refuse it, or that of what they name."""
-    born_with_parts: bool = False
-    """The create makes the parts."""
-    calls_a_part: int = 1
-    """To add a part takes up to so many calls."""
-
-    # Deletes
-    network: bool = False
-    """It goes after what the cluster's own controllers have made was collected (:mod:`collection`)."""
-    holds_external: bool = False
-    """It is where they make it."""
-    prunable: bool = False
-    """What the spec does not name any more is deleted, unless something of ours needs it."""
-    gone_at_once: bool = False
-    """A delete that the cloud takes is done when it answers; it refuses those that cannot be done."""
-    container: ContainerDriver | None = None
-    contents: ContentsDriver | None = None
-    """By which a person is shown what is in one."""
-    usage: UsageDriver | None = None
-    remains: RemainsDriver | None = None
-
-    # Time, and cost in calls
-    create_time: float = 5.0
-    delete_time: float = 5.0
-    settle: float = 60.0
-    """Exceeds the longest time in which a create that was sent may still take effect, plus read lag, plus tag lag:
-    every guarantee rests on it."""
-    api: str = ""
-    """The API of its calls (:class:`port.Call`)."""
-    indexed: bool = True
-    """The tag index lists it."""
-    listing: Listing | None = None
-    """One list that shows many."""
-    remembering: RememberingDriver | None = None
-    """Forgets what it knows of a resource without asking."""
+    naming: NameRules = NameRules()
+    creation: CreateRules = CreateRules()
+    attributes: AttributeRules = AttributeRules()
+    parts: PartRules = PartRules()
+    deletion: DeleteRules = DeleteRules()
+    reads: ReadRules = ReadRules()
 
     @property
     def markable(self) -> bool:
@@ -233,7 +251,7 @@ class Registry(Mapping[str, Kind]):
             for other in (*kind.requires, *((kind.carrier,) if kind.carrier else ())):
                 if other not in self._kinds:
                     raise ValueError(f"kind {kind.name} names {other}, which is not registered")
-            if kind.answers_existing and not kind.tells_apart:
+            if kind.creation.answers_existing and not kind.tells_apart:
                 raise ValueError(f"kind {kind.name} answers with what was there, and its creates have no birth mark")
 
     @property

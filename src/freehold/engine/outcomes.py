@@ -7,7 +7,7 @@ from enum import Enum
 
 from freehold.engine import errors
 from freehold.engine.reasons import Reason as Reason
-from freehold.engine.resources import Observed
+from freehold.engine.resources import NodeKey, Observed
 
 
 class Category(Enum):
@@ -30,12 +30,13 @@ class Ready:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Nothing to do for a person; look again ``after`` seconds of domain time."""
+    """Nothing to do for a person; look again ``after`` seconds of domain time. ``waits_for`` must be ready first."""
 
     reason: Reason
     after: float
     message: str = ""
     observed: Observed | None = None
+    waits_for: tuple[NodeKey, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ _BLOCKING: dict[type[errors.CloudError], Reason] = {
 }
 
 
-def of_error(error: errors.CloudError) -> Waiting | Blocked:
-    """What a failed call means for its resource: the error's class says what to do next."""
+def outcome_of_error(error: errors.CloudError) -> Waiting | Blocked:
+    """Turn a failed call into the outcome of its resource: the error's class says what to do next."""
     match error:
         case errors.Throttled():
             return Waiting(Reason.THROTTLED, error.retry_after or 10.0, error.message)

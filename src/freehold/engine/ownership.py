@@ -76,31 +76,31 @@ class Codec(Protocol):
     def keyed(self) -> bool: ...
 
     def key(self, tag: str) -> str:
-        """That of which a resource has one: the key in a map, the whole tag, folded, in a set."""
+        """Return the identity of a tag: its key where tags are a map, else the whole tag in folded case."""
         ...
 
     def owner(self, owner: Owner) -> frozenset[str]:
-        """The two marks of docs/reference/requirements.md T7: owner and uuid."""
+        """Return the two marks of docs/reference/requirements.md T7: owner and uuid."""
         ...
 
     def within(self, owner: Owner) -> frozenset[str]:
-        """The mark that says what the owner is part of; none where it is part of nothing. It proves nothing."""
+        """Return the mark that says what the owner is part of; none where it is part of nothing. It proves nothing."""
         ...
 
     def namespace_and_name(self, said: str) -> tuple[str, str]:
-        """Of the object that an owner's mark names. What was cut, or is nobody's, is some other text."""
+        """Return namespace and name of the object in an owner's mark; other text for a mark that was cut."""
         ...
 
     def label(self, key: NodeKey) -> frozenset[str]:
-        """The marks that name kind and logical name, where the sealed one does not."""
+        """Return the marks that name kind and logical name, where the sealed one does not."""
         ...
 
     def node(self, key: NodeKey, seal: str) -> str:
-        """The sealed mark; it names kind and logical name where :meth:`label` does not."""
+        """Return the sealed mark; it names kind and logical name where :meth:`label` does not."""
         ...
 
     def birth(self, key: NodeKey, nonce: str) -> str:
-        """The mark with the nonce that a create sets, of a kind that takes tags on create."""
+        """Return the mark with the nonce that a create sets, of a kind that takes tags on create."""
         ...
 
     @property
@@ -109,15 +109,15 @@ class Codec(Protocol):
         ...
 
     def joined(self, tags: Collection[str]) -> frozenset[str]:
-        """``tags`` as they can be on one resource together: several seals in one value, where it has room for them."""
+        """Return ``tags`` as they can be on one resource together: several seals in one value, where they fit."""
         ...
 
     def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
-        """The mark on a carrier; the seal is left out where there is no room for it."""
+        """Return the mark on a carrier; the seal is left out where there is no room for it."""
         ...
 
     def carried_id(self, kind: str, ident: str) -> str:
-        """What a carrier's mark says of the engine id ``ident``: it names that one alone on its carrier."""
+        """Return what a carrier's mark says of the engine id ``ident``: it names that one alone on its carrier."""
         ...
 
     def read(self, tags: Collection[str]) -> Marks:
@@ -125,19 +125,19 @@ class Codec(Protocol):
         ...
 
     def is_mark(self, tag: str) -> bool:
-        """Whether it has the form of a mark, or of a part of one."""
+        """Return whether it has the form of a mark, or of a part of one."""
         ...
 
     def user(self, key: str, value: str) -> str:
-        """A user's tag as this cloud spells it."""
+        """Spell a user's tag as this cloud does."""
         ...
 
     def detach_command(self, target: str, tags: Collection[str]) -> str:
-        """The vendor's command, quoted for a shell, with which a person takes ``tags`` off ``target``."""
+        """Return the vendor's command, quoted for a shell, with which a person takes ``tags`` off ``target``."""
         ...
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
-        """Tags in the form in which two of them are the same tag; a value with several seals as several tags."""
+        """Bring tags into the form in which equal tags are equal; one with several seals becomes several."""
         ...
 
 
@@ -168,7 +168,7 @@ def proves(
     acceptable: Collection[str],
     recorded: bool,
 ) -> Evidence:
-    """Whether a resource that carries its own marks is ours: with :func:`proves_carried` the only ownership test.
+    """Judge a resource that carries its own marks: with :func:`proves_carried` the only ownership test.
 
     ``tags`` are those now read from the target, ``acceptable`` the sealed marks any one of which binds the
     resource to this node, ``recorded`` whether the journal holds this very id with a signature of ours, and what has it
@@ -196,7 +196,7 @@ def proves(
 def proves_carried(
     codec: Codec, tags: Collection[str], mark: CarriedMark, *, recorded: bool, vouched: bool
 ) -> Evidence:
-    """Whether a resource is ours whose mark is on a carrier (docs/reference/requirements.md T14).
+    """Judge a resource whose mark is on a carrier (docs/reference/requirements.md T14).
 
     The carrier may be somebody else's. The mark holds nothing that only we know: whoever may tag the carrier can
     write it. It proves only with a signed record of the id (``recorded``), or with what is ``vouched`` for by our
@@ -210,7 +210,7 @@ def proves_carried(
 
 
 def _shows(codec: Codec, tags: Collection[str], mark: CarriedMark) -> bool:
-    """Whether the carrier's tags hold ``mark``, with whatever seal."""
+    """Return whether the carrier's tags hold ``mark``, with whatever seal."""
 
     def plain(one: CarriedMark) -> tuple[str, ...]:
         return one.kind.casefold(), one.uuid.casefold(), one.id.casefold()
@@ -219,7 +219,7 @@ def _shows(codec: Codec, tags: Collection[str], mark: CarriedMark) -> bool:
 
 
 def _rivals(marks: Marks, ours: Marks) -> str:
-    """Other owners' uuids and names among the marks, for a person; empty when there is none."""
+    """Return other owners' uuids and names among the marks, for a person; empty when there is none."""
 
     def folded(names: Collection[str]) -> frozenset[str]:
         return frozenset(name.strip().casefold() for name in names)

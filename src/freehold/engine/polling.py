@@ -20,19 +20,19 @@ from freehold.engine.state import Started, earliest
 _LOG = logging.getLogger(__name__)
 
 
-def started(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
-    """The cloud took a create or delete that this pass sent; a delete perhaps once more."""
-    known = ctx.node(key).started
+def note_start(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
+    """Note that the cloud took a create or delete that this pass sent; a delete perhaps once more."""
+    known = ctx.node(key).timing.started
     if known is None or known.verb is not verb:
-        ctx.node(key).started = Started(verb, ctx.now, ctx.now)
+        ctx.node(key).timing.started = Started(verb, ctx.now, ctx.now)
 
 
-def next_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
-    """Seconds until the next look at what is being created or deleted; at debug level the log tells why then."""
+def plan_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
+    """Return the seconds until the next look at what is being created or deleted; the debug log tells why then."""
     node = ctx.node(key)
     node.pending_since = earliest(node.pending_since, ctx.now)
-    if node.started is not None:
-        node.started = replace(node.started, pending_at=ctx.now)
+    if node.timing.started is not None:
+        node.timing.started = replace(node.timing.started, pending_at=ctx.now)
     tasks = _tasks(ctx)
     if key not in tasks or verb is not _verb(ctx):
         tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key), looked=_looked(ctx, key))}
@@ -59,22 +59,22 @@ def plan_again(ctx: PassContext) -> None:
 
 
 def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether its create takes longer than any is believed to."""
-    return _spent(ctx, key) > SLOWEST * ctx.kind(key).create_time
+    """Return whether its create takes longer than any is believed to."""
+    return _spent(ctx, key) > SLOWEST * ctx.kind(key).creation.usual_time
 
 
 def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
-    """Whether it waits for the end of what this process sent: a look that is put off for another reason stays."""
+    """Return whether it waits for the end of what this process sent."""
     node, outcome = ctx.node(key), ctx.outcomes[key]
-    still = isinstance(outcome, Waiting) and replace(outcome, after=node.planned) == node.deferred
-    return still and node.started is not None and node.started.verb is verb
+    still = isinstance(outcome, Waiting) and replace(outcome, after=node.timing.planned) == node.deferred
+    return still and node.timing.started is not None and node.timing.started.verb is verb
 
 
 def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task], pace: Span) -> float:
     look = schedule.next_look(key, tasks, pace)
     if _LOG.isEnabledFor(logging.DEBUG):
         _LOG.debug("%s", _told(ctx, key, verb, tasks[key], look))
-    ctx.node(key).planned = look.wait
+    ctx.node(key).timing.planned = look.wait
     return look.wait
 
 
@@ -83,27 +83,27 @@ def _pace(ctx: PassContext, tasks: Mapping[NodeKey, Task]) -> Span:
 
 
 def _learned(ctx: PassContext) -> list[Estimate]:
-    """What is known of the creates and the deletes of all kinds: a slow cloud is slow in both."""
+    """Return what is known of the creates and the deletes of all kinds: a slow cloud is slow in both."""
     durations, registry = ctx.deps.durations, ctx.deps.registry
     return [
         durations.estimate(name, verb, published)
         for name, kind in registry.items()
-        for verb, published in ((Verb.CREATE, kind.create_time), (Verb.DELETE, kind.delete_time))
+        for verb, published in ((Verb.CREATE, kind.creation.usual_time), (Verb.DELETE, kind.deletion.usual_time))
     ]
 
 
-def finished(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
-    """A look showed that it is over. Only what this process sent itself has a known beginning to learn from."""
-    node, begun = ctx.node(key), ctx.node(key).started
-    node.started = None
+def note_finish(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
+    """Note that a look showed its end. Only what this process sent itself has a known beginning to learn from."""
+    node, begun = ctx.node(key), ctx.node(key).timing.started
+    node.timing.started = None
     if begun is None or begun.verb is not verb:
         return
     if begun.at < ctx.now:
         span = Span(begun.pending_at - begun.at, ctx.now - begun.at)
         ctx.deps.durations.add(DurationKey(key.kind, _region(node.last_seen), verb), span)
-    node.took = ctx.now - begun.at
+    node.timing.took = ctx.now - begun.at
     for other in _then(ctx, key):
-        ctx.node(other).before = max(ctx.node(other).before, node.before + node.took)
+        ctx.node(other).timing.before = max(ctx.node(other).timing.before, node.timing.before + node.timing.took)
 
 
 def _verb(ctx: PassContext) -> Verb:
@@ -116,12 +116,12 @@ def _region(seen: Observed | None) -> str:
 
 def _estimate(ctx: PassContext, key: NodeKey, verb: Verb) -> Estimate:
     kind, seen = ctx.kind(key), ctx.node(key).last_seen
-    published = kind.delete_time if verb is Verb.DELETE else kind.create_time
+    published = kind.deletion.usual_time if verb is Verb.DELETE else kind.creation.usual_time
     return ctx.deps.durations.estimate(key.kind, verb, published, seen.region if seen else None)
 
 
 def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
-    """All that is to be created, or deleted, of this object."""
+    """Return all that is to be created, or deleted, of this object."""
     verb = _verb(ctx)
     keys = ctx.journal.ours if ctx.state.releasing else ctx.graph.nodes
     return {key: _task(ctx, key, verb) for key in keys if key.kind in ctx.deps.registry}
@@ -130,25 +130,25 @@ def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
 def _task(ctx: PassContext, key: NodeKey, verb: Verb) -> Task:
     node = ctx.node(key)
     done = verb is Verb.CREATE and node.last_seen is not None and node.last_seen.state is State.READY
-    spent = node.took if done else _spent(ctx, key)
-    looked = node.took if done else _looked(ctx, key)
-    return Task(_estimate(ctx, key, verb), node.before, spent, looked, done, frozenset(_then(ctx, key)))
+    spent = node.timing.took if done else _spent(ctx, key)
+    looked = node.timing.took if done else _looked(ctx, key)
+    return Task(_estimate(ctx, key, verb), node.timing.before, spent, looked, done, frozenset(_then(ctx, key)))
 
 
 def _spent(ctx: PassContext, key: NodeKey) -> float:
-    """Since the request, or since this process first saw it under way."""
+    """Return the seconds since the request, or since this process first saw it under way."""
     node = ctx.node(key)
-    return ctx.now - (node.started.at if node.started else earliest(node.pending_since, ctx.now))
+    return ctx.now - (node.timing.started.at if node.timing.started else earliest(node.pending_since, ctx.now))
 
 
 def _looked(ctx: PassContext, key: NodeKey) -> float:
-    """How long it had taken at the last look that showed it under way."""
-    started = ctx.node(key).started
+    """Return how long it had taken at the last look that showed it under way."""
+    started = ctx.node(key).timing.started
     return started.pending_at - started.at if started else _spent(ctx, key)
 
 
 def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:
-    """What can only be created when this is there, or only deleted when this is gone."""
+    """Return what can only be created when this is there, or only deleted when this is gone."""
     if ctx.state.releasing:
         return deletion_order.requirements(key, ctx.journal.ours, ctx.journal.entries, ctx.deps.registry) - {key}
     return {other for other, node in ctx.graph.nodes.items() if key in node.requires}

@@ -8,9 +8,10 @@ sends reads only (:mod:`dry_run`). Audit and metrics are wrappers of the port to
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol, TypeVar
@@ -57,27 +58,14 @@ class Call:
 
 
 @dataclass
-class PassInHand:
-    """What the ports of one object may know of its pass. ``look``: the object was at rest when it began."""
+class PassFlags:
+    """Flags of the pass under way for the ports of its object. ``look``: the object was at rest when it began."""
 
     look: bool = False
 
 
-class LookPort:
-    """Sends everything as part of a look: under lists that many objects share."""
-
-    def __init__(self, inner: Port) -> None:
-        self._inner = inner
-
-    async def send(self, call: Call) -> Any:
-        return await self._inner.send(replace(call, look=True))
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)
-
-
 def too_late(call: Call) -> Unavailable:
-    """What is raised in place of sending ``call`` after its time."""
+    """Return what is raised in place of sending ``call`` after its time."""
     what = f"{call.operation.replace('_', ' ')} ({call.subject})"
     return Unavailable(f"{what} waited too long for its turn and was not sent; it is decided anew")
 
@@ -92,10 +80,6 @@ class Port(Protocol):
         """
         ...
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        """Run independent pieces of work, together where the port can; a failure is a result."""
-        ...
-
 
 class InlinePort:
     """Runs each call at once on the caller's thread: for tests, and for commands that ask one thing."""
@@ -103,19 +87,6 @@ class InlinePort:
     async def send(self, call: Call) -> Any:
         reply = call.run()
         return await reply if inspect.isawaitable(reply) else reply
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        results: list[T | Exception] = []
-        try:
-            for piece in work:
-                try:
-                    results.append(await piece)
-                except Exception as error:  # handed to the caller as a value; nothing is swallowed
-                    results.append(error)
-        finally:
-            for piece in work:
-                piece.close()  # only one that never ran, because the process is being stopped, minds
-        return results
 
 
 class FencedPort:
@@ -144,9 +115,6 @@ class FencedPort:
             call = replace(call, not_after=self._allowed_until)
         return await self._inner.send(call)
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)
-
 
 class ReadOnlyPort:
     """Sends reads. A write of the object is left out, a write to the cloud refused: nothing changes."""
@@ -162,16 +130,33 @@ class ReadOnlyPort:
             raise Frozen(f"{what} is not sent: nothing of this object is changed now; condition SpecValid says why")
         return await self._inner.send(call)
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)
 
+async def run_together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+    """Run independent pieces of work: at once on an event loop, without one in turn. A failure is a result.
 
-def step(coroutine: Awaitable[T]) -> T:
-    """Run a coroutine that never really suspends (inline port) to its end, without an event loop."""
-    iterator = coroutine.__await__()
+    The end of the process is none: what is no Exception is raised.
+    """
     try:
-        next(iterator)
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
-    raise RuntimeError("the coroutine suspended: only code behind an inline port can be stepped")
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return await _run_in_turn(work)
+    results: list[T | Exception] = []
+    for result in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(result, BaseException) and not isinstance(result, Exception):
+            raise result
+        results.append(result)
+    return results
+
+
+async def _run_in_turn(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+    results: list[T | Exception] = []
+    try:
+        for piece in work:
+            try:
+                results.append(await piece)
+            except Exception as error:  # handed to the caller as a value; nothing is swallowed
+                results.append(error)
+    finally:
+        for piece in work:
+            piece.close()  # only one that never ran, because the process is being stopped, minds
+    return results

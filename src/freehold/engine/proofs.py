@@ -1,4 +1,8 @@
-"""Seals, and what the tags on a resource prove in this pass: where :mod:`ownership` is asked."""
+"""Seals, and what the tags on a resource prove in this pass: where :mod:`ownership` is asked.
+
+:func:`evidence` is the one judgement: PROVEN allows a delete, HEALABLE lets a record be marked again, all else leaves
+the resource alone. A seal is the part of a mark that fits one resource only, and that only the operator can make.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,17 @@ from freehold.engine.resources import NodeKey, Observed, State
 
 
 def seals(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:
-    """The marks that bind this very resource to this node, one a readable key; copied ones fit nowhere else."""
+    """Return the marks that bind this very resource to this node, one a readable key; copied ones fit nowhere else."""
     return frozenset(mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable)
 
 
 def seal_mark(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
-    """The one of them that we want attached."""
+    """Return the one of them that we want attached."""
     return mark_under(ctx, key, observed, ctx.signing_key(key))
 
 
 def mark_under(ctx: PassContext, key: NodeKey, observed: Observed, digest: str) -> str:
-    """The mark of this node on this resource, sealed with the key ``digest``."""
+    """Return the mark of this node on this resource, sealed with the key ``digest``."""
     codec = ctx.deps.codec
     if observed.carried:
         seal = ctx.keys.carried_seal(digest, key.kind, codec.carried_id(key.kind, observed.id), observed.target)
@@ -32,13 +36,13 @@ def mark_under(ctx: PassContext, key: NodeKey, observed: Observed, digest: str) 
 
 
 def carried_marks(ctx: PassContext, key: NodeKey, id_: str, target: str) -> frozenset[str]:
-    """Every form of our mark for a carried resource that may be on its carrier: plain, and sealed with each key."""
+    """Return every form of our mark for a carried resource: plain, and sealed with each key."""
     plain = ctx.deps.codec.carried(ctx.owner, key.kind, id_)
     return frozenset({plain}) | seals(ctx, key, Observed(id_, "", State.READY, target, carried=True))
 
 
 def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
-    """What the tags on a target prove about this node."""
+    """Judge what the tags on a target prove about this node."""
     entry, codec = ctx.journal.get(key), ctx.deps.codec
     recorded = bool(entry and entry.id == observed.id and _is_of_record(ctx, key, observed, tags))
     if observed.carried:
@@ -53,8 +57,10 @@ def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
 
 
 def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether our record is of what has its id now: an id that returns, and whose delete we have asked for, shows that
-    only together with the nonce that our create has set on it."""
+    """Return whether our record is of what has its id now.
+
+    An id that returns, and whose delete we have asked for, shows that only with the nonce that our create has set.
+    """
     if not ctx.is_signed(key):
         return False
     shown = replace(observed, tags=frozenset(tags))
@@ -62,7 +68,7 @@ def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Coll
 
 
 def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
+    """Return whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
     if has_seal(ctx, key, observed, tags):
         return True
     entry = ctx.journal.get(key)
@@ -71,7 +77,7 @@ def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
 
 
 def has_seal(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether the carrier has our mark for this carried resource with a seal, which only we can write."""
+    """Return whether the carrier has our mark for this carried resource with a seal, which only we can write."""
     keyed = {mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable}
     plain = ctx.deps.codec.carried(ctx.owner, key.kind, observed.id)
     return not ctx.deps.codec.fold(keyed - {plain}).isdisjoint(ctx.deps.codec.fold(tags))
@@ -90,27 +96,30 @@ def own_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collecti
 
 
 def how_to_detach(ctx: PassContext, target: str, tags: Collection[str]) -> str:
-    """For a person: the command, with those of ``tags`` that are marks of anybody's."""
+    """Return for a person the command that takes off those of ``tags`` that are marks of anybody's."""
     marks = [tag for tag in tags if ctx.deps.codec.is_mark(tag)]
     return f"detach its marks: {ctx.deps.codec.detach_command(target, marks)}" if marks else "detach its marks"
 
 
 def how_to_remove_birth_mark(ctx: PassContext, kind: str, observed: Observed) -> str:
-    """For a person: the command for one resource, which has it in its tags or in its name."""
+    """Return for a person the command for one resource, which has it in its tags or in its name."""
     if observed.tags and ctx.deps.codec.read(observed.tags).nodes:
         return how_to_detach(ctx, observed.target, observed.tags)
-    return ctx.deps.registry[kind].rename_command.format_map({"id": observed.id, **observed.attributes}) or "rename it"
+    return (
+        ctx.deps.registry[kind].naming.rename_command.format_map({"id": observed.id, **observed.attributes})
+        or "rename it"
+    )
 
 
 def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
-    """For a person: the vendor's command that deletes what is on record for ``key``, where one is known."""
+    """Return for a person the vendor's command that deletes what is on record for ``key``, where one is known."""
     seen = ctx.node(key).last_seen
     values = {"id": ctx.journal.entries[key].id, **(seen.attributes if seen else {})}
-    return ctx.kind(key).delete_command.format_map(values) or "delete it in the cloud"
+    return ctx.kind(key).deletion.delete_command.format_map(values) or "delete it in the cloud"
 
 
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
+    """Return whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
     entry = ctx.journal.get(key)
     if entry is None or entry.id != observed.id or not entry.phase.ours:
         return False
@@ -121,20 +130,20 @@ def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collec
 
 
 def is_decided(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    """Whether its record is signed anew, and its marks agree, for an object of which a key is lost: by a decision."""
+    """Return whether a person decided about it: signed anew, marks agree, and the object lost a key."""
     lost = any(uuid == ctx.owner.uuid for _, uuid in ctx.deps.ring.accepted)
     return lost and not observed.carried and ctx.is_believed(key) and marks_name(ctx, key, tags)
 
 
 def marks_name(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> bool:
-    """Whether these are the owner's marks, and name this node, with whatever seal."""
+    """Return whether these are the owner's marks, and name this node, with whatever seal."""
     codec = ctx.deps.codec
     nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
     return codec.fold(codec.owner(ctx.owner)) <= codec.fold(tags) and str(key).casefold() in nodes
 
 
 def is_carried_by(ctx: PassContext, key: NodeKey, id_: str, target: str) -> bool:
-    """Whether ``target`` can carry the mark of this resource: both come from the journal, which others may edit."""
+    """Return whether ``target`` can carry the mark of this resource: the journal may be forged."""
     if key.kind not in ctx.deps.registry:
         return False
     return ctx.kind(key).driver.identify(target, ctx.deps.codec.carried_id(key.kind, id_)) == id_

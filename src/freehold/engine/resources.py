@@ -26,7 +26,7 @@ class NodeKey(NamedTuple):
         return cls(kind, logical)
 
     def beside(self, ident: str) -> NodeKey:
-        """Under what a resource is on record while another one has its own name there."""
+        """Return the key of a resource that is on record while another one has its own name there."""
         return NodeKey(self.kind, f"{self.logical}~{ident.rpartition('/')[2]}")
 
 
@@ -81,7 +81,7 @@ class Ref(NamedTuple):
     delete_requested: bool = False
 
 
-class Place(NamedTuple):
+class ParentResource(NamedTuple):
     """A resource, ours or not, in which something of ours may have been created."""
 
     kind: str

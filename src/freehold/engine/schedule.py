@@ -49,7 +49,7 @@ class Task:
     then: frozenset[NodeKey] = frozenset()
 
     def likely(self, pace: Span) -> Span:
-        """Between what times it is expected to end."""
+        """Return between what times it is expected to end."""
         low, high = self.estimate.span
         if self.estimate.samples:
             return self.estimate.span
@@ -57,11 +57,11 @@ class Task:
         return Span(max(low, pace.low * published), min(high, pace.high * published))
 
     def least(self, pace: Span) -> float:
-        """What it takes at least, as far as can be told."""
+        """Return what it takes at least, as far as can be told."""
         return self.spent if self.done else max(self.spent, self.likely(pace).low)
 
     def most(self, pace: Span) -> float:
-        """What it is believed to take at most."""
+        """Return what it is believed to take at most."""
         return self.spent if self.done else max(self.spent, self.likely(pace).high)
 
 
@@ -74,7 +74,7 @@ class NextLook:
 
 
 def pace_of(tasks: Iterable[Task], learned: Iterable[Estimate] = ()) -> Span:
-    """How many times its published time a create or delete takes here, by all that was seen; any, if that disagrees."""
+    """Return how many times its published time a create or delete takes here; any, if samples disagree."""
     low, high = ANY_PACE
     for each in learned:
         if each.samples and each.published:
@@ -86,7 +86,7 @@ def pace_of(tasks: Iterable[Task], learned: Iterable[Estimate] = ()) -> Span:
 
 
 def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span = ANY_PACE) -> NextLook:
-    """When to look at ``key``, one of the ``tasks`` of its object."""
+    """Return when to look at ``key``, one of the ``tasks`` of its object."""
     task = tasks[key]
     whole, spare = _whole_and_spare(key, tasks, pace)
     low, high = task.estimate.span
@@ -112,7 +112,7 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span = ANY_PACE
 
 
 def _lateness(width: float, whole: float, spare: float) -> float:
-    """The time from look to look in a span of ``width`` in which the end may be anywhere.
+    """Return the time from look to look in a span of ``width`` in which the end may be anywhere.
 
     More looks find it earlier, and each costs. Of ``n`` looks about half are needed, and the end is found half of
     ``width / n`` late: with a look worth ``price`` seconds, the sum is the least where they are this far apart.
@@ -122,13 +122,13 @@ def _lateness(width: float, whole: float, spare: float) -> float:
 
 
 def _aligned(at: float, task: Task, late: float) -> float:
-    """The published time where it is near: it is the likeliest of all."""
+    """Return the published time where it is near: it is the likeliest of all."""
     published = task.estimate.published + min(1.0, 0.02 * task.estimate.published)
     return published if task.looked + SHORTEST <= published <= at + late / 4 else at
 
 
 def _whole_and_spare(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span) -> tuple[float, float]:
-    """What the object needs at least, and by how much of it the chain of ``key`` is shorter than the longest."""
+    """Return what the object needs at least, and by how much of it the chain of ``key`` is shorter than the longest."""
     least = {other: task.least(pace) for other, task in tasks.items()}
     most = {other: task.most(pace) for other, task in tasks.items()}
     whole = max(task.before + least[other] + _rest(other, tasks, least) for other, task in tasks.items())
@@ -136,7 +136,7 @@ def _whole_and_spare(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span) ->
 
 
 def _rest(key: NodeKey, tasks: Mapping[NodeKey, Task], times: Mapping[NodeKey, float]) -> float:
-    """The longest chain of tasks that begins after ``key``."""
+    """Return the longest chain of tasks that begins after ``key``."""
     lengths: dict[NodeKey, float] = {}
 
     def length(one: NodeKey) -> float:

@@ -25,7 +25,7 @@ class SecretReader(Protocol):
     """Reads Secrets in the namespace of one object. Every request passes the port that it was built with."""
 
     async def read(self, reference: str) -> bytes:
-        """The value of ``<name>/<key>``. Raises NotFound, also for text of another form, and other CloudErrors.
+        """Read the value of ``<name>/<key>``. Raises NotFound, also for text of another form, and other CloudErrors.
 
         Whoever may edit the object can write any text here: it must not lead out of the namespace.
         """
@@ -40,7 +40,7 @@ class NoSecrets:
 
 
 def reference(name: str) -> Request:
-    """How a node's request names the secret ``<name>/<key>`` of the object's namespace."""
+    """Name the secret ``<name>/<key>`` of the object's namespace in a node's request."""
     return {REFERENCE: name}
 
 
@@ -76,14 +76,14 @@ Put = Callable[[Named], Any]
 
 
 def named(request: Any) -> tuple[Named, ...]:
-    """All references in a request."""
+    """Return all references in a request."""
     found: list[Named] = []
     with_each(request, found.append)
     return tuple(found)
 
 
 def with_each(request: Any, put: Put, path: str = "") -> Any:
-    """A copy of the request in which ``put`` has replaced each reference."""
+    """Return a copy of the request in which ``put`` has replaced each reference."""
     if isinstance(request, Mapping):
         if isinstance(name := request.get(REFERENCE), str):
             return put(Named(path, name, str(request.get(DIGEST, ""))))
@@ -94,12 +94,12 @@ def with_each(request: Any, put: Put, path: str = "") -> Any:
 
 
 def without_digests(request: Any) -> Any:
-    """As a node's request says it, for comparison with what was recorded."""
+    """Return a request as its node says it, for comparison with what was recorded."""
     return with_each(request, lambda one: reference(one.reference)) if named(request) else request
 
 
 def values_in(request: Any) -> tuple[SecretValue, ...]:
-    """What a driver puts into :attr:`port.Call.hidden`."""
+    """Return what a driver puts into :attr:`port.Call.hidden`."""
     return tuple(_values(request))
 
 
@@ -116,7 +116,7 @@ def _values(request: Any) -> Iterator[SecretValue]:
 
 
 def without(said: Any, hidden: Sequence[SecretValue]) -> Any:
-    """``said``, a text or plain JSON, in which no part of a value is left."""
+    """Return ``said``, a text or plain JSON, without any part of a value."""
     if isinstance(said, SecretValue):
         return str(said)
     if isinstance(said, str):
@@ -137,12 +137,12 @@ def withhold(error: BaseException, hidden: Sequence[SecretValue]) -> None:
     while seen is not None and hidden:
         seen.args = tuple(without(said, hidden) for said in seen.args)
         if isinstance(seen, CloudError):
-            seen.message = without(seen.message, hidden)
+            seen.fact = without(seen.fact, hidden)
         seen = seen.__cause__ or seen.__context__
 
 
 def _parts(value: bytes) -> list[str]:
-    """The forms in which a message may repeat a value, the longest first: whole, as base64, a line of it."""
+    """Return the forms in which a message may repeat a value, the longest first: whole, as base64, a line of it."""
     text = value.decode(errors="replace")
     whole = [text, text.strip(), base64.b64encode(value).decode()]
     parts = {*whole, *(line.strip() for line in text.splitlines())}

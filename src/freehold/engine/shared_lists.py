@@ -40,7 +40,7 @@ class _List:
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def asks(self, asker: str, now: float) -> None:
-        """Those that have not asked for long are dropped from time to time."""
+        """Count who asks; those that have not asked for long are dropped from time to time."""
         self.asked[asker] = now
         if now - self.swept > WINDOW:
             self.asked = {each: at for each, at in self.asked.items() if at >= now - WINDOW}
@@ -71,11 +71,11 @@ class SharedLists:
         self._lists: dict[tuple[str, str], _List] = {}
 
     async def show(self, kind: str, refs: Sequence[Ref], asker: str, max_age: float) -> Mapping[str, Listed]:
-        """What lists at most ``max_age`` seconds old show of ``refs``; nothing where a list does not pay.
+        """Return what lists at most ``max_age`` seconds old show of ``refs``; nothing where a list does not pay.
 
         It does not pay for fewer objects than it has pages.
         """
-        listing = self._registry[kind].listing if kind in self._registry else None
+        listing = self._registry[kind].reads.listing if kind in self._registry else None
         if listing is None:
             return {}
         found: dict[str, Listed] = {}
@@ -85,7 +85,7 @@ class SharedLists:
         return found
 
     def marked(self, uuid: str, codec: Codec, max_age: float) -> Marked:
-        """What lists that are at most ``max_age`` seconds old show with marks of this owner. No reading."""
+        """Return what lists that are at most ``max_age`` seconds old show with marks of this owner. No reading."""
         now, kinds = self._clock.monotonic(), set[str]()
         tags: dict[str, frozenset[str]] = {}
         for (kind, _), shared in self._lists.items():
@@ -109,7 +109,8 @@ class SharedLists:
         return shared.rows
 
     async def _read(self, listing: Listing, name: str, shared: _List) -> None:
-        """One that cannot be read shows nothing: each resource is asked for by its id, and that error is reported.
+        """Read a list; one that cannot be read shows nothing: each resource is asked for by id, which reports the
+        error.
 
         A list has resources of others too: one of a form that nobody knew must not keep ours from being looked at.
         """
@@ -130,10 +131,10 @@ class SharedLists:
 
 
 def _same(before: Listed | None, row: Listed) -> Listed:
-    """The row of before where nothing has changed: objects at rest remember it, and one of the two is enough."""
+    """Return the row of before where nothing has changed: objects at rest remember it, and one of the two is enough."""
     return before if before == row and _behaviors(before) == _behaviors(row) else row
 
 
 def _behaviors(row: Listed) -> set[tuple[Part, str]]:
-    """What parts do, which their equality leaves out."""
+    """Return what parts do, which their equality leaves out."""
     return {(part, part.behavior) for part in (*(row.parts or ()), *(row.observed.parts or ()))}

@@ -27,7 +27,7 @@ class Attached:
 
 
 @dataclass(frozen=True)
-class Refused:
+class Backoff:
     """Something that was refused: how many seconds were waited last, until when nothing is tried, and why."""
 
     waited: float
@@ -62,52 +62,83 @@ class MarkState(Enum):
 
 
 @dataclass(slots=True)
-class NodeState:
-    """What is remembered of one node. ``None`` in a time means that it has not happened, or is over.
+class Timing:
+    """How long the create or delete of a node takes, for :mod:`polling`. Seconds."""
 
-    ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``deferred`` is the outcome until then.
-    ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits for
-    it. ``marks_lost_since``: since when the reads of a delete do not show the marks that it had. ``parts_refused``: the
-    parts that this process has put on record and that the cloud has not taken so far; ``part_unknown_at``: when an add
-    of one last had no answer. ``inside_unknown``: why it could not be looked into. ``renewal_refused``: it took no new
-    seal when that was last tried. ``seen_since_attach``: whether it was looked at since tags were last attached.
-    ``taken``: the wanted tags whose keys have another's value (:mod:`phases.keyed_tags`). ``started`` is what is timed
-    now; ``planned`` the seconds that :mod:`polling` last said to wait; ``took`` and ``before`` are the seconds that it
-    took, and those of the longest chain of creates or deletes before it, since the object was last at rest.
-    ``answered``: the id that a create of this process answered with, which only a birth mark can prove.
-    ``itself_gone``: the resource has gone, and the cloud may still take away what remains of it
-    (:class:`drivers.RemainsDriver`). ``id_taken``: a later resource has its id (:attr:`kinds.Kind.id_returns`).
-    ``unanswered``: what the last create of this process got instead of an answer.
-    """
+    started: Started | None = None
+    """What is timed now."""
+    planned: float = inf
+    """How long the next look was last told to wait."""
+    took: float = 0.0
+    """How long the last create or delete took, since the object was last at rest."""
+    before: float = 0.0
+    """The longest chain of creates or deletes before that."""
+
+
+@dataclass(slots=True)
+class PartsMemory:
+    """What is known of the parts inside a resource."""
+
+    checked: bool = False
+    """They were compared with the spec since the last deep look."""
+    refused: frozenset[str] = frozenset()
+    """Those that this process has put on record and that the cloud has not taken so far."""
+    unknown_at: float = -inf
+    """When an add of one last had no answer."""
+    unreadable: str = ""
+    """Why it could not be looked into."""
+
+
+@dataclass(slots=True)
+class MarkMemory:
+    """What is known of the marks and tags of a resource."""
+
+    attached: Attached | None = None
+    seen_since_attach: bool = True
+    """It was looked at since tags were last attached."""
+    doubted: bool = False
+    """They could not be read, or say that it is not ours: read again in each pass."""
+    unproven: bool = False
+    """Neither the signature of its record nor marks prove it: nothing that is ours waits for it."""
+    lost_since: float | None = None
+    """Since when the reads of a delete do not show the marks that it had."""
+    renewal_refused: bool = False
+    """The cloud took no new seal when that was last tried."""
+    foreign_values: tuple[tuple[str, str], ...] = ()
+    """The wanted tags whose keys have another's value, each with that (:mod:`phases.keyed_tags`)."""
+
+
+@dataclass(slots=True)
+class NodeState:
+    """What is remembered of one node. ``None`` in a time means that it has not happened, or is over."""
 
     last_seen: Observed | None = None
     look_at: float = -inf
+    """The cloud is not asked for it before."""
     retry_at: float = -inf
+    """Nothing is tried with it before."""
     deferred: Waiting | Blocked | None = None
-    pending_since: float | None = None
+    """The outcome until then."""
     open_since: float | None = None
+    """Since when this process does not know whether its create took effect."""
     unanswered: str = ""
-    absent_since: float | None = None
-    delete_sent: float | None = None
-    itself_gone: bool = False
-    id_taken: bool = False
-    refused_since: float | None = None
-    attached: Attached | None = None
-    seen_since_attach: bool = True
-    parts_checked: bool = False
-    parts_refused: frozenset[str] = frozenset()
-    part_unknown_at: float = -inf
-    inside_unknown: str = ""
-    marks_doubted: bool = False
-    unproven: bool = False
-    marks_lost_since: float | None = None
-    renewal_refused: bool = False
-    taken: tuple[tuple[str, str], ...] = ()
-    started: Started | None = None
-    planned: float = inf
-    took: float = 0.0
-    before: float = 0.0
+    """What the last create of this process got instead of an answer."""
     answered: str = ""
+    """The id that a create of this process answered with, which only a birth mark can prove."""
+    pending_since: float | None = None
+    absent_since: float | None = None
+    """Since when reads do not show it."""
+    delete_sent: float | None = None
+    """When the cloud took our request to delete it."""
+    refused_since: float | None = None
+    """Since when the cloud refuses its delete."""
+    itself_gone: bool = False
+    """It has gone, and the cloud may still take away what is left of it (:class:`drivers.LeftoversDriver`)."""
+    id_taken: bool = False
+    """A later resource has its id (:attr:`kinds.NameRules.id_returns`)."""
+    timing: Timing = field(default_factory=Timing)
+    parts: PartsMemory = field(default_factory=PartsMemory)
+    mark_memory: MarkMemory = field(default_factory=MarkMemory)
 
     @property
     def observed(self) -> Observed:
@@ -125,107 +156,126 @@ class NodeState:
 
     @property
     def marks(self) -> MarkState:
-        if self.marks_doubted:
+        if self.mark_memory.doubted:
             return MarkState.DOUBTED
-        return MarkState.UNREAD if self.attached is None else MarkState.ATTACHED
+        return MarkState.UNREAD if self.mark_memory.attached is None else MarkState.ATTACHED
 
     def look_now(self) -> None:
         self.look_at = -inf
 
 
 def earliest(known: float | None, now: float) -> float:
-    """The time at which something began: the known one, or now."""
+    """Return the time at which something began: the known one, or now."""
     return now if known is None else known
 
 
 @dataclass
-class ObjectState:
-    """What is remembered of one object.
+class GivenTagsMemory:
+    """What is known of the tags on resources that are not ours, by target (:mod:`phases.given_tags`)."""
 
-    ``minted``: this process wrote the identity, so nothing of an earlier process can be in flight. ``planning``: for a
-    plan that is only taken for granted, and what an earlier process made is looked for. ``made``: what
-    creates answered, by node and attempt, until it is on record: better than any witness. ``last_sent``: when this
-    process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
-    last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
-    ``emptied``: carriers of others that our marks were taken off, by target: what nothing marks may still be in them.
-    ``deleted``: the ids of what has gone at our request. ``missed``: since when what has our marks and is on no record
-    is not found, by id; ``gone``: what is not asked for again, by id and target.
-    ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
-    last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
-    changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
-    ``tags_checked``: the tags that targets which are not ours were last seen, or made, to have, by target;
-    ``tags_of_others``: which of them were there before and are nobody's that is known; ``tags_taken``: which of them
-    have another's value under their key; ``tags_refused``: when the tags of such a target are tried again;
-    ``tags_held``: why some of them could not be taken off.
-    """
+    checked: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The tags that they were last seen, or made, to have."""
+    of_others: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Which of these were there before and are nobody's that is known."""
+    foreign_values: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """The wanted tags whose keys have another's value, each with that."""
+    refused: dict[str, Backoff] = field(default_factory=dict)
+    """When they are tried again."""
+    held: dict[str, str] = field(default_factory=dict)
+    """Why some could not be taken off."""
+
+
+@dataclass
+class ObjectState:
+    """What is remembered of one object. Which phase reads and writes what: :mod:`freehold.engine.phases`."""
 
     first_seen: float
-    minted: bool = False
+    identity_is_new: bool = False
+    """This process wrote the identity, so nothing of an earlier process can be in flight."""
     planning: bool = False
-    nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
-    detached: Attached | None = None
-    gone: set[str] = field(default_factory=set)
-    missed: dict[str, float] = field(default_factory=dict)
-    deleted: set[str] = field(default_factory=set)
-    copied: dict[str, str] = field(default_factory=dict)
-    emptied: set[str] = field(default_factory=set)
-    at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
+    """For a plan that is only assumed, and what an earlier process made is looked for."""
     releasing: bool = False
-    index_read: bool = False
-    made: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
-    last_sent: float = -inf
+    nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
+
     confirmed: Journal | None = None
-    tried: Journal | None = None
-    marks_read_at: float = -inf
+    """The journal as this process last read it, or wrote it with success."""
+    last_write_tried: Journal | None = None
+    """The journal of its last write, whose reply may be lost."""
+    create_replies: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
+    """What creates answered, by node and attempt, until it is on record: better than any witness."""
+    last_sent: float = -inf
+    """When this process last sent a create, or attached a mark to something of others."""
+
     deep_at: float = -inf
-    own_look_due: bool = False
+    """When everything is looked at next."""
+    full_read_due: bool = False
+    """Something changed, so the next deep look reads each resource itself."""
     looked_at: float = -inf
-    tags_checked: dict[str, frozenset[str]] = field(default_factory=dict)
-    tags_of_others: dict[str, frozenset[str]] = field(default_factory=dict)
-    tags_taken: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    tags_refused: dict[str, Refused] = field(default_factory=dict)
-    tags_held: dict[str, str] = field(default_factory=dict)
+    """When the last such look ended."""
+    marks_read_at: float = -inf
+    """When the index was last asked for all marks of this object."""
+    index_read: bool = False
+    """The index was read since the delete began."""
+    at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
+    """The outcomes of the last pass, if it left nothing to do."""
+
+    deleted: set[str] = field(default_factory=set)
+    """The ids of what has gone at our request."""
+    gone: set[str] = field(default_factory=set)
+    """What is not asked for again, by id and target."""
+    missed: dict[str, float] = field(default_factory=dict)
+    """Since when what has our marks and is on no record is not found, by id."""
+    copied: dict[str, str] = field(default_factory=dict)
+    """Messages about copied marks, by target."""
+    emptied: set[str] = field(default_factory=set)
+    """Carriers of others that our marks were taken off, by target: what nothing marks may still be in them."""
+    detached: Attached | None = None
+    given_tags: GivenTagsMemory = field(default_factory=GivenTagsMemory)
 
     def node(self, key: NodeKey) -> NodeState:
-        """What is remembered of ``key``; an empty state where nothing is."""
+        """Return what is remembered of ``key``; an empty state where nothing is."""
         found = self.nodes.get(key)
         if found is None:
             found = self.nodes[key] = NodeState()
         return found
 
     def recognises(self, journal: Journal) -> bool:
-        """Whether ``journal`` is the one that this process last read, or wrote, or tried to write."""
-        return self.confirmed is None or journal in (self.confirmed, self.tried)
+        """Return whether ``journal`` is the one that this process last read, or wrote, or tried to write."""
+        return self.confirmed is None or journal in (self.confirmed, self.last_write_tried)
 
     def reset(self, now: float) -> None:
-        """The object has a journal of unknown age (a restore, GitOps): nothing remembered may shorten a wait.
+        """Forget what may shorten a wait: the object has a journal of unknown age (a restore, GitOps).
 
         What creates answered is kept: it may be on no record now.
         """
-        fresh = ObjectState(first_seen=now, made=self.made, releasing=self.releasing, own_look_due=True)
+        fresh = ObjectState(
+            first_seen=now, create_replies=self.create_replies, releasing=self.releasing, full_read_due=True
+        )
         self.__dict__.update(fresh.__dict__)
 
     def dry_run_copy(self) -> ObjectState:
-        """A copy for a plan, as if settled: what a plan learns must not change what is really done next."""
-        return replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True, planning=True)
+        """Return a copy for a plan, as if settled: what a plan learns must not change what is really done next."""
+        return replace(
+            copy.deepcopy(replace(self, confirmed=None, last_write_tried=None)), identity_is_new=True, planning=True
+        )
 
     def invalidate(self) -> None:
-        """Something changed or a hint came: look at everything in the next pass."""
+        """Look at everything in the next pass, because something changed or a hint came."""
         self.deep_at = -inf
-        self.own_look_due = True
+        self.full_read_due = True
         self.check_parts_again()
         for node in self.nodes.values():
             node.look_at = node.retry_at = -inf
 
     def check_parts_again(self) -> None:
         for node in self.nodes.values():
-            node.parts_checked, node.inside_unknown = False, ""
+            node.parts.checked, node.parts.unreadable = False, ""
 
     def forget_times(self) -> None:
-        """The object is at rest: how long things took says nothing about its next change."""
+        """Forget how long things took: the object is at rest, and they say nothing about its next change."""
         for node in self.nodes.values():
-            node.took = node.before = 0.0
+            node.timing.took = node.timing.before = 0.0
 
     def forget(self, key: NodeKey) -> None:
-        """The resource is gone: what was remembered of it must not affect its successor."""
+        """Forget a resource that is gone, so that nothing of it affects its successor."""
         self.nodes.pop(key, None)

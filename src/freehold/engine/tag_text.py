@@ -19,7 +19,7 @@ def text(key: str, value: str) -> str:
 
 
 def key_and_value(tag: str) -> tuple[str, str]:
-    """The inverse of :func:`text`."""
+    """Return the inverse of :func:`text`."""
     if "\\" not in tag:  # nearly all: a pass reads thousands of tags
         key, _, value = tag.partition("=")
         return key, value
@@ -29,12 +29,12 @@ def key_and_value(tag: str) -> tuple[str, str]:
 
 
 def texts(tags: Mapping[str, str]) -> frozenset[str]:
-    """The tags of one resource, as the engine has them."""
+    """Return the tags of one resource, as the engine has them."""
     return frozenset(text(key, value) for key, value in tags.items())
 
 
 def tag_map(tags: Collection[str]) -> dict[str, str]:
-    """The inverse of :func:`texts`, in the order of the keys. Of one key there must be one value."""
+    """Return the inverse of :func:`texts`, in the order of the keys. Of one key there must be one value."""
     return dict(sorted(map(key_and_value, tags)))
 
 

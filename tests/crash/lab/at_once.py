@@ -21,12 +21,12 @@ LINGERS = 20.0
 
 
 class Interfaces:
-    """Those of NAT gateways (drivers.RemainsDriver)."""
+    """Those of NAT gateways (drivers.LeftoversDriver)."""
 
     def __init__(self, cloud: Cloud, port: Port) -> None:
         self._cloud, self._port = cloud, port
 
-    async def remains(self, ref: Ref) -> Sequence[str]:
+    async def leftovers(self, ref: Ref) -> Sequence[str]:
         def run() -> Sequence[str]:
             now = self._cloud.now()
             left = (r for r in self._cloud.log if r.id == ref.id and (r.gone_at is None or now < r.gone_at + LINGERS))
@@ -57,5 +57,9 @@ class AtOnceNetwork(NetworkWorld):
 
     def _as_aws(self, kind: Kind, port: Port) -> Kind:
         if kind.name == "nat":
-            return replace(kind, remains=Interfaces(self.cloud, port))
-        return replace(kind, gone_at_once=kind.name in AT_ONCE, home="vpc" if kind.name == "group" else "")
+            return replace(kind, deletion=replace(kind.deletion, leftovers=Interfaces(self.cloud, port)))
+        return replace(
+            kind,
+            parent_kind="vpc" if kind.name == "group" else "",
+            deletion=replace(kind.deletion, gone_at_once=kind.name in AT_ONCE),
+        )

@@ -17,7 +17,7 @@ from freehold.engine.errors import CloudError
 from freehold.engine.graph import Graph, Node, ReadyNodes
 from freehold.engine.interface import EngineDeps, PassResult
 from freehold.engine.journal import Journal, Store
-from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
+from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.port import Call, Effect
 from freehold.engine.resources import Birth, NodeKey, Observed, Part, Ref, State, Want
 from freehold.engine.state import ObjectState
@@ -118,13 +118,13 @@ class Capa(Naive):
                 else:
                     outcomes[key] = Waiting(Reason.PROVISIONING, 15.0, observed=observed)
             except CloudError as error:
-                outcomes[key] = of_error(error)
+                outcomes[key] = outcome_of_error(error)
         await self._patch(deps, known)
         return PassResult(journal, outcomes, 60.0 if all(isinstance(o, Ready) for o in outcomes.values()) else 15.0)
 
     async def _fill(self, deps: EngineDeps, node: Node, observed: Observed, known: ReadyNodes) -> None:
         """Attachment, routes, association, rules."""
-        driver = deps.registry[node.key.kind].parts
+        driver = deps.registry[node.key.kind].parts.driver
         if driver is None or node.key.kind in BY_NAME or not node.parts_require <= known.keys():
             return
         for part in sorted(node.parts(known) - (observed.parts or frozenset()), key=_routes_first):
@@ -192,7 +192,7 @@ class Capa(Naive):
 
     async def _remove(self, deps: EngineDeps, kind: str, seen: Observed) -> None:
         """A refusal is tried again in the next pass."""
-        parts, ref = deps.registry[kind].parts, Ref(seen.id, seen.target)
+        parts, ref = deps.registry[kind].parts.driver, Ref(seen.id, seen.target)
         try:
             for part in seen.parts or ():
                 if parts is not None and part.kind in HOLDING:

@@ -72,7 +72,13 @@ class CapaWorld(LitteredWorld):
 
     async def _release(self, deps: EngineDeps, graph: Graph, *rest: Any) -> PassResult:
         kinds = [
-            replace(kind, network=kind.network and kind.name != "security-group") for kind in deps.registry.values()
+            replace(
+                kind,
+                deletion=replace(
+                    kind.deletion, after_collection=kind.deletion.after_collection and kind.name != "security-group"
+                ),
+            )
+            for kind in deps.registry.values()
         ]
         collection = CapaCollection(self.harness.account.client)
         deps = replace(deps, registry=Registry(kinds), collection=collection)

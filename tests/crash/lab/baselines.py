@@ -16,7 +16,7 @@ from freehold.engine.graph import Graph, Node, ReadyNodes
 from freehold.engine.interface import EngineDeps, PassResult
 from freehold.engine.inventory import TagChange
 from freehold.engine.journal import Journal, Store
-from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
+from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.port import Call, Effect
 from freehold.engine.resources import Birth, NodeKey, Observed, Ref, State, Want
 from freehold.engine.state import ObjectState
@@ -99,7 +99,7 @@ class Naive(ABC):
             try:
                 outcomes[key] = await self._ensure_one(deps, journal, node, known)
             except CloudError as error:
-                outcomes[key] = of_error(error)
+                outcomes[key] = outcome_of_error(error)
         return PassResult(journal, outcomes, _after(outcomes))
 
     async def _ensure_one(

@@ -14,8 +14,9 @@ from functools import partial
 
 from freehold.engine.interface import PassResult
 from freehold.engine.keys import KeyRing, derive, digest_of
-from freehold.engine.port import InlinePort, step
+from freehold.engine.port import InlinePort
 from harness.powervs import HeldRing, MemoryDocument
+from harness.stepping import run_blocking
 from lab import faults
 from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
 from lab.families import Case
@@ -192,7 +193,7 @@ def _copy_in_memory(life: Life, held: KeyRing, deleted: bool) -> list[str]:
     other.deps = replace(other.deps, ring=held)
     other.deleting, other.last, other.ended = deleted, None, None
     for _ in range(12):
-        done = step(other.a_pass())
+        done = run_blocking(other.a_pass())
         life.world.clock.advance(max(done.after, 0.01))
         if done.released:
             break
@@ -211,7 +212,7 @@ def _copy_of_an_object(life: ReconciledLife, held: KeyRing, deleted: bool) -> li
             harness.object.delete()
         for _ in range(6):
             if not harness.object.gone:
-                step(harness.process.reconcile(MemoryDocument(harness.object), harness.around))
+                run_blocking(harness.process.reconcile(MemoryDocument(harness.object), harness.around))
                 harness.clock.advance(60.0)
         return [call.operation for call in harness.calls(mutating=True)[before:]]
     finally:

@@ -44,7 +44,6 @@ class Traits:
     open_to: frozenset[str] = frozenset()  # kinds of parts that others may add, too
     indexed: bool = True
     behind: str = ""  # a kind of part that must name its parent somewhere before it is created
-    token_of_caller: bool = False  # the same token of another caller makes a second one
     answers_existing: bool = False  # a create answers with what has the name, whoever made it
     tags_in_reply: bool = True  # the reply of a create shows the tags
     secret: str = ""  # attribute of the request that no read shows
@@ -80,7 +79,6 @@ class Resource:
     ready_at: float
     nested: str = ""
     token: str = ""
-    caller: str = ""
     secret_value: object = None
     names: list[tuple[float, str]] = field(default_factory=list)
     tags: list[tuple[float, frozenset[str]]] = field(default_factory=list)
@@ -292,8 +290,6 @@ class Cloud:
         now, traits = self.now(), self.traits[kind]
         if traits.token and token:
             for resource in self.log:
-                if traits.token_of_caller and resource.caller != self.caller:
-                    continue
                 if (resource.kind, resource.token) == (kind, token) and now - resource.created_at < traits.token_life:
                     if resource.asked != (name, dict(request), tags):
                         raise errors.TokenReused(f"the token of {name} was used before, with another request")
@@ -325,7 +321,6 @@ class Cloud:
             token=token,
             names=[(now, name)],
             tags=[(now, tags)],
-            caller=self.caller,
             secret_value=request.get(traits.secret),
             asked=(name, dict(request), tags),
             failed=creator == US and kind in self.failing,

@@ -102,7 +102,7 @@ class ClusterWorld(NetworkWorld):
         network = {kind.name: kind for kind in super().kinds(port)}
         vpc = self.kind(port, "vpc", Dedupe.NONCE)
         found = (
-            replace(vpc, exclusive_parts=frozenset({"attribute"})),
+            replace(vpc, parts=replace(vpc.parts, exclusive=frozenset({"attribute"}))),
             network["gate"],
             self.kind(port, "subnet", Dedupe.NONCE, "vpc"),
             self.kind(port, "address", Dedupe.NONCE),
@@ -111,4 +111,8 @@ class ClusterWorld(NetworkWorld):
             network["group"],
             self.kind(port, "balancer", Dedupe.KEY, "vpc", "subnet", "group"),
         )
-        return tuple(replace(kind, nameless=False) for kind in found) if self.plain else found
+        return (
+            tuple(replace(kind, naming=replace(kind.naming, has_no_name=False)) for kind in found)
+            if self.plain
+            else found
+        )

@@ -12,7 +12,7 @@ from freehold.engine.drivers import Listed
 from freehold.engine.inventory import TagChange, one_by_one
 from freehold.engine.ownership import Codec
 from freehold.engine.port import Call, Effect, Port
-from freehold.engine.resources import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.engine.secret_values import SecretValue, values_in
 from lab.cloud import US, Cloud, Resource
 
@@ -91,7 +91,7 @@ class MemoryDriver:
         return (resource.name(at) == want.name and not self.nameless) or _holds(texts, want.nonces)
 
     async def by_nonce(
-        self, places: Sequence[Place], wants: Sequence[Want], nonces: Container[str]
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: Container[str]
     ) -> Sequence[Observed]:
         inside = self.cloud.traits[self.kind].parent
         parents = {place.ref.id.rpartition("/")[2] for place in places if place.kind == inside}

@@ -1,8 +1,7 @@
 """A third in-memory world: a disk that only its client token, or its name, shows to be ours before it is marked.
 
-Its token ends after a day and is bound to the credentials of the caller, as EC2's may be
-(https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). A create that is repeated without that
-protection makes a second disk. What nothing can tell any more a person decides.
+Its token ends after a day (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). A create that is
+repeated after that makes a second disk. What nothing can tell any more a person decides.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from freehold.engine.graph import Node
-from freehold.engine.kinds import Kind, TokenBinding
-from freehold.engine.port import Port
 from lab import catalogue_tokens, faults
 from lab.catalogue import Families
 from lab.catalogue_clocks import Wall
@@ -30,7 +27,7 @@ from lab.world import TRAITS, MemoryWorld, node
 DAY = 86_400.0
 EXPIRING = {
     **TRAITS,
-    "disk": Traits("disk", token=True, parent="net", token_life=DAY, token_of_caller=True),
+    "disk": Traits("disk", token=True, parent="net", token_life=DAY),
 }
 
 
@@ -50,11 +47,6 @@ class ExpiringWorld(MemoryWorld):
         super().__post_init__()
         self.cloud.caller = "operator"
 
-    def kinds(self, port: Port) -> tuple[Kind, ...]:
-        """The disk's token is bound to all that a cloud may bind one to."""
-        bound = frozenset(TokenBinding)
-        return tuple(replace(k, token_binds=bound) if k.name == "disk" else k for k in super().kinds(port))
-
 
 GROUND = replace(MEMORY, world=ExpiringWorld, kinds=("net", "disk"))
 KILLS = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
@@ -72,16 +64,6 @@ def _down(*, clock: float) -> Iterator[Case]:
 def _put_back(life: Course, *, seconds: float) -> None:
     if seconds:
         life.world.set_clock(Wall(life.world.clock, seconds))
-
-
-def _other_credentials() -> Iterator[Case]:
-    """The next process has other credentials."""
-    yield from at_each_call(ExpiringWorld, KILLS, calls=CALLS, on_crash=_another_caller)
-
-
-def _another_caller(life: Course) -> None:
-    assert isinstance(life.world, ExpiringWorld)
-    life.world.cloud.caller = "another role"
 
 
 def _mismatch_forgotten() -> Iterator[Case]:
@@ -111,7 +93,6 @@ def _restored_then_down(life: Course, *, back: int) -> None:
 FAMILIES: Families = {
     "down for as long as a token lives": lambda: _down(clock=0.0),
     "down for as long as a token lives, and the clock is put back": lambda: _down(clock=-2 * DAY),
-    "other credentials than the token's": _other_credentials,
     "the token of another request, until it ends": _mismatch_forgotten,
     "the token of another request, where only its token finds it": lambda: catalogue_tokens.edited(GROUND, ("disk",)),
     "the token of another request, refused at first, where only its token finds it": (

@@ -18,8 +18,8 @@ from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import ObjectKeys
 from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
 from freehold.engine.ownership import Owner
-from freehold.engine.port import step
 from freehold.engine.state import ObjectState
+from harness.stepping import run_blocking
 from lab import marks
 from lab.faults import Crash, FaultPort, Script
 from lab.seam import EngineWorld, World
@@ -287,10 +287,10 @@ class Life(Course):
 
     def start(self, *, minted: bool) -> None:
         self.deps = self.world.deps(self.port)
-        self.state = ObjectState(first_seen=self.world.clock.monotonic(), minted=minted)
+        self.state = ObjectState(first_seen=self.world.clock.monotonic(), identity_is_new=minted)
 
     def one_pass(self) -> PassResult:
-        done = self.ended or step(self.a_pass())
+        done = self.ended or run_blocking(self.a_pass())
         self.answers += done.decided
         answered = {each.decision for each in done.decided}
         self.decisions = tuple(each for each in self.decisions if each not in answered)

@@ -1,6 +1,6 @@
 """A second in-memory world, with kinds that behave as some of AWS do: a net, a machine, and a pool.
 
-A machine takes a client token and tags in its create. The token ends after a day, binds request, tags and caller,
+A machine takes a client token and tags in its create. The token ends after a day, binds request and tags,
 and a refused create binds it too (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html says the
 least of it; the rest is the worst that a cloud may do). The create of a pool answers with what has its name, and does
 not show its tags (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html).
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from freehold.engine.graph import Node
 from freehold.engine.interface import EngineDeps
-from freehold.engine.kinds import Dedupe, Kind, Tagging, TokenBinding
+from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, ReadRules, Tagging
 from freehold.engine.port import Port
 from freehold.engine.secret_values import reference
 from lab.cloud import Traits
@@ -33,7 +33,6 @@ MACHINE_TRAITS = {
             token=True,
             tags_on_create=True,
             token_life=DAY,
-            token_of_caller=True,
             refusals_bind=True,
             secret="user_data",
             echoes=True,
@@ -99,14 +98,12 @@ class MachineWorld(MemoryWorld):
     def _machine(self, port: Port) -> Kind:
         return replace(
             self._kind("machine", Dedupe.TOKEN, port),
-            token_life=self.traits["machine"].token_life,
-            token_binds=frozenset(TokenBinding),
-            once=True,
-            create_only=frozenset(self.lasting),
+            creation=CreateRules(token_life=self.traits["machine"].token_life, never_recreate=True),
+            attributes=AttributeRules(create_only=frozenset(self.lasting)),
         )
 
     def _pool(self, port: Port) -> Kind:
-        return replace(self._kind("pool", Dedupe.KEY, port), requires=(), answers_existing=True)
+        return replace(self._kind("pool", Dedupe.KEY, port), requires=(), creation=CreateRules(answers_existing=True))
 
     def _kind(self, name: str, dedupe: Dedupe, port: Port) -> Kind:
         driver = MemoryDriver(self.cloud, port, name, actor=self.actor)
@@ -117,8 +114,8 @@ class MachineWorld(MemoryWorld):
             dedupe,
             driver,
             requires=("net",),
-            create_time=traits.create_time,
-            delete_time=traits.delete_time,
             settle=SETTLE,
-            listing=driver,
+            creation=CreateRules(usual_time=traits.create_time),
+            deletion=DeleteRules(usual_time=traits.delete_time),
+            reads=ReadRules(listing=driver),
         )

@@ -221,11 +221,11 @@ MUTATIONS = (
         (f"the in-cluster provider at work on what is shared{mapped.SUFFIX}",),
     ),
     Mutation(
-        _row("phases/inner_owners", "a cluster is deleted under its machines"),
+        _row("phases/child_owners", "a cluster is deleted under its machines"),
         (f"crashes, with a machine{mapped.SUFFIX}",),
     ),
     Mutation(
-        _row("phases/inner_owners", "whoever may tag any resource can hold a cluster's delete for ever"),
+        _row("phases/child_owners", "whoever may tag any resource can hold a cluster's delete for ever"),
         (f"marks of a machine that are forged, with a machine{mapped.SUFFIX}",),
     ),
 )
@@ -323,11 +323,6 @@ MACHINE_MUTATIONS = (
     ),
     _of_creates(
         "phases/intents",
-        "a token that is bound to other credentials makes a second resource",
-        "other credentials than the token's",
-    ),
-    _of_creates(
-        "phases/intents",
         "what a token made with another request is forgotten when the token expires, and made again",
         "the token of another request, refused at first, where only its token finds it",
     ),
@@ -336,7 +331,9 @@ MACHINE_MUTATIONS = (
         "a restored journal makes a second resource under an earlier token, and nothing tells them apart",
         "the token of another request, refused at first, where only its token finds it",
     ),
-    _of_creates("phases/reveal", "the value of a secret is in the journal", "crash before and after each call"),
+    _of_creates(
+        "phases/resolve_secrets", "the value of a secret is in the journal", "crash before and after each call"
+    ),
     _of_creates("phases/intents", "a repeat is sent with a reference in place of the value", "single faults"),
 )
 """Those of creates, which families on :mod:`lab.machines` and :mod:`lab.expiring_tokens` must cover."""

@@ -12,10 +12,10 @@ from functools import partial
 
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.inventory import Tagger
-from freehold.engine.kinds import Dedupe, Kind, Tagging
+from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind, NameRules, PartRules, ReadRules, Tagging
 from freehold.engine.port import Port
 from freehold.engine.resources import NodeKey, Part
-from freehold.engine.tag_stand_in import StandInTagger
+from freehold.engine.tag_api_fallback import FallbackTagger
 from lab.cloud import Traits
 from lab.drivers import DeniedTagger, MemoryDriver, MemoryTagger
 from lab.spelling import SharedSealsCodec
@@ -94,7 +94,7 @@ class NetworkWorld(MemoryWorld):
     def tagger(self, port: Port) -> Tagger:
         own = MemoryTagger(self.cloud, port, self.codec, self.actor)
         own.batches_reads = True
-        return own if self.tag_api else StandInTagger(DeniedTagger(self.cloud, port, self.actor), own, self.wall)
+        return own if self.tag_api else FallbackTagger(DeniedTagger(self.cloud, port, self.actor), own, self.wall)
 
     def kind(self, port: Port, name: str, dedupe: Dedupe, *requires: str) -> Kind:
         driver, traits = self._driver(port, name), self.traits[name]
@@ -104,14 +104,13 @@ class NetworkWorld(MemoryWorld):
             dedupe,
             driver,
             requires=requires,
-            create_time=traits.create_time,
-            delete_time=traits.delete_time,
             settle=SETTLE,
-            parts=driver if traits.shows_parts else None,
-            listing=driver,
             api="memory",
-            indexed=traits.indexed,
-            nameless=name in NAMELESS,
+            naming=NameRules(has_no_name=name in NAMELESS),
+            creation=CreateRules(usual_time=traits.create_time),
+            parts=PartRules(driver=driver if traits.shows_parts else None),
+            deletion=DeleteRules(usual_time=traits.delete_time),
+            reads=ReadRules(listing=driver, indexed=traits.indexed),
         )
 
     def _driver(self, port: Port, name: str) -> MemoryDriver:
@@ -126,20 +125,30 @@ class NetworkWorld(MemoryWorld):
         table = kind("table", Dedupe.TOKEN, "vpc", "nat")
         group = kind("group", Dedupe.KEY, "vpc")
         return (
-            replace(vpc, mutable=frozenset({"size"}), contains=("guest",), container=self._driver(port, "vpc")),
-            replace(gate, exclusive_parts=held, essential_parts=held, holding_parts=held),
-            replace(kind("nat", Dedupe.TOKEN, "vpc", "gate"), prunable=True),
+            replace(
+                vpc,
+                attributes=replace(vpc.attributes, mutable=frozenset({"size"})),
+                deletion=replace(vpc.deletion, contains=("guest",), container=self._driver(port, "vpc")),
+            ),
+            replace(gate, parts=replace(gate.parts, exclusive=held, essential=held, holding=held)),
+            replace(kind("nat", Dedupe.TOKEN, "vpc", "gate"), deletion=DeleteRules(prunable=True)),
             replace(
                 table,
-                exclusive_parts=frozenset({JOIN}),
-                holding_parts=frozenset({JOIN}),
-                part_changer=self._driver(port, "table"),
+                parts=replace(
+                    table.parts,
+                    exclusive=frozenset({JOIN}),
+                    holding=frozenset({JOIN}),
+                    changer=self._driver(port, "table"),
+                ),
             ),
             replace(
                 group,
-                exclusive_parts=frozenset({ALLOW}),
-                holding_parts=frozenset({ALLOW}),
-                part_batches=self._driver(port, "group"),
+                parts=replace(
+                    group.parts,
+                    exclusive=frozenset({ALLOW}),
+                    holding=frozenset({ALLOW}),
+                    batches=self._driver(port, "group"),
+                ),
             ),
             kind("role", Dedupe.KEY),
         )

@@ -19,8 +19,9 @@ from freehold.engine.graph import Graph
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.keys import ObjectKeys
-from freehold.engine.port import Call, Effect, Port, step
+from freehold.engine.port import Call, Effect, Port
 from harness.powervs import MemoryDocument, ReconcilerHarness, StoredObject
+from harness.stepping import run_blocking
 from lab.life import Course
 from lab.seam import World
 
@@ -85,7 +86,7 @@ class ReconciledLife(Course):
         if not stored.gone:
             with self._watched(passes), self.without_sockets():
                 document = PortedDocument(stored, self.port)
-                result = step(self.harness.process.reconcile(document, self.harness.around))
+                result = run_blocking(self.harness.process.reconcile(document, self.harness.around))
         if stored.gone:
             outcomes = passes[-1].outcomes if passes else {}
             return PassResult(self.journal, outcomes, 0.0, released=True)

@@ -14,7 +14,18 @@ from freehold.engine.graph import Graph, Naming, Node, ReadyNodes
 from freehold.engine.interface import EngineDeps, Intervals
 from freehold.engine.inventory import Inventory, Tagger
 from freehold.engine.keys import KeyRing
-from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging
+from freehold.engine.kinds import (
+    AttributeRules,
+    CreateRules,
+    Dedupe,
+    DeleteRules,
+    Kind,
+    NameRules,
+    PartRules,
+    ReadRules,
+    Registry,
+    Tagging,
+)
 from freehold.engine.ownership import Codec, Marks, Owner
 from freehold.engine.port import Call, Effect, FencedPort, Port
 from freehold.engine.resources import NodeKey, Part, Request
@@ -83,18 +94,18 @@ def kinds(cloud: Cloud, port: Port, actor: str = US) -> tuple[Kind, ...]:
             driver,
             requires=requires,
             carrier=carrier or None,
-            mutable=frozenset(mutable),
-            contains=contains,
-            exclusive_parts=frozenset(parts),
-            prunable=prunable,
-            create_time=traits.create_time,
-            delete_time=traits.delete_time,
             settle=SETTLE,
-            token_life=traits.token_life,
-            parts=driver if parts else None,
-            container=driver if contains else None,
-            rename_command=f"{name} rename {{id}} --name NEW_NAME",
-            listing=driver,
+            naming=NameRules(rename_command=f"{name} rename {{id}} --name NEW_NAME"),
+            creation=CreateRules(usual_time=traits.create_time, token_life=traits.token_life),
+            attributes=AttributeRules(mutable=frozenset(mutable)),
+            parts=PartRules(exclusive=frozenset(parts), driver=driver if parts else None),
+            deletion=DeleteRules(
+                contains=contains,
+                prunable=prunable,
+                usual_time=traits.delete_time,
+                container=driver if contains else None,
+            ),
+            reads=ReadRules(listing=driver),
         )
 
     never, after = Tagging.NEVER, Tagging.AFTER

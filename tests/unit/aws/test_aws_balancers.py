@@ -10,7 +10,7 @@ import pytest
 
 from freehold.engine import errors
 from freehold.engine.drivers import PartsDriver, User
-from freehold.engine.resources import NodeKey, Part, Place, Ref
+from freehold.engine.resources import NodeKey, ParentResource, Part, Ref
 from freehold.providers.aws.attribute_cache import HOUR
 from freehold.providers.aws.kinds import classic_load_balancer, listener, network_load_balancer, target_group
 from freehold.providers.aws.kinds.classic_load_balancer import INSTANCE, LISTENER, SUBNET
@@ -84,14 +84,14 @@ def front(account: AwsAccount) -> Front:
 
 
 def parts_of(drivers: Drivers) -> PartsDriver:
-    assert drivers.kind.parts is not None
-    return drivers.kind.parts
+    assert drivers.kind.parts.driver is not None
+    return drivers.kind.parts.driver
 
 
 def differing(drivers: Drivers, wanted: dict[str, Any], attributes: Any) -> dict[str, Any]:
     """What the engine would change, or tell."""
     known = {name: wanted[name] for name in wanted.keys() & attributes.keys()}
-    mutable = {name: wanted[name] for name in drivers.kind.mutable}
+    mutable = {name: wanted[name] for name in drivers.kind.attributes.mutable}
     return {name: value for name, value in {**known, **mutable}.items() if attributes.get(name) != value}
 
 
@@ -119,7 +119,7 @@ async def test_the_reply_about_what_was_there_is_told_by_its_tags(front: Front, 
     answer = await drivers.create(wanted)
     assert answer.id == theirs.id
     assert answer.tags == theirs.tags != MARKS
-    assert drivers.kind.answers_existing
+    assert drivers.kind.creation.answers_existing
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
@@ -181,7 +181,7 @@ async def test_every_page_is_read(make_account: Callable[..., AwsAccount]) -> No
             request, nonce = {**more, "name": f"more-{number}"}, f"fmore{number}"
             one = await drivers.create(request, birth(nonce))
             assert [each.id for each in await drivers.by_nonce(nonce)] == [one.id]
-            listing = drivers.kind.listing
+            listing = drivers.kind.reads.listing
             assert listing is not None
             listed = {row.observed.id: row.observed for row in await listing.listed(listing.list_of(Ref(one.id)))}
             assert listed[one.id] == await drivers.there(one.id)
@@ -208,7 +208,7 @@ async def test_what_somebody_else_changes_is_noticed_within_an_hour(account: Aws
 async def test_a_list_leaves_out_what_is_not_known(front: Front) -> None:
     """So that the load balancer itself is looked at, where the list does not show that it is as wanted."""
     theirs = front.account.balancer(front.subnets, "theirs")
-    listing = front.network.kind.listing
+    listing = front.network.kind.reads.listing
     assert listing is not None
     front.network.sent()
     (row,) = await listing.listed("us-east-1")
@@ -246,7 +246,7 @@ async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
         for part in more:
             await parts.add_part(ref, part)
         assert await front.classic.inside(made.id) == before | more
-    users = front.classic.kind.usage
+    users = front.classic.kind.deletion.usage
     assert users is not None
     assert await users.users(ref) == [User(f"instance-registration {machine}")]
     for _ in range(2):
@@ -258,7 +258,7 @@ async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
 async def test_a_listener_of_a_classic_load_balancer_is_replaced(front: Front) -> None:
     made = await front.classic.create(front.classic_request())
     other = classic_load_balancer.listener({**API, "InstancePort": 8443})
-    changer = front.classic.kind.part_changer
+    changer = front.classic.kind.parts.changer
     assert changer is not None
     await changer.change_part(Ref(made.id), other)
     (there,) = (part for part in await front.classic.inside(made.id) if part.kind == LISTENER)
@@ -293,7 +293,10 @@ async def test_a_network_load_balancer_in_use_names_the_targets(front: Front) ->
     for _ in range(2):
         await parts.add_part(ref, part)
         assert await front.groups.inside(ref.id) == {part}
-    for usage, held in ((front.network.kind.usage, wanted["balancer"]), (front.groups.kind.usage, ref.id)):
+    for usage, held in (
+        (front.network.kind.deletion.usage, wanted["balancer"]),
+        (front.groups.kind.deletion.usage, ref.id),
+    ):
         assert usage is not None
         assert await usage.users(Ref(held)) == [User(f"target {machine} 6443")]
     for _ in range(2):
@@ -346,7 +349,7 @@ async def test_a_load_balancer_that_has_gone_is_no_empty_one(front: Front) -> No
     wanted = await front.listener_request()
     await front.network.driver.delete(Ref(wanted["balancer"]))
     with pytest.raises(errors.NotFound):
-        await front.listeners.by_nonce(NONCE, places=[Place("network-load-balancer", Ref(wanted["balancer"]))])
+        await front.listeners.by_nonce(NONCE, places=[ParentResource("network-load-balancer", Ref(wanted["balancer"]))])
     assert await front.listeners.find(wanted, NONCE) == []
 
 

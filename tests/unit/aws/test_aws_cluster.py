@@ -87,8 +87,8 @@ def _not_shown(life: Life, looked: PassResult) -> set[str]:
         f"{key.kind} {name}"
         for key, node in life.graph.nodes.items()
         for name in node.request(known).keys() - known[key].attributes.keys()
-        if name not in {*life.deps.registry[key.kind].create_only, *NO_ATTRIBUTES.get(key.kind, ())}
-        and not (name == "name" and life.deps.registry[key.kind].nameless)
+        if name not in {*life.deps.registry[key.kind].attributes.create_only, *NO_ATTRIBUTES.get(key.kind, ())}
+        and not (name == "name" and life.deps.registry[key.kind].naming.has_no_name)
     }
 
 

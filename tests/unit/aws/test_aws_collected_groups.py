@@ -10,7 +10,7 @@ from freehold.collection.found import Step, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.engine.errors import NotFound
 from freehold.engine.keyed_codec import OWNER, UUID
-from freehold.engine.port import Call, InlinePort, step
+from freehold.engine.port import Call, InlinePort
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.collectors.collector import Scene, traces_in
 from freehold.providers.aws.collectors.network_interfaces import NetworkInterfaces
@@ -20,6 +20,7 @@ from freehold.providers.aws.decoded import Place
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS, REGION
+from harness.stepping import run_blocking
 
 ACCOUNT, THEIRS = "111122223333", "0a1b2c3d-9999-4222-8333-444455556666"
 CLUSTER = Workloads("prod", "vpc-1", "0a1b2c3d-1111-4222-8333-444455556666")
@@ -65,7 +66,7 @@ def scene(*groups: dict[str, Any], interfaces: tuple[dict[str, Any], ...] = ()) 
 
 def found(*groups: dict[str, Any], interfaces: tuple[dict[str, Any], ...] = ()) -> dict[str, Thing]:
     collector = SecurityGroups(CLIENT)
-    return {each.id: each for each in step(collector.find(scene(*groups, interfaces=interfaces)))}
+    return {each.id: each for each in run_blocking(collector.find(scene(*groups, interfaces=interfaces)))}
 
 
 def naming(thing: Thing) -> list[str]:
@@ -109,7 +110,7 @@ def test_an_interface_in_it_is_waited_for() -> None:
 
 def _steps(*groups: dict[str, Any]) -> list[list[Step]]:
     collector = SecurityGroups(CLIENT)
-    things = [each for each in step(collector.find(scene(*groups))) if each.named_by]
+    things = [each for each in run_blocking(collector.find(scene(*groups))) if each.named_by]
     return [list(wave) for wave in collector.steps(things, Volumes.RETAIN)]
 
 
@@ -119,10 +120,10 @@ def test_every_rule_goes_before_the_first_group() -> None:
     PORT.sent.clear()
     PORT.error = NotFound("it has gone meanwhile")
     for each in revokes:
-        step(each.run())
+        run_blocking(each.run())
     PORT.error = None
     for each in deletes:
-        step(each.run())
+        run_blocking(each.run())
     assert [call.operation for call in PORT.sent] == ["revoke_security_group_ingress"] * 2 + [
         "delete_security_group"
     ] * 2
@@ -135,11 +136,11 @@ def test_every_rule_goes_before_the_first_group() -> None:
 def test_all_that_controllers_may_have_something_in_waits_for_the_collection_and_for_nothing_that_goes_before() -> None:
     """A kind that waits and needs one that goes before would keep it, and itself, for ever."""
     kinds = aws_kinds(CLIENT)
-    waits = {name for name, kind in kinds.items() if kind.network}
+    waits = {name for name, kind in kinds.items() if kind.deletion.after_collection}
     before = {"instance", "classic-load-balancer", "network-load-balancer", "target-group", "listener", "s3-bucket"}
     assert waits == kinds.keys() - before
     assert {each for name in waits for each in kinds[name].requires} <= waits
-    assert [name for name, kind in kinds.items() if kind.holds_external] == ["vpc"]
+    assert [name for name, kind in kinds.items() if kind.deletion.holds_external] == ["vpc"]
 
 
 # -- what else a look shows ---------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def test_an_interface_that_a_service_keeps_is_known_as_one() -> None:
     tags = [{"Key": "cluster.k8s.amazonaws.com/name", "Value": "prod"}]
     row = {"NetworkInterfaceId": "eni-1", "VpcId": "vpc-1", "Status": "available", "TagSet": tags}
     rows = (row, {**row, "NetworkInterfaceId": "eni-2", "RequesterManaged": True})
-    seen = step(NetworkInterfaces(CLIENT).find(scene(interfaces=rows)))
+    seen = run_blocking(NetworkInterfaces(CLIENT).find(scene(interfaces=rows)))
     assert [(each.id, each.by_service, each.state, each.network) for each in seen] == [
         ("eni-1", False, "available", "vpc-1"),
         ("eni-2", True, "available", "vpc-1"),

@@ -14,8 +14,7 @@ from freehold.collection.things import Task
 from freehold.engine.clock import ManualClock
 from freehold.engine.collection import Collected, Site
 from freehold.engine.ownership import Owner
-from freehold.engine.port import InlinePort
-from freehold.providers.access.ports import together
+from freehold.engine.port import InlinePort, run_together
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey
 from freehold.providers.aws.identities import StaticKeys
@@ -97,7 +96,7 @@ async def test_no_more_deletes_are_in_flight_than_an_account_may_have() -> None:
 
     class Counting(InlinePort):
         async def all(self, work: Any) -> Any:
-            return await together(work)
+            return await run_together(work)
 
     async def delete() -> None:
         nonlocal flying, most

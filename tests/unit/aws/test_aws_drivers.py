@@ -52,12 +52,12 @@ class Network(AwsAccount):
         return {(str(part), part.behavior) for part in (await self.look(kind, ident)).parts or ()}
 
     async def add(self, kind: str, ident: str, part: Part) -> None:
-        driver = self.kinds[kind].parts
+        driver = self.kinds[kind].parts.driver
         assert driver is not None
         await driver.add_part(Ref(ident), part)
 
     async def remove(self, kind: str, ident: str, part: Part) -> None:
-        driver = self.kinds[kind].parts
+        driver = self.kinds[kind].parts.driver
         assert driver is not None
         await driver.remove_part(Ref(ident), part)
 
@@ -178,7 +178,7 @@ async def test_a_route_is_changed_in_place(account: Network) -> None:
     await account.add(kind, table, part)
     network = (await account.look("route-table", table)).attributes["vpc_id"]
     nat = account.nat(account.subnet(network))
-    changer = account.kinds[kind].part_changer
+    changer = account.kinds[kind].parts.changer
     assert changer is not None
     await changer.change_part(Ref(table), Part(route_table.ROUTE, EVERYWHERE, behavior=nat))
     assert await account.inside(kind, table) == {(f"route {EVERYWHERE}", nat)}
@@ -292,7 +292,7 @@ async def test_the_attributes_of_other_peoples_vpcs_are_not_listed(account: Netw
     """A list is read for many objects: each attribute would be a call."""
     account.vpc()
     ours = await account.make("vpc", cidr="10.1.0.0/16")
-    driver = vpc.kind(account.api).listing
+    driver = vpc.kind(account.api).reads.listing
     assert driver is not None
     rows = {row.observed.id: row.observed.attributes for row in await driver.listed("us-east-1")}
     assert {ident for ident, attributes in rows.items() if vpc.HOSTNAMES in attributes} == {ours.id}
@@ -507,7 +507,7 @@ async def test_what_ec2_deletes_although_routes_lead_there_names_their_tables(ac
     else:
         made = (await account.make("egress-only-gateway", vpc_id=network)).id
         target = {"DestinationIpv6CidrBlock": "::/0", "EgressOnlyInternetGatewayId": made}
-    usage = account.kinds[kind].usage
+    usage = account.kinds[kind].deletion.usage
     assert usage is not None
     assert await usage.users(Ref(made)) == []
     table = _table(account, network)

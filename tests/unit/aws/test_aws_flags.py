@@ -37,10 +37,10 @@ async def test_a_delete_is_over_when_it_answers_and_an_id_comes_back_only_where_
     made = await bench.ready(kind, await bench.create(kind, request, NONCE, "one"))
     await entry.driver.delete(Ref(made.id, made.target))
     over = await bench.look(kind, made) is None
-    assert over is (entry.gone_at_once or kind in BETWEEN)
+    assert over is (entry.deletion.gone_at_once or kind in BETWEEN)
     await bench.until(kind, made, None)
     again = await bench.create(kind, request, "fother", "other")
-    assert (again.id == made.id) is entry.id_returns
+    assert (again.id == made.id) is entry.naming.id_returns
 
 
 @pytest.mark.parametrize("kind", [name for name, facts in FACTS.items() if facts.natural_key and not facts.token_in])
@@ -51,7 +51,7 @@ async def test_a_create_answers_with_what_is_there_only_where_the_kind_says_so(b
     answered = ""
     with suppress(errors.NameTaken, errors.Invalid):
         answered = (await bench.create(kind, request, NONCE, "ours")).id
-    assert answered == (theirs.id if bench.kinds[kind].answers_existing else "")
+    assert answered == (theirs.id if bench.kinds[kind].creation.answers_existing else "")
 
 
 @pytest.mark.parametrize("kind", FACTS)

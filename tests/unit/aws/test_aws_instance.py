@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.resources import Place, Ref, State
+from freehold.engine.resources import ParentResource, Ref, State
 from freehold.engine.secret_values import SecretValue
 from freehold.providers.aws.kinds import instance
 from harness.account import NONCE
@@ -83,7 +83,7 @@ async def test_user_data_reaches_the_machine_and_nobody_else(bastions: Bastions,
     if isinstance(user_data, SecretValue):
         assert call.hidden == (user_data,)
         assert PASSWORD not in repr(call)
-    assert "user_data" in bastions.kind.create_only
+    assert "user_data" in bastions.kind.attributes.create_only
     assert "user_data" not in made.attributes
 
 
@@ -115,5 +115,5 @@ async def test_a_stranger_with_the_name_is_none_of_ours(bastions: Bastions) -> N
     bastions.account.instance(bastions.subnets[0], TagSpecifications=tags)
     assert await bastions.find(bastions.request(), NONCE) == []
     made = await bastions.create(bastions.request())
-    places = [Place("subnet", Ref(bastions.subnets[0]))]
+    places = [ParentResource("subnet", Ref(bastions.subnets[0]))]
     assert [one.id for one in await bastions.by_nonce(NONCE, places=places)] == [made.id]

@@ -78,7 +78,7 @@ async def test_a_life(region: str) -> None:
 
 async def test_its_documents_are_parts(buckets: Drivers) -> None:
     await buckets.create(WANTED)
-    parts, changer = buckets.kind.parts, buckets.kind.part_changer
+    parts, changer = buckets.kind.parts.driver, buckets.kind.parts.changer
     assert parts is not None and changer is not None
     lifecycle = s3_bucket.lifecycle(RULES)
     for part in (POLICY, lifecycle):
@@ -118,7 +118,7 @@ async def test_what_others_put_in_keeps_it_and_is_named(buckets: Drivers) -> Non
 async def test_objects_of_ours_are_parts_that_are_taken_out(buckets: Drivers) -> None:
     """The engine takes out those on record before the delete, and no others."""
     await buckets.create(WANTED)
-    parts = buckets.kind.parts
+    parts = buckets.kind.parts.driver
     assert parts is not None
     ours = Part(OBJECT, "node/one-0", request={"Body": "{}"})
     await parts.add_part(Ref(NAME), ours)
@@ -126,8 +126,8 @@ async def test_objects_of_ours_are_parts_that_are_taken_out(buckets: Drivers) ->
     for _ in range(2):
         await parts.remove_part(Ref(NAME), ours)
     await buckets.driver.delete(Ref(NAME))
-    assert buckets.kind.holding_parts == {OBJECT}
-    assert OBJECT not in buckets.kind.exclusive_parts
+    assert buckets.kind.parts.holding == {OBJECT}
+    assert OBJECT not in buckets.kind.parts.exclusive
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])
@@ -140,7 +140,7 @@ async def test_a_bucket_of_this_account_has_the_name(region: str) -> None:
     if region == "us-east-1":
         answer = await buckets.create(WANTED)
         assert answer.tags == found.tags
-        assert buckets.kind.answers_existing
+        assert buckets.kind.creation.answers_existing
     else:
         with pytest.raises(errors.NameTaken):
             await buckets.create(WANTED)

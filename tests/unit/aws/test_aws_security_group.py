@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.resources import NodeKey, Part, Place, Ref, State
+from freehold.engine.resources import NodeKey, ParentResource, Part, Ref, State
 from freehold.providers.aws.kinds import security_group
 from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rule
 from freehold_sim.faults import Effect
@@ -42,10 +42,10 @@ async def test_a_life(groups: Drivers) -> None:
     assert wanted == {name: seen.attributes[name] for name in wanted}
     assert groups.driver.identify(seen.target) == seen.id
 
-    assert groups.kind.part_batches is not None
-    await groups.kind.part_batches.add_parts(Ref(made.id), [API, SSH, DNS])
+    assert groups.kind.parts.batches is not None
+    await groups.kind.parts.batches.add_parts(Ref(made.id), [API, SSH, DNS])
     assert await groups.inside(made.id) == {API, SSH, DNS, OPEN}
-    await groups.kind.part_batches.remove_parts(Ref(made.id), [SSH, DNS, OPEN])
+    await groups.kind.parts.batches.remove_parts(Ref(made.id), [SSH, DNS, OPEN])
     assert await groups.inside(made.id) == {API}
 
     await groups.driver.delete(Ref(made.id))
@@ -58,7 +58,7 @@ async def test_the_rules_of_a_direction_cost_one_call(groups: Drivers) -> None:
     """Thirty rules of a default cluster are three calls of its floor of 47 writes."""
     made = await groups.create(request(groups.account.vpc()))
     groups.sent()
-    batches = groups.kind.part_batches
+    batches = groups.kind.parts.batches
     assert batches is not None
     many = [rule(INGRESS, "tcp", port, port, cidr="10.0.0.0/8") for port in range(1000, 1010)]
     await batches.add_parts(Ref(made.id), [*many, DNS])
@@ -86,27 +86,27 @@ async def test_the_rules_of_a_direction_cost_one_call(groups: Drivers) -> None:
 async def test_a_wished_rule_has_the_key_of_the_same_rule_as_it_is_read(groups: Drivers, wanted: Part) -> None:
     """Otherwise it would be added and removed at each look."""
     made = await groups.create(request(groups.account.vpc()))
-    assert groups.kind.parts is not None
-    await groups.kind.parts.add_part(Ref(made.id), wanted)
+    assert groups.kind.parts.driver is not None
+    await groups.kind.parts.driver.add_part(Ref(made.id), wanted)
     assert await groups.inside(made.id) == {wanted, OPEN}
-    await groups.kind.parts.remove_part(Ref(made.id), wanted)
+    await groups.kind.parts.driver.remove_part(Ref(made.id), wanted)
     assert await groups.inside(made.id) == {OPEN}
 
 
 async def test_groups_that_name_each_other(groups: Drivers) -> None:
     vpc = groups.account.vpc()
     one, other = await groups.create(request(vpc)), await groups.create(request(vpc, "one-lb"), birth("fother"))
-    assert groups.kind.parts is not None
+    assert groups.kind.parts.driver is not None
     for group, named in ((one, other), (other, one)):
         wanted = rule(INGRESS, "tcp", 6443, 6443, group=named.id)
-        await groups.kind.parts.add_part(Ref(group.id), wanted)
+        await groups.kind.parts.driver.add_part(Ref(group.id), wanted)
         assert wanted in await groups.inside(group.id)
     with pytest.raises(errors.InUse) as refused:
         await groups.driver.delete(Ref(one.id))
     assert other.id in refused.value.blocker
     for group in (one, other):
         for part in (await groups.inside(group.id)) - {OPEN}:
-            await groups.kind.parts.remove_part(Ref(group.id), part)
+            await groups.kind.parts.driver.remove_part(Ref(group.id), part)
     for group in (one, other):
         await groups.driver.delete(Ref(group.id))
     assert await groups.driver.observe([Ref(one.id), Ref(other.id)]) == {}
@@ -125,7 +125,7 @@ async def test_a_group_in_use_is_refused_and_the_interface_is_named(groups: Driv
 async def test_rules_that_are_there_do_not_keep_the_others_out(groups: Drivers) -> None:
     """AWS refuses all for one of them: after a lost reply, or when somebody added one by hand."""
     made = await groups.create(request(groups.account.vpc()))
-    batches = groups.kind.part_batches
+    batches = groups.kind.parts.batches
     assert batches is not None
     await batches.add_parts(Ref(made.id), [API])
     await batches.add_parts(Ref(made.id), [API, SSH])
@@ -141,12 +141,12 @@ async def test_rules_that_are_there_do_not_keep_the_others_out(groups: Drivers) 
 async def test_rules_of_a_group_that_has_gone(groups: Drivers, verb: str) -> None:
     """That is no rule which is gone already."""
     with pytest.raises(errors.NotFound):
-        await getattr(groups.kind.part_batches, verb)(Ref("sg-00000000000000000"), [API, SSH])
+        await getattr(groups.kind.parts.batches, verb)(Ref("sg-00000000000000000"), [API, SSH])
 
 
 async def test_a_lost_reply_of_rules_is_unknown_and_can_be_repeated(groups: Drivers) -> None:
     made = await groups.create(request(groups.account.vpc()))
-    batches = groups.kind.part_batches
+    batches = groups.kind.parts.batches
     assert batches is not None
     groups.fault(Effect.REPLY_LOST, "ec2.AuthorizeSecurityGroupIngress")
     with pytest.raises(errors.Unknown):
@@ -163,7 +163,7 @@ async def test_a_stranger_has_the_name(groups: Drivers) -> None:
     assert (found.id, found.tags) == (theirs, frozenset())
     with pytest.raises(errors.NameTaken, match="one-node"):
         await groups.create(wanted)
-    assert await groups.by_nonce(NONCE, places=[Place("vpc", Ref(wanted["vpc_id"]))]) == []
+    assert await groups.by_nonce(NONCE, places=[ParentResource("vpc", Ref(wanted["vpc_id"]))]) == []
 
 
 async def test_a_namesake_in_another_vpc_is_none(groups: Drivers) -> None:
@@ -183,4 +183,4 @@ async def test_groups_of_one_name_in_two_vpcs_are_told_apart_in_one_list(groups:
 async def test_a_vpc_that_has_gone_is_no_empty_one(groups: Drivers) -> None:
     """The last look before an object is let go: what cannot be looked into may hold something."""
     with pytest.raises(errors.NotFound):
-        await groups.by_nonce(NONCE, places=[Place("vpc", Ref("vpc-00000000000000000"))])
+        await groups.by_nonce(NONCE, places=[ParentResource("vpc", Ref("vpc-00000000000000000"))])

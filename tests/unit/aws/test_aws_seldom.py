@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freehold.providers.aws import policy_json as documents
+from freehold.providers.aws import policy_json
 from freehold.providers.aws.attribute_cache import HOUR, Seldom
 
 
@@ -74,13 +74,13 @@ def test_what_was_known_is_worth_a_call_and_a_strangers_is_not() -> None:
     ],
 )
 def test_policies_that_say_the_same(one: Any, other: Any) -> None:
-    assert documents.policy(one) == documents.policy(other)
+    assert policy_json.policy(one) == policy_json.policy(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [({"Effect": "Allow"}, {"Effect": "Deny"}), ({"a": ["x", "y"]}, {"a": "x"})])
 def test_policies_that_do_not(one: Any, other: Any) -> None:
-    assert documents.digest(documents.policy(one)) != documents.digest(documents.policy(other))
+    assert policy_json.digest(policy_json.policy(one)) != policy_json.digest(policy_json.policy(other))
 
 
 def test_a_text_that_is_no_document_is_itself() -> None:
-    assert documents.policy("{not json") == "{not json"
+    assert policy_json.policy("{not json") == "{not json"

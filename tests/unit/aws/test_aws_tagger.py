@@ -15,7 +15,7 @@ from freehold.engine.keyed_codec import UUID as OWNER_UUID
 from freehold.engine.keyed_codec import WITHIN as CLUSTER_UUID
 from freehold.engine.keyed_codec import KeyedCodec
 from freehold.engine.ownership import Owner
-from freehold.engine.tag_stand_in import ASKED_AGAIN
+from freehold.engine.tag_api_fallback import ASKED_AGAIN
 from freehold.engine.tag_text import tag_map, text, texts
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.kind_facts import KINDS

@@ -33,7 +33,7 @@ def test_a_create_is_repeated_under_its_token_or_told_by_key_or_mark(registry: R
 def test_a_create_is_in_doubt_for_two_minutes_and_a_token_protects_for_an_hour(registry: Registry) -> None:
     """Shorter doubt makes duplicates; a token is not known to be remembered for longer (aws.md#times)."""
     assert min(kind.settle for kind in registry.values()) >= 120.0
-    assert max(kind.token_life for kind in registry.values()) <= 3600.0
+    assert max(kind.creation.token_life for kind in registry.values()) <= 3600.0
 
 
 @pytest.mark.parametrize("facts", KINDS, ids=[kind.name for kind in KINDS])
@@ -42,11 +42,13 @@ def test_a_person_is_told_a_command_of_the_aws_cli_that_deletes_it(registry: Reg
     operation = service(facts.service).operation(facts.delete)
     request = operation.input_shape if operation else None
     assert request is not None and set(request.required_members) <= {facts.deleted_by} <= set(request.members)
-    assert f" --region {REGION} --" in registry[facts.name].delete_command
+    assert f" --region {REGION} --" in registry[facts.name].deletion.delete_command
 
 
 def test_the_commands_are_spelled_as_the_aws_cli_spells_them(registry: Registry) -> None:
-    told = {name: registry[name].delete_command.format(id="X") for name in ("elastic-ip", "s3-bucket", "instance")}
+    told = {
+        name: registry[name].deletion.delete_command.format(id="X") for name in ("elastic-ip", "s3-bucket", "instance")
+    }
     assert told == {
         "elastic-ip": "aws ec2 release-address --region us-east-1 --allocation-id X",
         "s3-bucket": "aws s3api delete-bucket --region us-east-1 --bucket X",

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.engine import errors
 from freehold.engine.resources import Part, Ref, State
-from freehold.providers.aws import policy_json as documents
+from freehold.providers.aws import policy_json
 from freehold.providers.aws.kinds import vpc_endpoint
 from freehold.providers.aws.kinds.vpc_endpoint import ROUTE_TABLE
 from freehold_sim.faults import Effect, Fault
@@ -54,13 +54,13 @@ async def test_a_life(endpoints: Endpoints) -> None:
     assert made.parts == in_tables(*endpoints.tables)
     assert [endpoints.routes(table) for table in endpoints.tables] == [1, 1]
     assert endpoints.driver.identify(made.target) == made.id
-    assert endpoints.kind.parts is not None
+    assert endpoints.kind.parts.driver is not None
     more = endpoints.table()
     for _ in range(2):  # the second time as after a lost reply
-        await endpoints.kind.parts.add_part(Ref(made.id), Part(ROUTE_TABLE, more))
+        await endpoints.kind.parts.driver.add_part(Ref(made.id), Part(ROUTE_TABLE, more))
         assert await endpoints.inside(made.id) == in_tables(*endpoints.tables, more)
     for _ in range(2):
-        await endpoints.kind.parts.remove_part(Ref(made.id), Part(ROUTE_TABLE, more))
+        await endpoints.kind.parts.driver.remove_part(Ref(made.id), Part(ROUTE_TABLE, more))
         assert await endpoints.inside(made.id) == in_tables(*endpoints.tables)
     await endpoints.driver.delete(Ref(made.id))
     assert await endpoints.look(made.id) is None
@@ -70,11 +70,11 @@ async def test_a_life(endpoints: Endpoints) -> None:
 
 
 async def test_its_policy_is_followed_in_one_spelling(endpoints: Endpoints) -> None:
-    made = await endpoints.create(endpoints.request(policy_document=documents.policy(POLICY)))
-    assert (await endpoints.there(made.id)).attributes["policy_document"] == documents.policy(POLICY)
+    made = await endpoints.create(endpoints.request(policy_document=policy_json.policy(POLICY)))
+    assert (await endpoints.there(made.id)).attributes["policy_document"] == policy_json.policy(POLICY)
     endpoints.account.ec2.modify_vpc_endpoint(VpcEndpointId=made.id, PolicyDocument=json.dumps(POLICY, indent=2))
-    assert (await endpoints.there(made.id)).attributes["policy_document"] == documents.policy(POLICY)
-    other = documents.policy({"Statement": []})
+    assert (await endpoints.there(made.id)).attributes["policy_document"] == policy_json.policy(POLICY)
+    other = policy_json.policy({"Statement": []})
     await endpoints.driver.update(Ref(made.id), {"policy_document": other})
     assert (await endpoints.there(made.id)).attributes["policy_document"] == other
 
@@ -87,9 +87,9 @@ async def test_a_strangers_endpoint_keeps_ours_out_of_its_route_table(endpoints:
     with pytest.raises(errors.NameTaken):
         await endpoints.create(endpoints.request())
     made = await endpoints.create(endpoints.request(route_table_ids=[endpoints.tables[1]]), birth(token="token-2"))
-    assert endpoints.kind.parts is not None
+    assert endpoints.kind.parts.driver is not None
     with pytest.raises(errors.NameTaken):
-        await endpoints.kind.parts.add_part(Ref(made.id), Part(ROUTE_TABLE, taken))
+        await endpoints.kind.parts.driver.add_part(Ref(made.id), Part(ROUTE_TABLE, taken))
 
 
 async def test_a_delete_that_fails_within_a_successful_reply_is_no_success(endpoints: Endpoints) -> None:

@@ -89,9 +89,9 @@ EVERY_KIND = pytest.mark.parametrize("facts_of", KINDS, ids=[kind.name for kind 
 def test_a_driver_changes_what_the_table_says_and_reports_the_rest(facts_of: KindFacts) -> None:
     kind, members = REGISTRY[facts_of.name], MEMBERS[facts_of.name]
     fixed = NEVER_ASKED.get(facts_of.name, set())
-    assert {members[name] for name in kind.mutable} == set(facts_of.mutable)
-    assert {members[name] for name in kind.changeable} == set(facts_of.by_person) - fixed
-    reported = members.keys() - kind.mutable - kind.changeable
+    assert {members[name] for name in kind.attributes.mutable} == set(facts_of.mutable)
+    assert {members[name] for name in kind.attributes.changeable} == set(facts_of.by_person) - fixed
+    reported = members.keys() - kind.attributes.mutable - kind.attributes.changeable
     assert {members[name] for name in reported} == set(facts_of.immutable) - fixed
     assert fixed <= {*facts_of.by_person, *facts_of.immutable}
 

@@ -56,7 +56,7 @@ class AwsShapedWorld(NetworkWorld):
     def _shaped(self, port: Port, traits: Traits, requires: tuple[str, ...], parts: frozenset[str]) -> Kind:
         found = self.kind(port, traits.name, Dedupe.NONCE, *requires)
         essential = parts & {"attachment"}
-        return replace(found, exclusive_parts=parts, holding_parts=traits.bound_by, essential_parts=essential)
+        return replace(found, parts=replace(found.parts, exclusive=parts, holding=traits.bound_by, essential=essential))
 
 
 def named(node: Node) -> Node:

@@ -16,20 +16,24 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 
 
-def _row(kind: str, name: str, ident: str = "", state: str = "Ready", message: str = "") -> dict[str, Any]:
-    row = {"kind": kind, "name": name, "id": ident, "state": state, "message": message}
-    return {**row, "reason": "WaitingForRequirement"} if message.startswith("waits for") else row
+def _row(
+    kind: str, name: str, ident: str = "", state: str = "Ready", message: str = "", waits_for: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    row = {"kind": kind, "name": name, "id": ident, "state": state, "message": message, "waitsFor": list(waits_for)}
+    if waits_for:
+        row |= {"reason": "WaitingForRequirement", "message": f"waits for {', '.join(waits_for)}"}
+    return row
 
 
 ROWS = [
     _row("vpc", "old", "r006-0", "Surplus", "is ours, and not wanted any more"),
     _row("vpc", "v", "r006-1"),
     _row("subnet", "s", "r006-2"),
-    _row("subnet", "t", state="Waiting", message="waits for vpc v"),
+    _row("subnet", "t", state="Waiting", waits_for=("vpc v",)),
     _row("balancer", "b", "r006-4"),
     _row("gateway", "g", "g-1", "Blocked", "a quota is reached"),
     _row("connection", "c", "c-1"),
-    _row("connection", "d", state="Waiting", message="waits for gateway g, vpc v"),
+    _row("connection", "d", state="Waiting", waits_for=("gateway g", "vpc v")),
 ]
 ENTRIES = {
     NodeKey("vpc", "old"): Entry(Phase.OWNED, id="us-south/r006-0", target="crn-0", requires=()),

@@ -19,8 +19,8 @@ from freehold.engine.collection import Collected, Site
 from freehold.engine.errors import CloudError, Denied, InUse, NotFound, Unavailable
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting
 from freehold.engine.ownership import Owner
-from freehold.engine.port import step
 from freehold.engine.resources import Part
+from harness.stepping import run_blocking
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "prod")
 COLLECT = Collect(tuple(Task), Volumes.DELETE, "default")
@@ -103,7 +103,7 @@ class Story:
         self.sweep = Sweep("prod", self.cloud, self.clock)
 
     def step(self, *, refused: bool = False) -> Collected:
-        return step(self.sweep.step(self._prove, self._ask, self._rivals, refused=refused))
+        return run_blocking(self.sweep.step(self._prove, self._ask, self._rivals, refused=refused))
 
     def steps(self, seconds: float) -> Collected:
         """One step every 15 seconds, as the engine asks; the last answer."""

@@ -13,10 +13,10 @@ import pytest
 
 from freehold.engine.clock import ManualClock
 from freehold.engine.errors import Denied, Unknown
-from freehold.engine.port import Call, Effect, InlinePort
+from freehold.engine.port import Call, Effect, InlinePort, run_together
 from freehold.engine.secret_values import SecretValue
 from freehold.providers.access.audit import FileAudit
-from freehold.providers.access.ports import ObjectPort, ThreadPort
+from freehold.providers.access.ports import ObjectPort
 
 
 def call(effect: Effect = Effect.WRITE, error: BaseException | None = None) -> Call:
@@ -90,12 +90,11 @@ async def test_a_cancellation_among_several_calls_is_no_result() -> None:
     async def fine() -> str:
         return "fine"
 
-    port = ThreadPort(None)  # type: ignore[arg-type]  # nothing is sent
-    fell, stood = await port.all([failing(), fine()])
+    fell, stood = await run_together([failing(), fine()])
     assert isinstance(fell, Denied)
     assert stood == "fine"
     with pytest.raises(asyncio.CancelledError):
-        await port.all([fine(), cancelled()])
+        await run_together([fine(), cancelled()])
 
 
 @pytest.mark.parametrize("error", [Denied("bad: hunter2-hunter2"), RuntimeError("hunter2-hunter2")], ids=repr)

@@ -14,7 +14,6 @@ from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
 from freehold.engine.journal import AttachedTags, Entry, Journal, Phase
 from freehold.engine.ownership import Owner
-from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
@@ -23,6 +22,7 @@ from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED, SERVED_RESOURCES
+from harness.stepping import run_blocking
 
 POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
@@ -88,12 +88,12 @@ def test_without_an_answer_nothing_is_taken_off(client: type[Client], error: typ
     others = StoredObjects(client(error("gone away")), SERVED_RESOURCES)
     for asked in (others.tags_on(US, VPC), others.owning(US, "vpc", ["r006-1"]), others.naming(US, ["r006-1"])):
         with pytest.raises(Unavailable, match="cannot be told"):
-            step(asked)
+            run_blocking(asked)
 
 
 def test_a_kind_that_is_not_installed_claims_nothing() -> None:
     others = StoredObjects(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
-    assert step(others.tags_on(US, VPC)) == frozenset()
+    assert run_blocking(others.tags_on(US, VPC)) == frozenset()
 
 
 SPEC = {"vpc": {"id": "r006-1"}, "vpcSubnets": [{"name": "b"}]}

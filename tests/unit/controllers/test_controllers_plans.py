@@ -125,7 +125,7 @@ async def test_a_discovery_shows_what_exists() -> None:
     assert found.value.name == "theirs"
 
 
-async def test_a_plan_changes_nothing() -> None:
+def test_a_plan_changes_nothing() -> None:
     harness = Harness()
     found = planned(harness)
     assert {row.action for row in found.rows} == {"create", "add part"}
@@ -157,7 +157,7 @@ def test_a_create_that_was_denied_is_told_as_such() -> None:
     )
 
 
-async def test_a_cloud_that_does_not_answer_is_not_reported_as_an_error_in_the_manifest() -> None:
+def test_a_cloud_that_does_not_answer_is_not_reported_as_an_error_in_the_manifest() -> None:
     """The plan can be tried again; an error in the manifest must be edited."""
     harness = Harness(example())
     before = planned(harness)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.controllers.recovery.open_decisions import Question, matching, owned, questions
-from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
+from harness.stepping import run_blocking
 from lab import faults
 from lab.faults import Script
 from lab.life import Life
@@ -29,7 +29,7 @@ def _cut_off(operation: str) -> Life:
 
 
 def _asked(life: Life) -> list[Question]:
-    return [each for each in step(questions(life.journal, life.deps)) if each.key.kind in ("record", "site")]
+    return [each for each in run_blocking(questions(life.journal, life.deps)) if each.key.kind in ("record", "site")]
 
 
 def test_a_create_with_a_birth_mark_names_it_as_evidence() -> None:
@@ -64,14 +64,14 @@ def test_a_resource_that_vanished_again_and_again_is_a_question() -> None:
         world.strike("balancer")
         assert life.last is not None
         world.clock.advance(max(1.0, min(life.last.after, 60.0)))
-    (question,) = step(questions(life.journal, life.deps))
+    (question,) = run_blocking(questions(life.journal, life.deps))
     assert question.vanished
 
 
 def test_an_object_at_rest_has_no_question() -> None:
     life = Life(MemoryWorld(nodes=NODES))
     life.create()
-    assert step(questions(life.journal, life.deps)) == ()
+    assert run_blocking(questions(life.journal, life.deps)) == ()
 
 
 def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None:
@@ -83,7 +83,7 @@ def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None
     world.strike("machine")
     life.invalidate()
     life.create()
-    (question,) = step(questions(life.journal, life.deps))
+    (question,) = run_blocking(questions(life.journal, life.deps))
     assert question.vanished and question.entry.gone == machine.id
 
 
@@ -125,10 +125,10 @@ def test_while_an_object_is_deleted_a_person_is_asked_of_what_has_lost_a_mark_an
     """Nothing can mark a ticket: its record is its proof."""
     life = Life(MemoryWorld(nodes=[node("site/home"), node("ticket/seat")]))
     life.create()
-    assert step(questions(life.journal, life.deps, deleting=True)) == ()
+    assert run_blocking(questions(life.journal, life.deps, deleting=True)) == ()
     life.world.meddle("strip", "site")
-    assert step(questions(life.journal, life.deps)) == (), "its marks are healed"
-    (question,) = step(questions(life.journal, life.deps, deleting=True))
+    assert run_blocking(questions(life.journal, life.deps)) == (), "its marks are healed"
+    (question,) = run_blocking(questions(life.journal, life.deps, deleting=True))
     assert question.key == NodeKey("site", "home") and question.lost and question.owned
 
 
@@ -137,6 +137,6 @@ def test_what_is_owned_is_found_by_its_node_or_its_id() -> None:
     life.create()
     ident = life.journal.entries[NodeKey("site", "home")].id
     for text in ("site/home", "home", ident):
-        (question,) = step(owned(life.journal, life.deps, text))
+        (question,) = run_blocking(owned(life.journal, life.deps, text))
         assert question.key == NodeKey("site", "home") and not question.lost, text
-    assert step(owned(life.journal, life.deps, "site/other")) == ()
+    assert run_blocking(owned(life.journal, life.deps, "site/other")) == ()

@@ -12,7 +12,6 @@ from freehold.controllers.reconciler import ACCOUNT_CHANGED, CONFLICT_SECONDS, O
 from freehold.engine import journal as journals
 from freehold.engine.journal import StaleObject
 from freehold.engine.keys import KeyRing
-from freehold.engine.port import step
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.times import SETTLE
 from freehold.providers.objects.adapter import StatusUpdate
@@ -21,6 +20,7 @@ from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from harness.powervs import Harness, MemoryDocument, example
 from harness.resources import existing, infrastructure, made_by_us, marks, only, snapshot
+from harness.stepping import run_blocking
 
 JOURNAL = names.JOURNAL_ANNOTATION
 BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "c1", "uid": "u"}
@@ -54,7 +54,7 @@ def joined(harness: Harness, gateway: Mapping[str, Any]) -> list[dict[str, Any]]
 def test_after_a_conflict_the_next_pass_comes_soon() -> None:
     """The conflicting change may cause no reconcile, for example a write of our own journal."""
     harness = Harness()
-    result = step(harness.process.reconcile(Outrun(harness.object), harness.around))
+    result = run_blocking(harness.process.reconcile(Outrun(harness.object), harness.around))
     assert result == RequeueAfter(CONFLICT_SECONDS)
 
 
@@ -186,7 +186,7 @@ def test_the_first_ready_status_has_the_endpoint() -> None:
     folded = StatusUpdate(
         {"ready": True}, {"controlPlaneEndpoint": {"host": "lb.example.net", "port": 6443}}, changed=True
     )
-    step(harness.process._write(MemoryDocument(harness.object), folded))
+    run_blocking(harness.process._write(MemoryDocument(harness.object), folded))
     ready = [version for version in harness.object.history if (version.get("status") or {}).get("ready")]
     assert [version["spec"]["controlPlaneEndpoint"]["host"] for version in ready] == ["lb.example.net"]
 

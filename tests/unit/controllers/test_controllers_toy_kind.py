@@ -23,7 +23,7 @@ from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Ready
 from freehold.engine.ownership import Owner
-from freehold.engine.port import InlinePort, step
+from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.access.accounts import Binding, NoCredentials
 from freehold.providers.objects import status
@@ -32,6 +32,7 @@ from freehold.providers.objects.gate import ClusterContext, Proceed
 from freehold.providers.objects.gate import Mode as ClusterApi
 from freehold.providers.objects.spec_problems import Problem
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject
+from harness.stepping import run_blocking
 from lab.world import MemoryWorld, node
 
 TOY = ServedName("toys.example.com", "v1", "Toy", "toys", "toy.toys.example.com")
@@ -117,7 +118,7 @@ class Toys:
         self.process = Reconciler(TOY, self.accounts, rings, self.world.clock, Events())
 
     def pass_once(self) -> Result:
-        return step(self.process.reconcile(MemoryDocument(self.object), ClusterContext(ClusterApi.OFF)))
+        return run_blocking(self.process.reconcile(MemoryDocument(self.object), ClusterContext(ClusterApi.OFF)))
 
     def once(self) -> Result:
         done = self.pass_once()

@@ -9,10 +9,10 @@ from math import inf
 import pytest
 
 from freehold.controllers.workqueue import Priority, WorkQueue
-from freehold.engine.port import Call, Effect, InlinePort, LookPort, PassInHand
+from freehold.engine.port import Call, Effect, InlinePort, PassFlags
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.access.limits import LOOK_SHARE, READ_SHARE, Bucket, Expired
-from freehold.providers.access.ports import ObjectPort
+from freehold.providers.access.ports import ObjectPort, shared_look_port
 from harness.virtual_time import VirtualTime, run_ready_tasks
 
 
@@ -134,12 +134,12 @@ def _seen(port: InlinePort, sent: list[Call]) -> InlinePort:
 
 async def test_a_call_says_which_object_it_is_for_and_whether_it_only_looks() -> None:
     sent: list[Call] = []
-    in_hand = PassInHand(look=True)
-    port = ObjectPort(_seen(InlinePort(), sent), "IBMPowerVSCluster default/c1", NoAudit(), in_hand)
+    flags = PassFlags(look=True)
+    port = ObjectPort(_seen(InlinePort(), sent), "IBMPowerVSCluster default/c1", NoAudit(), flags)
     await port.send(Call("vpc", "get_vpc", Effect.READ, lambda: None))
-    in_hand.look = False
+    flags.look = False
     await port.send(Call("vpc", "get_vpc", Effect.READ, lambda: None))
-    await LookPort(_seen(InlinePort(), sent)).send(Call("vpc", "list_vpcs", Effect.READ, lambda: None))
+    await shared_look_port(_seen(InlinePort(), sent)).send(Call("vpc", "list_vpcs", Effect.READ, lambda: None))
     assert [(call.sender, call.look) for call in sent] == [
         ("IBMPowerVSCluster default/c1", True),
         ("IBMPowerVSCluster default/c1", False),

@@ -57,7 +57,9 @@ def collected(of: Sequence[str] = OF_THE_NETWORK) -> tuple[Life, Collector]:
     life.create()
     collector = Collector(life)
     kinds = [
-        replace(kind, network=kind.name in of, holds_external=kind.name == "vpc")
+        replace(
+            kind, deletion=replace(kind.deletion, after_collection=kind.name in of, holds_external=kind.name == "vpc")
+        )
         for kind in life.deps.registry.values()
     ]
     life.deps = replace(life.deps, registry=Registry(kinds), collection=collector)

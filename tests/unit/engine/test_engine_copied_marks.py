@@ -11,9 +11,9 @@ from freehold.engine.graph import Graph
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.keyed_codec import KeyedCodec
 from freehold.engine.ownership import Owner
-from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
 from freehold.engine.state import ObjectState
+from harness.stepping import run_blocking
 from lab.life import OWNER, Handle, Life, Stored
 from lab.spelling import PlainCodec
 from lab.world import MemoryWorld, node
@@ -70,7 +70,7 @@ def test_a_forged_journal_of_another_object_does_not_detach_our_marks() -> None:
     forged = Entry(Phase.VACANT, target=hub.target, carried=True, earlier=(f"hub-999/{link.id}",))
     stored = Stored([journals.dumps(Journal(evil, {NodeKey("link", "q"): forged}, key=world.ring.writing))])
     state = ObjectState(first_seen=world.clock.monotonic())
-    step(engine.ensure(life.deps, Graph([]), journals.loads(stored.text), Handle(stored), state))
+    run_blocking(engine.ensure(life.deps, Graph([]), journals.loads(stored.text), Handle(stored), state))
     assert carriers_marks(world) == before
 
 

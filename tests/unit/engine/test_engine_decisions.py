@@ -365,7 +365,7 @@ def test_a_decision_that_is_acted_on_twice_lets_one_create_through() -> None:
     given_up = Entry(Phase.VACANT, attempt=3, fails=2, requires=entry.requires)
     life.rewrite(life.journal.put(RECORD, given_up))
     decision = decisions.signed(_decision(life, Verdict.NOT_MINE, RECORD), life.keys)
-    life.decisions, life.state.tried = (decision,), life.journal
+    life.decisions, life.state.last_write_tried = (decision,), life.journal
     life.invalidate()
     with outage(life, "create_record", errors.Unknown("no reply")):
         life.once()

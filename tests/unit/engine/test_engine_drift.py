@@ -13,8 +13,9 @@ from freehold.engine.journal import Phase
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason
 from freehold.engine.phases import drift
-from freehold.engine.port import Call, Port, step
+from freehold.engine.port import Call, Port
 from freehold.engine.resources import NodeKey, Part
+from harness.stepping import run_blocking
 from lab.cloud import Resource
 from lab.faults import Answer, Crash
 from lab.life import Handle, Life
@@ -48,7 +49,12 @@ class TwoSwitches(MemoryWorld):
 
     def kinds(self, port: Port) -> tuple[Kind, ...]:
         found = super().kinds(port)
-        return tuple(replace(kind, mutable=kind.mutable | {"zone"}) if kind.name == "net" else kind for kind in found)
+        return tuple(
+            replace(kind, attributes=replace(kind.attributes, mutable=kind.attributes.mutable | {"zone"}))
+            if kind.name == "net"
+            else kind
+            for kind in found
+        )
 
 
 def _pass(life: Life) -> dict[str, object]:
@@ -203,5 +209,5 @@ def test_an_unproven_resource_is_not_changed_even_if_its_outcome_is_ready() -> N
         ctx = PassContext(life.deps, life.graph, journal, Handle(life.stored), life.state)
         ctx.ready_nodes[NET] = life.state.node(NET).observed
         ctx.outcomes[NET] = Ready(life.state.node(NET).observed, Category.MANAGED)
-        step(drift.to_spec(ctx))
+        run_blocking(drift.apply_spec(ctx))
         assert net.attributes["size"] == size

@@ -80,17 +80,17 @@ def _released_net() -> PassContext:
 
 def test_a_delete_that_is_sent_once_more_is_timed_from_the_first_request() -> None:
     ctx = _released_net()
-    polling.started(ctx, NET, Verb.DELETE)
-    begun = ctx.node(NET).started
-    ctx.node(NET).started = begun and replace(begun, at=begun.at - 50.0)
-    polling.started(ctx, NET, Verb.DELETE)
-    polling.finished(ctx, NET, Verb.DELETE)
-    assert ctx.node(NET).took == 50.0
+    polling.note_start(ctx, NET, Verb.DELETE)
+    begun = ctx.node(NET).timing.started
+    ctx.node(NET).timing.started = begun and replace(begun, at=begun.at - 50.0)
+    polling.note_start(ctx, NET, Verb.DELETE)
+    polling.note_finish(ctx, NET, Verb.DELETE)
+    assert ctx.node(NET).timing.took == 50.0
 
 
 def test_how_long_a_create_takes_does_not_count_for_the_delete_that_ends_it() -> None:
     ctx = _released_net()
-    ctx.node(NET).started = Started(Verb.CREATE, ctx.now - 50.0, ctx.now - 50.0)
-    polling.finished(ctx, NET, Verb.DELETE)
-    assert ctx.node(NET).took == 0.0
+    ctx.node(NET).timing.started = Started(Verb.CREATE, ctx.now - 50.0, ctx.now - 50.0)
+    polling.note_finish(ctx, NET, Verb.DELETE)
+    assert ctx.node(NET).timing.took == 0.0
     assert ctx.deps.durations.estimate("net", Verb.DELETE, PUBLISHED).samples == 0

@@ -8,7 +8,7 @@ import pytest
 
 from freehold.engine.graph import Naming
 from freehold.engine.journal import Phase
-from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging
+from freehold.engine.kinds import CreateRules, Dedupe, Kind, Registry, Tagging
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason
 from freehold.engine.resources import NodeKey
 from lab import faults
@@ -105,4 +105,4 @@ def test_a_kind_that_answers_with_what_was_there_needs_a_birth_mark() -> None:
     world = MachineWorld()
     driver = MemoryDriver(world.cloud, FaultPort(world), "record")
     with pytest.raises(ValueError, match="birth mark"):
-        Registry([Kind("record", Tagging.NEVER, Dedupe.KEY, driver, answers_existing=True)])
+        Registry([Kind("record", Tagging.NEVER, Dedupe.KEY, driver, creation=CreateRules(answers_existing=True))])

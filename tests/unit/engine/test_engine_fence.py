@@ -9,8 +9,9 @@ import pytest
 from freehold.engine.clock import ManualClock
 from freehold.engine.errors import Unavailable
 from freehold.engine.journal import Journal, StaleObject
-from freehold.engine.port import Call, Effect, FencedPort, InlinePort, step
+from freehold.engine.port import Call, Effect, FencedPort, InlinePort
 from freehold.engine.resources import NodeKey
+from harness.stepping import run_blocking
 from lab.life import OWNER, Life
 from lab.world import FENCE, MemoryWorld, node
 
@@ -27,10 +28,10 @@ class Wire:
         return Call("cloud", operation, effect, lambda: self.sent.append(operation), fenced=fenced)
 
     def store(self) -> None:
-        step(self.port.send(self.call("save", Effect.STORE)))
+        run_blocking(self.port.send(self.call("save", Effect.STORE)))
 
     def create(self) -> None:
-        step(self.port.send(self.call("create", Effect.WRITE, fenced=True)))
+        run_blocking(self.port.send(self.call("create", Effect.WRITE, fenced=True)))
 
 
 def test_nothing_is_created_before_the_object_was_written() -> None:
@@ -58,7 +59,7 @@ def test_the_fence_counts_from_when_the_write_was_sent() -> None:
     def slow() -> None:
         wire.clock.advance(31.0)
 
-    step(wire.port.send(Call("store", "save", Effect.STORE, slow)))
+    run_blocking(wire.port.send(Call("store", "save", Effect.STORE, slow)))
     with pytest.raises(Unavailable):
         wire.create()
 
@@ -70,7 +71,7 @@ def test_a_failed_write_allows_no_create() -> None:
         raise StaleObject("the object changed")
 
     with pytest.raises(StaleObject):
-        step(wire.port.send(Call("store", "save", Effect.STORE, refused)))
+        run_blocking(wire.port.send(Call("store", "save", Effect.STORE, refused)))
     with pytest.raises(Unavailable):
         wire.create()
 
@@ -78,8 +79,8 @@ def test_a_failed_write_allows_no_create() -> None:
 def test_reads_and_deletes_are_not_fenced() -> None:
     """A delete needs the proof of marks, so it is right whichever process sends it."""
     wire = Wire()
-    step(wire.port.send(wire.call("get", Effect.READ)))
-    step(wire.port.send(wire.call("delete", Effect.WRITE)))
+    run_blocking(wire.port.send(wire.call("get", Effect.READ)))
+    run_blocking(wire.port.send(wire.call("delete", Effect.WRITE)))
     assert wire.sent == ["get", "delete"]
 
 
@@ -94,8 +95,8 @@ def test_a_queued_create_has_a_deadline() -> None:
     clock = ManualClock()
     port = FencedPort(Queue(), clock, fence=30.0)
     clock.advance(100.0)
-    step(port.send(Call("store", "save", Effect.STORE, lambda: None)))
-    step(port.send(Call("cloud", "create", Effect.WRITE, lambda: None, fenced=True)))
+    run_blocking(port.send(Call("store", "save", Effect.STORE, lambda: None)))
+    run_blocking(port.send(Call("cloud", "create", Effect.WRITE, lambda: None, fenced=True)))
     assert seen[1] == 130.0
 
 

@@ -31,8 +31,8 @@ def world_with(*, open_: bool, own: bool = False) -> tuple[MemoryWorld, Resource
         wall.parts[OPEN] = "stranger"
     world.clock.advance(3600.0)
     given = node("wall/edge", given=wall.id)
-    behind = replace(node("hub/core", "wall/edge"), through=(WALL, closed))
-    world.nodes = [given, behind] if own else [replace(given, lacks=closed)]
+    behind = replace(node("hub/core", "wall/edge"), traffic_via=(WALL, closed))
+    world.nodes = [given, behind] if own else [replace(given, missing_inside=closed)]
     return world, wall
 
 
@@ -110,8 +110,8 @@ def test_nobody_looks_into_what_is_ours() -> None:
     world = MemoryWorld(nodes=[])
     world.nodes = [
         node("net/main"),
-        replace(node("wall/edge", "net/main"), lacks=closed),
-        replace(node("hub/core", "wall/edge"), through=(WALL, closed)),
+        replace(node("wall/edge", "net/main"), missing_inside=closed),
+        replace(node("hub/core", "wall/edge"), traffic_via=(WALL, closed)),
     ]
     life = Life(world)
     life.create()

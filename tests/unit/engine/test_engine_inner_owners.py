@@ -15,7 +15,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
 from freehold.engine.ownership import Codec, Owner
-from freehold.engine.phases.inner_owners import KIND
+from freehold.engine.phases.child_owners import KIND
 from freehold.engine.resources import NodeKey
 from lab.cloud import NEIGHBOUR, ReadLags, Resource
 from lab.inner import MACHINE, MemoryInner

@@ -93,13 +93,13 @@ def test_a_corrupt_journal_is_not_quoted() -> None:
 
 def test_a_create_that_a_person_calls_without_effect_is_closed() -> None:
     journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
-    refused = journals.refuse(journal, KEY).entries[KEY]
+    refused = journals.close_refused(journal, KEY).entries[KEY]
     assert (refused.phase, refused.attempt) == (Phase.VACANT, 4)
 
 
 def test_only_an_open_create_can_be_closed() -> None:
     with pytest.raises(KeyError):
-        journals.refuse(Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1")), KEY)
+        journals.close_refused(Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1")), KEY)
 
 
 def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:

@@ -11,9 +11,10 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.drivers import Listed
 from freehold.engine.kinds import Registry
 from freehold.engine.ownership import Owner
-from freehold.engine.port import InlinePort, step
+from freehold.engine.port import InlinePort
 from freehold.engine.resources import Observed, Ref, State
 from freehold.engine.shared_lists import SharedLists
+from harness.stepping import run_blocking
 from lab.cloud import Cloud, ReadLags
 from lab.spelling import PlainCodec
 from lab.world import TRAITS, kinds
@@ -45,9 +46,9 @@ def _row(ident: str, tags: frozenset[str] | None) -> Observed:
 
 def _read(clock: ManualClock, *rows: Observed) -> SharedLists:
     net = kinds(Cloud(TRAITS, ReadLags(), clock), InlinePort())[0]
-    lists = SharedLists(Registry([replace(net, listing=Rows(*rows))]), clock)
+    lists = SharedLists(Registry([replace(net, reads=replace(net.reads, listing=Rows(*rows)))]), clock)
     for asker in ("one", "two"):
-        step(lists.show("net", [Ref("net-1")], asker, AGE))
+        run_blocking(lists.show("net", [Ref("net-1")], asker, AGE))
     return lists
 
 

@@ -410,7 +410,10 @@ class _Renaming(MemoryWorld):
 
     def kinds(self, port: Any) -> Any:
         return tuple(
-            replace(kind, mutable=frozenset({"name"})) if kind.name == "net" else kind for kind in super().kinds(port)
+            replace(kind, attributes=replace(kind.attributes, mutable=frozenset({"name"})))
+            if kind.name == "net"
+            else kind
+            for kind in super().kinds(port)
         )
 
 

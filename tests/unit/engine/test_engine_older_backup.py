@@ -7,12 +7,13 @@ import pytest
 from freehold.engine import journal as journals
 from freehold.engine.clock import ManualClock
 from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure
 from freehold.engine.journal import Journal, Phase
 from freehold.engine.outcomes import Blocked, Reason, Surplus
-from freehold.engine.overlay import Action, Overlay
-from freehold.engine.port import ReadOnlyPort, step
+from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
+from harness.stepping import run_blocking
 from lab.faults import Crash
 from lab.life import Life
 from lab.network import NAT, NetworkWorld, network
@@ -128,7 +129,7 @@ def test_a_plan_finds_what_the_backup_has_forgotten_as_a_pass_does() -> None:
     journal, state = life.journal, life.state.dry_run_copy()
     for _ in range(8):
         state.invalidate()
-        journal = step(ensure(deps, world.graph(), journal, _Unsaved(), state)).journal
+        journal = run_blocking(ensure(deps, world.graph(), journal, _Unsaved(), state)).journal
         overlay.clock.advance(600.0)
     assert not [write for write in overlay.writes if write.action is Action.CREATE]
 

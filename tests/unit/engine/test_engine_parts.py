@@ -10,14 +10,15 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure, release
 from freehold.engine.graph import Graph, Node
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting
-from freehold.engine.overlay import Action, Overlay
-from freehold.engine.port import Call, Effect, Port, ReadOnlyPort, step
+from freehold.engine.port import Call, Effect, Port, ReadOnlyPort
 from freehold.engine.resources import Part
+from harness.stepping import run_blocking
 from lab import faults
 from lab.cloud import Resource, Traits
 from lab.drivers import MemoryDriver
@@ -96,7 +97,7 @@ def test_nothing_is_made_behind_a_resource_whose_essential_part_cannot_be_added(
         assert world.ours("gate") is not None and world.ours("nat") is None
         assert life.last is not None
         waiting = life.last.outcomes[NAT]
-        assert isinstance(waiting, Waiting) and waiting.reason is Reason.REQUIREMENT
+        assert isinstance(waiting, Waiting) and waiting.reason is Reason.REQUIREMENT and waiting.waits_for
         assert "waits for gate c1-door" in waiting.message
     life.create()
     assert world.ours("nat") is not None and _refused(world) == []
@@ -358,7 +359,9 @@ class _Occupied(NetworkWorld):
     def kinds(self, port: Port) -> tuple[Kind, ...]:
         driver = MemoryDriver(self.cloud, port, "gate", actor=self.actor)
         return tuple(
-            replace(kind, contains=("guest",), container=driver) if kind.name == "gate" else kind
+            replace(kind, deletion=replace(kind.deletion, contains=("guest",), container=driver))
+            if kind.name == "gate"
+            else kind
             for kind in super().kinds(port)
         )
 
@@ -397,7 +400,8 @@ class _SharedJoins(NetworkWorld):
 
     def kinds(self, port: Port) -> tuple[Kind, ...]:
         return tuple(
-            replace(kind, exclusive_parts=frozenset()) if kind.name == "table" else kind for kind in super().kinds(port)
+            replace(kind, parts=replace(kind.parts, exclusive=frozenset())) if kind.name == "table" else kind
+            for kind in super().kinds(port)
         )
 
 
@@ -489,7 +493,7 @@ def test_what_is_inside_resources_of_others_is_seen_in_the_same_look() -> None:
     def closed(inside: frozenset[Part]) -> str:
         return "" if any(part.kind == ROUTE for part in inside) else "has no route: add one"
 
-    world.nodes = [replace(node("table/private", given=table.id), lacks=closed)]
+    world.nodes = [replace(node("table/private", given=table.id), missing_inside=closed)]
     world.clock.advance(3600.0)
     life = Life(world)
     life.once()
@@ -563,7 +567,7 @@ def _planned(life: Life, passes: int, *, deleting: bool = False) -> list[tuple[A
     verb: Callable[..., object] = release if deleting else ensure
     for _ in range(passes):
         state.invalidate()
-        done = step(verb(deps, Graph(life.world.nodes), journal, _Unsaved(), state))  # type: ignore[arg-type]  # either verb
+        done = run_blocking(verb(deps, Graph(life.world.nodes), journal, _Unsaved(), state))  # type: ignore[arg-type]  # either verb
         journal = done.journal
         overlay.clock.advance(600.0)
     return [(write.action, write.kind, write.attribute) for write in overlay.writes]
@@ -584,7 +588,7 @@ def _plan_of(nodes: list[Node]) -> Overlay:
     journal, state = life.journal, life.state.dry_run_copy()
     for _ in range(8):
         state.invalidate()
-        journal = step(ensure(deps, Graph(world.nodes), journal, _Unsaved(), state)).journal  # type: ignore[arg-type]  # saves nothing
+        journal = run_blocking(ensure(deps, Graph(world.nodes), journal, _Unsaved(), state)).journal  # type: ignore[arg-type]  # saves nothing
         overlay.clock.advance(600.0)
     return overlay
 

@@ -10,15 +10,16 @@ from freehold.engine import errors
 from freehold.engine import journal as journals
 from freehold.engine.clock import ManualClock
 from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.engine import ensure
 from freehold.engine.graph import Graph
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Waiting
-from freehold.engine.overlay import Overlay
-from freehold.engine.port import Effect, ReadOnlyPort, step
+from freehold.engine.port import Effect, ReadOnlyPort
 from freehold.engine.resources import NodeKey, Part
 from freehold.engine.state import Existence
+from harness.stepping import run_blocking
 from lab import faults
 from lab.families import Case, run
 from lab.faults import Script
@@ -35,7 +36,7 @@ class _Unsaved:
 def _dry_pass(life: Life, graph: Graph) -> PassResult:
     overlay = Overlay(ManualClock(life.world.clock.now(), life.world.clock.monotonic()))
     deps = dry_run_deps(life.world.deps(ReadOnlyPort(life.port)), overlay)
-    return step(ensure(deps, graph, life.journal, _Unsaved(), life.state.dry_run_copy()))
+    return run_blocking(ensure(deps, graph, life.journal, _Unsaved(), life.state.dry_run_copy()))
 
 
 def _planned(life: Life) -> set[str]:

@@ -168,7 +168,7 @@ def test_a_container_with_something_of_ours_in_it_is_not_pruned() -> None:
     guests = MemoryDriver(world.cloud, life.port, "guest", nonce="nested")
     guest = Kind("guest", Tagging.AFTER, Dedupe.NONCE, guests, requires=("site",), settle=SETTLE)
     registry = life.deps.registry
-    kinds = [replace(kind, prunable=kind.name == "site") for kind in registry.values()]
+    kinds = [replace(kind, deletion=replace(kind.deletion, prunable=kind.name == "site")) for kind in registry.values()]
     life.deps = replace(life.deps, registry=Registry([*kinds, guest]))
     life.create()
     world.nodes = [node("hub/core")]
@@ -186,7 +186,10 @@ def test_what_surplus_holds_is_not_created_and_the_message_says_what_frees_it() 
     world = MemoryWorld(nodes=[node("net/old", size=7)])
     life = Life(world)
     life.create()
-    kinds = [replace(kind, in_the_way=_same_size) for kind in life.deps.registry.values()]
+    kinds = [
+        replace(kind, creation=replace(kind.creation, conflict_reason=_same_size))
+        for kind in life.deps.registry.values()
+    ]
     life.deps = replace(life.deps, registry=Registry(kinds))
     world.nodes = [node("net/new", size=7)]
     life.invalidate()

@@ -11,8 +11,8 @@ from freehold.engine.graph import Node
 from freehold.engine.inventory import Inventory
 from freehold.engine.journal import Entry, Phase, StaleObject
 from freehold.engine.outcomes import Blocked, Ready, Reason
-from freehold.engine.port import step
 from freehold.engine.resources import NodeKey
+from harness.stepping import run_blocking
 from lab import faults
 from lab.catalogue_clocks import Wall
 from lab.drivers import MemoryTagger
@@ -117,11 +117,11 @@ def test_a_shared_read_ages_although_the_wall_clock_is_set_back() -> None:
     clock = world.clock
     assert isinstance(clock, ManualClock)
     inventory = Inventory(MemoryTagger(world.cloud, life.port, world.codec), clock)
-    step(inventory.shared(60.0))
+    run_blocking(inventory.shared(60.0))
     clock.jump(-86_400.0)
     clock.advance(61.0)
     begun = len(life.port.calls)
-    step(inventory.shared(60.0))
+    run_blocking(inventory.shared(60.0))
     assert len(life.port.calls) == begun + 1
 
 

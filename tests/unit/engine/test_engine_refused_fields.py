@@ -55,7 +55,9 @@ class _PickyWorld(NetworkWorld):
     def kinds(self, port: Port) -> tuple[Kind, ...]:
         picky = self.driver(self.cloud, port, "group", actor=self.actor)
         return tuple(
-            replace(kind, part_batches=picky, independent_parts=self.independent) if kind.name == "group" else kind
+            replace(kind, parts=replace(kind.parts, batches=picky, independent=self.independent))
+            if kind.name == "group"
+            else kind
             for kind in super().kinds(port)
         )
 
@@ -155,7 +157,10 @@ class _PickyWall(MemoryDriver):
 class _PickyWallWorld(MemoryWorld):
     def kinds(self, port: Port) -> tuple[Kind, ...]:
         picky = _PickyWall(self.cloud, port, "wall", actor=self.actor)
-        return tuple(replace(kind, parts=picky) if kind.name == "wall" else kind for kind in super().kinds(port))
+        return tuple(
+            replace(kind, parts=replace(kind.parts, driver=picky)) if kind.name == "wall" else kind
+            for kind in super().kinds(port)
+        )
 
 
 @pytest.mark.parametrize("refusal", [Invalid, NotFound, Denied, Quota])

@@ -9,8 +9,8 @@ from freehold.engine.deletion_order import add_edges, next_delete_wave
 from freehold.engine.graph import Graph
 from freehold.engine.journal import Entry, Journal, Phase, dumps, loads
 from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging, Witness
-from freehold.engine.outcomes import Blocked, Reason, Waiting, of_error
-from freehold.engine.port import InlinePort
+from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
+from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey
 from lab.faults import FaultPort
 from lab.life import OWNER
@@ -153,11 +153,19 @@ def test_the_five_workflows_are_tuples_of_witnesses(kind: str, witnesses: tuple[
 )
 def test_what_an_error_means(error: errors.CloudError, outcome: type, reason: Reason) -> None:
     """An error leads to a later retry or to a message for a person, and never to a retry at once."""
-    got = of_error(error)
+    got = outcome_of_error(error)
     assert isinstance(got, outcome)
     assert got.reason is reason
     assert got.after > 0
     assert got.message == "x"
+
+
+def test_an_error_has_what_to_do_as_a_value() -> None:
+    """A driver gives another advice with the same fact; a field is put before both."""
+    error = errors.NotFound("subnet s is not there", advice="Check that it still exists")
+    assert (error.fact, error.advice) == ("subnet s is not there", "Check that it still exists")
+    assert error.at("spec.subnet").message == "spec.subnet: subnet s is not there. Check that it still exists"
+    assert str(error) == error.message
 
 
 async def test_a_failing_task_does_not_stop_the_others() -> None:
@@ -166,7 +174,7 @@ async def test_a_failing_task_does_not_stop_the_others() -> None:
             raise errors.Unavailable("two")
         return number
 
-    results = await InlinePort().all([ctx(1), ctx(2), ctx(3)])
+    results = await run_together([ctx(1), ctx(2), ctx(3)])
     assert results[0] == 1
     assert isinstance(results[1], errors.Unavailable)
     assert results[2] == 3

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.durations import SLOWEST, Span, Verb, estimate
 from freehold.engine.outcomes import Ready
-from freehold.engine.overlay import Overlay
 from freehold.engine.resources import NodeKey
 from freehold.engine.schedule import ANY_PACE, LATE, LATEST, SHORTEST, NextLook, Task, next_look, pace_of
 from lab.life import Life

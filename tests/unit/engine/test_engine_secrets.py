@@ -12,14 +12,15 @@ import pytest
 from freehold.engine import errors
 from freehold.engine import journal as journals
 from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure
 from freehold.engine.journal import Journal, Phase
 from freehold.engine.keys import KeyRing, digest_of
 from freehold.engine.outcomes import Blocked, Ready, Reason
-from freehold.engine.overlay import Action, Overlay
-from freehold.engine.port import ReadOnlyPort, step
+from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
 from freehold.engine.secret_values import REFERENCE, SecretValue, named, reference, withhold, without
+from harness.stepping import run_blocking
 from lab import faults
 from lab.cloud import Resource
 from lab.faults import Script
@@ -257,7 +258,7 @@ def test_a_plan_does_not_show_the_value() -> None:
     life.invalidate()
     overlay = Overlay(world.clock)
     deps = dry_run_deps(world.deps(ReadOnlyPort(life.port)), overlay)
-    step(ensure(deps, world.graph(), life.journal, _Unsaved(), life.state.dry_run_copy()))
+    run_blocking(ensure(deps, world.graph(), life.journal, _Unsaved(), life.state.dry_run_copy()))
     (planned,) = [write for write in overlay.writes if write.kind == "machine"]
     assert planned.action is Action.CREATE
     assert f"(secret {SECRET})" in repr(planned) and TEXT not in repr((overlay.writes, overlay.created))

@@ -16,10 +16,11 @@ from freehold.engine.journal import Entry, Phase
 from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Ready
-from freehold.engine.phases import confirm
-from freehold.engine.port import InlinePort, step
+from freehold.engine.phases import quick_confirm
+from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey, Observed, Ref, State
 from freehold.engine.shared_lists import WINDOW, SharedLists
+from harness.stepping import run_blocking
 from lab.cloud import Cloud, ReadLags, Resource
 from lab.life import Handle, Life
 from lab.spelling import PlainCodec
@@ -54,11 +55,11 @@ class Counted:
 
 def _lists(listing: Counted, clock: ManualClock) -> SharedLists:
     net = kinds(Cloud(TRAITS, ReadLags(), clock), InlinePort())[0]
-    return SharedLists(Registry([replace(net, listing=listing)]), clock)
+    return SharedLists(Registry([replace(net, reads=replace(net.reads, listing=listing))]), clock)
 
 
 def _show(lists: SharedLists, asker: str) -> bool:
-    return bool(step(lists.show("net", [REF], asker, AGE)))
+    return bool(run_blocking(lists.show("net", [REF], asker, AGE)))
 
 
 def test_one_object_does_not_pay_for_a_list_and_the_second_does() -> None:
@@ -305,7 +306,7 @@ def test_what_lists_showed_is_not_used_by_the_pass_that_goes_on() -> None:
     world.strip("site")  # not confirmed, after the lists were read
     life.restart()
     ctx = PassContext(life.deps, life.graph, life.journal, Handle(life.stored), life.state, life.user_tags)
-    assert not step(confirm.by_lists(ctx))
+    assert not run_blocking(quick_confirm.confirm_by_lists(ctx))
     assert (ctx.ready_nodes, ctx.outcomes) == ({}, {})
 
 
@@ -443,7 +444,9 @@ def test_a_given_resource_that_does_not_fit_any_more_is_told_of_by_a_new_process
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")], given_hub=True)
     life = Life(world)
     life.create()
-    world.nodes = [replace(each, unfit=lambda _: "too small") if each.key == HUB else each for each in world.nodes]
+    world.nodes = [
+        replace(each, given_problem=lambda _: "too small") if each.key == HUB else each for each in world.nodes
+    ]
     life.restart()
     _look(life)
     assert isinstance(life.last and life.last.outcomes[HUB], Blocked)

@@ -53,7 +53,7 @@ def test_our_own_write_whose_reply_was_lost_is_recognised() -> None:
     while not all(isinstance(o, Ready) for o in (life.last.outcomes.values() if life.last else [None])):
         done = life.once()
         world.clock.advance(max(done.after if done else 1.0, 0.1))
-    assert life.state.minted
+    assert life.state.identity_is_new
     assert world.clock.monotonic() - begun < SETTLE + 60.0
     assert _ours(world) == ["hub/core", "site/home"]
 

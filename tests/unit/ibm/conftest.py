@@ -19,7 +19,7 @@ class Account(shared.Account):
     async def ready(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE) -> Observed:
         """Create, and let the time pass that it takes."""
         made = await self.create(kind, request, nonce)
-        self.clock.advance(self.kinds[kind].create_time)
+        self.clock.advance(self.kinds[kind].creation.usual_time)
         seen = await self.look(kind, made)
         assert seen is not None and seen.state is State.READY, seen
         return seen

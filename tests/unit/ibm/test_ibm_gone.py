@@ -91,7 +91,7 @@ async def test_the_contents_of_a_workspace_that_is_gone_are_gone(account: Any) -
     account.cloud.strangers.delete(workspace.id)
     assert await account.look("dhcp-server", server) is None
     assert await account.find("dhcp-server", account.dhcp(workspace), NONCE) == []
-    assert list(await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))) == []
+    assert list(await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, workspace.target))) == []
 
 
 async def test_a_failed_workspace_is_empty_whatever_powervs_answers(account: Any) -> None:
@@ -103,7 +103,10 @@ async def test_a_failed_workspace_is_empty_whatever_powervs_answers(account: Any
     for spoil in (lambda: None, lambda: Forgetful(account.cloud)):
         spoil()
         assert await account.find("dhcp-server", request, NONCE) == []
-        assert list(await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))) == []
+        assert (
+            list(await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, workspace.target)))
+            == []
+        )
 
 
 async def test_a_refused_delete_stays_refused_if_the_machines_are_not_found(account: Any) -> None:
@@ -127,7 +130,7 @@ async def test_a_404_for_the_list_of_parts_does_not_mean_gone(account: Any, kind
     account.cloud.faults.add(_missing("vpc.list_*"))
     account.cloud.faults.add(_missing("vpc.get_vpc_default_security_group"))
     with pytest.raises(errors.Unavailable):
-        await account.kinds[kind].parts.parts(Ref(seen.id, seen.target))
+        await account.kinds[kind].parts.driver.parts(Ref(seen.id, seen.target))
 
 
 @pytest.mark.parametrize("length", [3, 46, 47, 63])

@@ -10,10 +10,11 @@ import requests
 from requests.adapters import BaseAdapter
 
 from freehold.engine.errors import Invalid
-from freehold.engine.port import InlinePort, step
+from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey, Ref, Want
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import Credentials, IbmSession
+from harness.stepping import run_blocking
 
 EVIL = "thief.example/#"
 
@@ -78,7 +79,7 @@ def test_an_id_in_a_forged_journal_sends_no_token_to_its_host(session: IbmSessio
     driver = ibm_kinds(session, InlinePort())["vpc"].driver
 
     with pytest.raises(Invalid, match="region"):
-        step(driver.observe([Ref(f"{EVIL}/r006-1")]))
+        run_blocking(driver.observe([Ref(f"{EVIL}/r006-1")]))
 
     assert tap.hosts == set()
 
@@ -91,7 +92,7 @@ def test_the_zone_of_a_manifest_sends_no_token_to_its_host(session: IbmSession, 
     request = {"workspace": "d0d0d0d0-0000-4000-8000-000000000000", "zone": EVIL, "name": "n", "network": "n"}
 
     with pytest.raises(Invalid, match="region"):
-        step(driver.find([Want(key, "n", request)]))
+        run_blocking(driver.find([Want(key, "n", request)]))
 
     assert tap.hosts == set()
 

@@ -67,5 +67,5 @@ async def test_a_forged_target_does_not_affect_other_objects(account: Any) -> No
         await fresh["dhcp-server"].driver.observe([Ref(server.id, forged)])
 
     assert set(await fresh["dhcp-server"].driver.observe([Ref(server.id, server.target)])) == {server.id}
-    inside = await fresh["workspace"].container.children(Ref(workspace.id, workspace.target))
+    inside = await fresh["workspace"].deletion.container.children(Ref(workspace.id, workspace.target))
     assert [child.id for child in inside] == [server.id]

@@ -101,7 +101,7 @@ async def test_a_reply_without_a_list_does_not_count_as_an_empty_list(account: A
     with pytest.raises(Unavailable, match="its reply has no list"):
         await account.kinds["transit-gateway-connection"].driver.observe(two)
     with pytest.raises(Unavailable, match="its reply has no list"):
-        await account.kinds["security-group"].parts.parts(Ref(group.id))
+        await account.kinds["security-group"].parts.driver.parts(Ref(group.id))
     with pytest.raises(Unavailable, match="its reply has no list"):
         await account.tagger.tags_of(vpc.target)
     with pytest.raises(Unavailable, match="its reply has no list"):
@@ -208,8 +208,8 @@ async def test_a_group_whose_rules_others_also_remove_is_not_gone(account: Any) 
     groups = [await account.ready("security-group", account.group(vpc, name), f"faaaaa{name}") for name in ("aa", "bb")]
     for group, other in (groups, groups[::-1]):
         rule = {"direction": "inbound", "protocol": "tcp", "remote": {"id": other.attributes["id"]}}
-        await account.kinds["security-group"].parts.add_part(Ref(group.id), Part("rule", "x", rule))
-    [part] = await account.kinds["security-group"].parts.parts(Ref(groups[0].id))
+        await account.kinds["security-group"].parts.driver.add_part(Ref(group.id), Part("rule", "x", rule))
+    [part] = await account.kinds["security-group"].parts.driver.parts(Ref(groups[0].id))
     missing = Response(404, b'{"errors":[{"code":"not_found","message":"Rule not found"}]}', JSON)
     Distorted(account.cloud, "DELETE", part.id, missing)
     with pytest.raises(InUse):
@@ -223,7 +223,7 @@ async def test_a_workspace_that_powervs_does_not_know_is_reported(account: Any) 
     for path in ("services/dhcp", "networks", "pvm-instances"):
         Distorted(account.cloud, "GET", path, unknown)
     with pytest.raises(NotReady, match="PowerVS does not know"):
-        await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))
+        await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, workspace.target))
 
 
 @pytest.mark.parametrize("status", [403, 404])

@@ -34,7 +34,7 @@ async def test_buckets_are_read_to_the_last_page(make_account: Callable[..., Any
     storage = await account.ready("cos-instance", account.cos())
     for name in ("aaa", "bbb", "ccc"):
         await account.create("cos-bucket", account.bucket(storage, name))
-    children = await account.kinds["cos-instance"].container.children(Ref(storage.id, storage.target))
+    children = await account.kinds["cos-instance"].deletion.container.children(Ref(storage.id, storage.target))
     assert sorted(child.name for child in children) == ["aaa", "bbb", "ccc"]
 
 
@@ -111,10 +111,10 @@ async def test_children_are_named_as_their_own_drivers_name_them(account: Any) -
     subnet = await account.ready("vpc-subnet", account.subnet(vpc))
     group = await account.ready("security-group", account.group(vpc))
     account.machine(server)
-    inside = await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))
+    inside = await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, workspace.target))
     assert [child.name for child in inside] == [server.name, "theirs"]
     assert inside[0].id == server.id
-    inside = await account.kinds["vpc"].container.children(Ref(vpc.id, vpc.target))
+    inside = await account.kinds["vpc"].deletion.container.children(Ref(vpc.id, vpc.target))
     assert {child.id for child in inside} == {subnet.id, group.id}
 
 
@@ -123,7 +123,7 @@ async def test_a_failed_workspace_has_nothing_in_it(account: Any) -> None:
     account.cloud.faults.add(Fault(Spoil.FAILED, "rc.create_resource_instance"))
     made = await account.create("workspace", account.workspace())
     account.clock.advance(150)
-    assert list(await account.kinds["workspace"].container.children(Ref(made.id, made.target))) == []
+    assert list(await account.kinds["workspace"].deletion.container.children(Ref(made.id, made.target))) == []
 
 
 async def test_rules_are_parts_that_compare_by_what_they_do(account: Any) -> None:
@@ -135,7 +135,7 @@ async def test_rules_are_parts_that_compare_by_what_they_do(account: Any) -> Non
     vpc = await account.ready("vpc", account.vpc())
     group = await account.ready("security-group", account.group(vpc))
     for kind, owner in (("vpc", vpc), ("security-group", group)):
-        parts, ref = account.kinds[kind].parts, Ref(owner.id, owner.target)
+        parts, ref = account.kinds[kind].parts.driver, Ref(owner.id, owner.target)
         before = await parts.parts(ref)
         await parts.add_part(ref, wanted)
         after = await parts.parts(ref)
@@ -157,7 +157,7 @@ async def test_a_listener_comes_with_its_pool_in_two_passes(account: Any) -> Non
     vpc = await account.ready("vpc", account.vpc())
     subnet = await account.ready("vpc-subnet", account.subnet(vpc))
     balancer = await account.ready("load-balancer", account.balancer(subnet))
-    parts, ref = account.kinds["load-balancer"].parts, Ref(balancer.id, balancer.target)
+    parts, ref = account.kinds["load-balancer"].parts.driver, Ref(balancer.id, balancer.target)
     pool = {**account.balancer(subnet)["pools"][0], "name": "extra"}
     part = Part("listener", "443", {"port": 443, "protocol": "tcp", "pool": pool})
     with pytest.raises(NotReady):
@@ -249,7 +249,7 @@ async def test_a_network_is_deleted_with_its_dhcp_server(account: Any) -> None:
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     network = f"{workspace.id}/network/{server.attributes['network_id']}"
     await account.kinds["dhcp-server"].driver.delete(Ref(network, workspace.target))
-    account.clock.advance(account.kinds["dhcp-server"].delete_time + 60.0)
+    account.clock.advance(account.kinds["dhcp-server"].deletion.usual_time + 60.0)
     assert await account.look("dhcp-server", server) is None
 
 

@@ -26,7 +26,7 @@ async def test_a_network_that_others_created_in_a_workspace_is_listed_in_it(acco
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     net = account.cloud.strangers.make("network", region="dal", workspace=workspace.id, name="theirs")
-    inside = await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))
+    inside = await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, workspace.target))
     theirs = (f"{workspace.id}/network/{net['id']}", "theirs", State.READY)
     assert [(one.id, one.name, one.state) for one in inside] == [(server.id, server.name, State.READY), theirs]
 
@@ -39,7 +39,7 @@ async def test_the_network_of_another_server_does_not_count_as_left_behind_by_ou
         account.cloud.strangers.delete(ident)
     theirs = account.cloud.strangers.make("dhcp", region="dal", workspace=workspace.id, name="theirs")
     account.cloud.strangers.delete(theirs["id"])
-    left = await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))
+    left = await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, workspace.target))
     assert [one.state for one in left] == [State.DELETING], "the network of their server outlives it"
     assert await account.look("dhcp-server", ours) is None
 
@@ -47,7 +47,7 @@ async def test_the_network_of_another_server_does_not_count_as_left_behind_by_ou
 async def test_a_forged_target_does_not_empty_a_workspace(account: Any) -> None:
     """A journal may be restored or edited. The list of another workspace shows nothing about this one."""
     [(workspace, server), (other, _)] = await _two_servers(account)
-    inside = await account.kinds["workspace"].container.children(Ref(workspace.id, other.target))
+    inside = await account.kinds["workspace"].deletion.container.children(Ref(workspace.id, other.target))
     assert [one.id for one in inside] == [server.id]
 
 
@@ -59,7 +59,7 @@ async def test_a_forged_target_does_not_redirect_requests_to_another_workspace(a
     assert [one.state for one in seen.values()] == [State.READY]
     await account.kinds["dhcp-server"].driver.delete(Ref(server.id, other.target))
     assert [call.path for call in account.cloud.calls[before:] if other.id in call.path] == []
-    account.clock.advance(account.kinds["dhcp-server"].delete_time)
+    account.clock.advance(account.kinds["dhcp-server"].deletion.usual_time)
     assert await account.look("dhcp-server", server) is None
     assert await account.look("dhcp-server", stays) is not None
 

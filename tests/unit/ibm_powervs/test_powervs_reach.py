@@ -42,7 +42,7 @@ RULES: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize(("change", "open_"), RULES.values(), ids=RULES.keys())
 def test_a_rule_that_lets_clients_in(change: dict[str, Any], open_: bool) -> None:
-    through = endpoint().through
+    through = endpoint().traffic_via
     assert through is not None
     place, lacks = through
     assert place == NodeKey("vpc", "main")
@@ -61,7 +61,7 @@ LISTENERS: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize(("listener", "open_"), LISTENERS.values(), ids=LISTENERS.keys())
 def test_a_listener_that_leads_to_the_api_server(listener: dict[str, Any], open_: bool) -> None:
-    lacks = endpoint(loadBalancers=[{"id": "lb"}]).lacks
+    lacks = endpoint(loadBalancers=[{"id": "lb"}]).missing_inside
     assert lacks is not None
     assert (lacks(frozenset({Part("listener", "p", listener)})) == "") is open_
     assert lacks(frozenset()) != ""
@@ -72,5 +72,9 @@ def test_the_first_public_entry_is_the_one_that_is_asked_about() -> None:
     spec = {**LEAST, "loadBalancers": [{"id": "inside", "public": False}, {"name": "outside"}]}
     result = wanted("c1", CREATE, powervs_spec({"spec": spec}), FACTS)
     assert isinstance(result, Wanted)
-    asked = {key.logical: bool(node.lacks) for key, node in result.graph.nodes.items() if key.kind == "load-balancer"}
+    asked = {
+        key.logical: bool(node.missing_inside)
+        for key, node in result.graph.nodes.items()
+        if key.kind == "load-balancer"
+    }
     assert asked == {"inside": False, "outside:public": True}

@@ -591,7 +591,7 @@ def test_a_gateway_of_others_must_route_globally_between_distant_regions(region:
     """It is never changed, so a person must enable it or name another one; otherwise no traffic would pass."""
     facts = Facts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
     gateway = node(plan({"transitGateway": {"id": "tg-id"}}, facts=facts), "transit-gateway/main")
-    said = gateway.unfit(Observed("tg-id", "theirs", State.READY, attributes={"global": wide}))
+    said = gateway.given_problem(Observed("tg-id", "theirs", State.READY, attributes={"global": wide}))
     assert ("theirs (tg-id) routes locally" in said) is not fits
 
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import pytest
 
 from freehold.engine.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
+from freehold.engine.port import run_together
 from freehold.operator.metadata.writes import AT_ONCE, carry_out
-from freehold.providers.access.ports import together
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.resources import Cloud, Resource, aws_tags
 
@@ -54,7 +54,7 @@ class Fleet:
         return {ident: _resource(ident, self.tags.get(ident, {})) for ident in ids}
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await together(work)
+        return await run_together(work)
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
         return frozenset()

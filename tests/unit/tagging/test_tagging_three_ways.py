@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from freehold.api.structural import structural
 from freehold.engine.errors import CloudError
-from freehold.engine.port import step
 from freehold.providers.aws.types.metadata import AWSMetadata
 from freehold.providers.ibm.types.metadata import IBMMetadata
 from freehold.tagging.operations import Opcode, operation
@@ -29,6 +28,7 @@ from freehold_sim.ibm.settings import Lags
 from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.account import Account
 from harness.simulated_aws import Sim
+from harness.stepping import run_blocking
 
 Difference = Callable[[str, str], bool]
 STRATEGIES = {
@@ -85,7 +85,7 @@ def ibm_takes(tags: Mapping[str, str]) -> bool:
     account, crn = _group()
     try:
         names = [ibm_tag_name(key, value) for key, value in tags.items()]
-        return not step(account.tagger.send("attach_tag", names, [crn], update=False))
+        return not run_blocking(account.tagger.send("attach_tag", names, [crn], update=False))
     except CloudError:
         return False
 

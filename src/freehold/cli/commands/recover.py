@@ -144,7 +144,7 @@ async def _choose(session: Session, places: SearchScope, wanted: _Wanted) -> tup
 def _how_to_delete(one: Judged, kinds: Registry) -> str:
     """Return the vendor's command, where one is known."""
     kind, seen = kinds.get(one.marked.key.kind), one.marked.seen
-    return kind.delete_command.format_map({"id": seen.id, **seen.attributes}) if kind and seen else ""
+    return kind.deletion.delete_command.format_map({"id": seen.id, **seen.attributes}) if kind and seen else ""
 
 
 def _refuse_unclear(recovery: Recovery, kinds: Registry, *, key_lost: bool) -> None:

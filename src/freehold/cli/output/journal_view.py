@@ -1,7 +1,7 @@
 """The journal that an object carries, for people: what proves each resource, and which is in which. Pure.
 
-No kind is named here: the edges of the journal tell, and of what has no record yet the sentence that says what it
-waits for.
+No kind is named here: the edges of the journal tell, and of what has no record yet the
+status says what it waits for.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ from freehold.api.vendor_ids import vendor_id
 from freehold.cli.output.view import Line
 from freehold.engine.journal import CorruptJournal, Entry, Journal, Phase, loads
 from freehold.engine.keys import KeyRing
-from freehold.engine.reasons import Reason
 from freehold.engine.resources import NodeKey
-
-_WAITS = "waits for "
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
@@ -172,8 +169,5 @@ def _journal(obj: Mapping[str, Any]) -> Journal | None:
 
 
 def _waited_for(line: Line, lines: Sequence[Line]) -> _Edges:
-    """Read what the status says that it waits for."""
-    if line.reason != Reason.REQUIREMENT.value or not line.message.startswith(_WAITS):
-        return _Edges()
-    named = line.message.removeprefix(_WAITS).split(", ")
-    return _Edges(tuple(index for index, each in enumerate(lines) if f"{each.kind} {each.name}" in named))
+    """Return what the status says that it waits for."""
+    return _Edges(tuple(index for index, each in enumerate(lines) if f"{each.kind} {each.name}" in line.waits_for))

@@ -42,6 +42,8 @@ class Line:
     reason: str
     message: str
     since: float
+    waits_for: tuple[str, ...] = ()
+    """Kind and name of each resource that must be ready first."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -186,7 +188,7 @@ def _line(row: Json) -> Line:
 
     return Line(
         text("kind"), text("name"), text("id"), text("state"), text("ownership"), text("reason"), text("message"),
-        _seconds(row.get("since")),
+        _seconds(row.get("since")), tuple(map(str, row.get("waitsFor") or ())),
     )  # fmt: skip
 
 

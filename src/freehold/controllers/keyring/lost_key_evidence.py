@@ -107,7 +107,7 @@ async def _of_record(ctx: PassContext, record: RecordName) -> RecordEvidence:
     key = NodeKey.parse(record.node)
     if key.kind not in ctx.deps.registry:
         return RecordEvidence(record, Standing.UNREAD, f"no kind of resource is called {key.kind!r}")
-    seen = (await observe.by_key(ctx, [key]))[key]
+    seen = (await observe.read_each(ctx, [key]))[key]
     if seen is None:
         return RecordEvidence(record, Standing.GONE)
     try:
@@ -127,11 +127,11 @@ async def _shown(ctx: PassContext, key: NodeKey, record: RecordName, seen: Obser
     agrees = found.strength is Strength.PROVEN
     kind, ref = ctx.kind(key), Ref(seen.id, seen.target)
     inside: Sequence[User] | None = None
-    if kind.container is not None:
-        inside = [User(each.name, each.id) for each in await kind.container.children(ref)]
-    elif kind.contents is not None:
-        inside = await kind.contents.contents(ref)
-    users = await kind.usage.users(ref) if kind.usage is not None else None
+    if kind.deletion.container is not None:
+        inside = [User(each.name, each.id) for each in await kind.deletion.container.children(ref)]
+    elif kind.deletion.contents is not None:
+        inside = await kind.deletion.contents.contents(ref)
+    users = await kind.deletion.usage.users(ref) if kind.deletion.usage is not None else None
     return RecordEvidence(
         record,
         Standing.AGREES if agrees else Standing.DIFFERS,

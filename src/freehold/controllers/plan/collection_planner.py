@@ -116,7 +116,7 @@ async def _elsewhere(cloud: CloudAccount, journal: Journal) -> str:
 async def _looked(
     begun: CollectionPlan, wanted: Collecting, cloud: CloudAccount, ctx: PassContext, stored: Stored
 ) -> CollectionPlan:
-    site = await collect.site(ctx)
+    site = await collect.find_site(ctx)
     if not isinstance(site, Site):
         return replace(begun, unanswered=(site.message,))
     if not site.network:
@@ -132,7 +132,7 @@ async def _looked(
 def _no_network(ctx: PassContext) -> str:
     for key, entry in ctx.journal.ours.items():
         kind = ctx.deps.registry.get(key.kind)
-        if kind is not None and kind.holds_external and entry.id:
+        if kind is not None and kind.deletion.holds_external and entry.id:
             lost = "does not have the marks of this object, or is gone"
             return f"{key.kind} {vendor_id(entry.id)} {lost}: nothing in it is collected"
     return "it has no network: there is nothing to collect"

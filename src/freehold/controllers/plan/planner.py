@@ -29,12 +29,12 @@ from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.clock import Clock, ManualClock
 from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import OtherObjects
 from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Reason, Waiting
-from freehold.engine.overlay import Overlay
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.kube.merge_patch import patched
@@ -179,7 +179,7 @@ class _DryRun:
         found = self._adapter.collected(self._stored, self._before) if report.deleting and self._before else None
         registry = self._deps.registry
         doomed = {row.kind for row in rows if row.action is Action.DELETE and row.kind in registry}
-        waiting = ", ".join(sorted(kind for kind in doomed if registry[kind].network))
+        waiting = ", ".join(sorted(kind for kind in doomed if registry[kind].deletion.after_collection))
         if found is None or not waiting:
             return ()
         if not isinstance(found.policy, Collect):

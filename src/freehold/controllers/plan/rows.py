@@ -9,16 +9,16 @@ from typing import Any
 
 from freehold.controllers.plan.plan import Action as Action
 from freehold.controllers.plan.plan import PlanRow as PlanRow
-from freehold.engine import overlay
+from freehold.engine import dry_run_overlay
+from freehold.engine.dry_run_overlay import PLANNED, Write, is_planned
 from freehold.engine.interface import EngineDeps
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
-from freehold.engine.overlay import PLANNED, Write, is_planned
 from freehold.engine.resources import NodeKey
-from freehold.engine.texts import texts_in
+from freehold.engine.value_texts import texts_in
 from freehold.providers.objects.adapter import PassReport, Wanted
 
-_TAGGED = (overlay.Action.ATTACH, overlay.Action.DETACH)
+_TAGGED = (dry_run_overlay.Action.ATTACH, dry_run_overlay.Action.DETACH)
 _PLANNED_ID = re.compile(rf"{PLANNED}\d+")
 
 
@@ -37,9 +37,9 @@ class _Rows:
         self._after: Mapping[NodeKey, Entry] = report.journal.entries if report.journal else {}
         self._writes = _folded(writes)
         self._deps = deps
-        deletes = dict.fromkeys((w.kind, w.id) for w in writes if w.action is overlay.Action.DELETE)
+        deletes = dict.fromkeys((w.kind, w.id) for w in writes if w.action is dry_run_overlay.Action.DELETE)
         self._deleted = {resource: turn for turn, resource in enumerate(deletes)}
-        self._requests = {w.id: w.after for w in writes if w.action is overlay.Action.CREATE}
+        self._requests = {w.id: w.after for w in writes if w.action is dry_run_overlay.Action.CREATE}
         entries = [*self._after.items(), *self._before.items()]
         self._known = {text for _, e in entries for text in (e.id, e.id.rpartition("/")[2], e.target) if text}
         self._keys = {(key.kind, e.id): key for key, e in reversed(entries) if e.id}
@@ -205,9 +205,9 @@ class _Rows:
 
     def _belongs_to_another(self, write: Write) -> bool:
         match write.action:
-            case overlay.Action.CREATE | overlay.Action.DELETE:
+            case dry_run_overlay.Action.CREATE | dry_run_overlay.Action.DELETE:
                 return True
-            case overlay.Action.ATTACH | overlay.Action.DETACH:
+            case dry_run_overlay.Action.ATTACH | dry_run_overlay.Action.DETACH:
                 carried = self._deps.codec.read([write.attribute]).carried
                 gone = {id_.rpartition("/")[2].casefold() for _, id_ in self._deleted}
                 of_deleted = any(mark.id.casefold() in gone for mark in carried)
@@ -219,24 +219,24 @@ class _Rows:
 
     def _why(self, write: Write) -> str:
         match write.action:
-            case overlay.Action.ATTACH:
+            case dry_run_overlay.Action.ATTACH:
                 return "a mark of ours is missing" if self._is_mark(write) else "the spec asks for it"
-            case overlay.Action.DETACH:
+            case dry_run_overlay.Action.DETACH:
                 mark = self._is_mark(write)
                 return "the mark is not used any more" if mark else "the spec does not ask for it any more"
-            case overlay.Action.REMOVE_PART:
+            case dry_run_overlay.Action.REMOVE_PART:
                 deleted = (write.kind, write.id) in self._deleted
                 return "taken out before the delete" if deleted else "the spec does not ask for it any more"
-            case overlay.Action.UPDATE:
+            case dry_run_overlay.Action.UPDATE:
                 return f"is {_told(write.before)}, the spec says {_told(write.after)}"
         return "the spec asks for it"
 
 
 def _action(write: Write, *, mark: bool) -> Action:
     match write.action:
-        case overlay.Action.ATTACH:
+        case dry_run_overlay.Action.ATTACH:
             return Action.CHANGE_TAG if write.before and not mark else Action.ADD_TAG
-        case overlay.Action.DETACH:
+        case dry_run_overlay.Action.DETACH:
             return Action.REMOVE_TAG
     return Action(write.action.value)
 
@@ -256,21 +256,21 @@ def _folded(writes: Sequence[Write]) -> list[Write]:
     """The writes, without what later ones take back."""
     last: dict[tuple[str, str, str, str], Write] = {}
     for write in writes:
-        if write.action in (overlay.Action.CREATE, overlay.Action.DELETE):
+        if write.action in (dry_run_overlay.Action.CREATE, dry_run_overlay.Action.DELETE):
             last[write.action.value, write.kind, write.id, ""] = write
             continue
         slot = (_what(write.action), write.kind, write.id, write.attribute)
         earlier = last.pop(slot, None)
         if earlier is None:
             last[slot] = write
-        elif write.action is overlay.Action.UPDATE and earlier.before != write.after:
+        elif write.action is dry_run_overlay.Action.UPDATE and earlier.before != write.after:
             last[slot] = Write(write.action, write.kind, write.id, write.attribute, earlier.before, write.after)
-        elif write.action is earlier.action is not overlay.Action.UPDATE:
+        elif write.action is earlier.action is not dry_run_overlay.Action.UPDATE:
             last[slot] = write
     return list(last.values())
 
 
-def _what(action: overlay.Action) -> str:
+def _what(action: dry_run_overlay.Action) -> str:
     if action in _TAGGED:
         return "tag"
-    return "part" if action in (overlay.Action.ADD_PART, overlay.Action.REMOVE_PART) else action.value
+    return "part" if action in (dry_run_overlay.Action.ADD_PART, dry_run_overlay.Action.REMOVE_PART) else action.value

@@ -11,9 +11,9 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
 from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import MOST_VANISHED, Entry, Journal, Phase
 from freehold.engine.ownership import Strength
-from freehold.engine.phases import decide, interrupted
+from freehold.engine.phases import human_decisions, lost_tags
 from freehold.engine.resources import NodeKey, Observed
 from freehold.engine.state import ObjectState
 
@@ -66,8 +66,8 @@ async def questions(journal: Journal, deps: EngineDeps, *, deleting: bool = Fals
     found = []
     for key, entry in sorted(journal.entries.items()):
         kind = deps.registry.get(key.kind)
-        gone = kind is not None and kind.once and bool(entry.gone)
-        given_up = kind is not None and entry.phase is Phase.VACANT and (gone or entry.fails >= kind.attempts)
+        gone = kind is not None and kind.creation.never_recreate and bool(entry.gone)
+        given_up = kind is not None and entry.phase is Phase.VACANT and (gone or entry.fails >= MOST_VANISHED)
         if kind is not None and (entry.phase is Phase.INTENDED or given_up):
             found.append(await _question(ctx, key, entry))
         elif kind is not None and entry.phase.ours and not ctx.is_believed(key):
@@ -95,7 +95,7 @@ def _context(journal: Journal, deps: EngineDeps) -> PassContext:
 async def _of_owned(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Question]:
     """One resource of ours; none where it has gone."""
     try:
-        seen = await decide.recorded(ctx, key, entry)
+        seen = await human_decisions.read_recorded(ctx, key, entry)
         judged = await _judged(ctx, key, seen)
         lost = [await _has_lost_a_mark(ctx, key, one) for one in seen]
     except CloudError as error:
@@ -113,7 +113,7 @@ async def _has_lost_a_mark(ctx: PassContext, key: NodeKey, seen: Observed) -> bo
 async def _of_record(ctx: PassContext, key: NodeKey, entry: Entry) -> list[Question]:
     """None where a pass resolves it by itself: it has gone, or its marks or its birth mark tell."""
     try:
-        seen = await decide.recorded(ctx, key, entry)
+        seen = await human_decisions.read_recorded(ctx, key, entry)
         unclear = [one for one in seen if not await _is_told(ctx, key, one)]
         return [Question(key, entry, one.name, await _judged(ctx, key, [one])) for one in unclear]
     except CloudError as error:
@@ -130,14 +130,14 @@ async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
     request = entry.request or {}
     name = str(request.get("name", ""))
     try:
-        seen = await interrupted.candidates(ctx, key, entry)
+        seen = await lost_tags.find_candidates(ctx, key, entry)
         return Question(key, entry, name, await _judged(ctx, key, seen))
     except CloudError as error:
         return Question(key, entry, name, (), error.message)
 
 
 async def _judged(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> tuple[Candidate, ...]:
-    claims = await interrupted.claims(ctx, key, several)
+    claims = await lost_tags.find_claims(ctx, key, several)
     return tuple([Candidate(one, await _evidence(ctx, key, one, claims.get(one.id, ""))) for one in several])
 
 

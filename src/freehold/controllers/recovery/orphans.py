@@ -13,7 +13,7 @@ from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.kinds import Registry, Tagging
 from freehold.engine.ownership import UUID, Codec
-from freehold.engine.resources import NodeKey, NonceSet, Observed, Place, Ref, State
+from freehold.engine.resources import NodeKey, NonceSet, Observed, ParentResource, Ref, State
 from freehold.providers.ibm.names import NONCE
 
 UNKNOWN_KIND = "this version does not know its kind"
@@ -111,7 +111,7 @@ async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
     targets = await deps.tagger.everything()
     carried = {mark.id for tags in targets.values() for mark in deps.codec.read(tags).carried}
     homes, problems = await _by_nonce(deps, (), _Everything())
-    places = [Place(kind, Ref(one.id, one.target)) for kind, one in homes]
+    places = [ParentResource(kind, Ref(one.id, one.target)) for kind, one in homes]
     born, more = await _by_nonce(deps, places, _BirthMarks())
     left = [
         (kind, one)
@@ -125,7 +125,7 @@ async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
 
 
 async def _by_nonce(
-    deps: EngineDeps, places: Sequence[Place], nonces: NonceSet
+    deps: EngineDeps, places: Sequence[ParentResource], nonces: NonceSet
 ) -> tuple[list[tuple[str, Observed]], list[str]]:
     found: list[tuple[str, Observed]] = []
     problems: list[str] = []

@@ -11,20 +11,20 @@ from freehold.engine.collection import ALL, KIND, Site
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Phase
-from freehold.engine.outcomes import Blocked, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
-from freehold.engine.phases import inner_owners, lost_marks, observe, read_marks
+from freehold.engine.phases import child_owners, lost_marks, observe, read_marks
 from freehold.engine.resources import NodeKey, Observed, State
 
 
-async def is_done(ctx: PassContext) -> bool:
-    """Whether the network may go; else the outcomes say what is left to be collected. Asked once a pass."""
+async def is_collected(ctx: PassContext) -> bool:
+    """Return whether the network may go; else the outcomes say what is left to be collected. Asked once a pass."""
     if not ctx.collected and not any(key.kind == KIND for key in ctx.outcomes):
         ctx.collected = await _is_swept(ctx)
     if not ctx.collected:
         why = "waits for what the cluster's own controllers have made, which is collected first"
-        for key in _known_ones(ctx):
-            if ctx.kind(key).network:
+        for key in _list_known(ctx):
+            if ctx.kind(key).deletion.after_collection:
                 ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, why, ctx.node(key).last_seen)
     return ctx.collected
 
@@ -32,60 +32,62 @@ async def is_done(ctx: PassContext) -> bool:
 async def _is_swept(ctx: PassContext) -> bool:
     collection = ctx.deps.collection
     assert collection is not None
-    if await inner_owners.hold(ctx, ()):
+    if await child_owners.hold_delete(ctx, ()):
         return False
-    if first := _goes_before(ctx):
+    if first := _find_first_to_go(ctx):
         ctx.outcomes[NodeKey(KIND, ALL)] = Waiting(
             Reason.DEPENDENTS, ctx.deps.intervals.slow, f"are collected when {first.kind} {first.logical} has gone"
         )
         return False
-    refused = any(ctx.kind(key).network and ctx.node(key).refused_since is not None for key in _known_ones(ctx))
-    swept = await collection.sweep(lambda: site(ctx), refused=refused)
+    refused = any(
+        ctx.kind(key).deletion.after_collection and ctx.node(key).refused_since is not None for key in _list_known(ctx)
+    )
+    swept = await collection.sweep(lambda: find_site(ctx), refused=refused)
     ctx.outcomes.update({NodeKey(KIND, name): outcome for name, outcome in swept.outcomes.items()})
     ctx.collection = swept
     return swept.done
 
 
-def _known_ones(ctx: PassContext) -> list[NodeKey]:
+def _list_known(ctx: PassContext) -> list[NodeKey]:
     """Return what is ours of the kinds that this version knows."""
     return sorted(key for key in ctx.journal.ours if key.kind in ctx.deps.registry)
 
 
-def _goes_before(ctx: PassContext) -> NodeKey | None:
+def _find_first_to_go(ctx: PassContext) -> NodeKey | None:
     """Return a resource of ours that is none of the network and whose delete the cloud has not taken yet."""
-    for key in _known_ones(ctx):
+    for key in _list_known(ctx):
         kind, node = ctx.kind(key), ctx.node(key)
-        stays = node.unproven or lost_marks.is_lost(ctx, key) or not ctx.journal.entries[key].id
+        stays = node.mark_memory.unproven or lost_marks.is_lost(ctx, key) or not ctx.journal.entries[key].id
         leaves = node.delete_sent is not None or node.itself_gone
         leaves = leaves or (node.last_seen is not None and node.last_seen.state is State.DELETING)
-        if not (kind.network or stays or leaves):
+        if not (kind.deletion.after_collection or stays or leaves):
             return key
     return None
 
 
-async def site(ctx: PassContext) -> Site | Waiting | Blocked:
+async def find_site(ctx: PassContext) -> Site | Waiting | Blocked:
     """Find the network of the object, if its marks prove it now, or it was given. What has gone holds nothing."""
     for key, entry in ctx.journal.entries.items():
         kind = ctx.deps.registry.get(key.kind)
-        if kind is None or not kind.holds_external or not entry.id:
+        if kind is None or not kind.deletion.holds_external or not entry.id:
             continue
         if entry.phase is Phase.GIVEN:
             return Site(ctx.owner, entry.id, given=True)
         if not entry.phase.ours:
             continue
-        seen = (await observe.by_key(ctx, [key]))[key]
+        seen = (await observe.read_each(ctx, [key]))[key]
         if isinstance(seen, CloudError):
-            return of_error(seen)
+            return outcome_of_error(seen)
         if seen is not None:
-            return await _if_proven(ctx, key, seen)
+            return await _site_if_proven(ctx, key, seen)
     return Site(ctx.owner)
 
 
-async def _if_proven(ctx: PassContext, key: NodeKey, seen: Observed) -> Site | Waiting | Blocked:
-    """An id in the journal may be anybody's, who may edit the object: only the marks tell that it is ours."""
+async def _site_if_proven(ctx: PassContext, key: NodeKey, seen: Observed) -> Site | Waiting | Blocked:
+    """Return the network only if its marks prove it: an id in the journal may be anybody's, who may edit the object."""
     ctx.node(key).last_seen = seen
-    tags = (await read_marks.tags_now(ctx, [key], {}))[key]
+    tags = (await read_marks.read_tags_now(ctx, [key], {}))[key]
     if isinstance(tags, CloudError):
-        return of_error(tags)
+        return outcome_of_error(tags)
     proven = proofs.evidence(ctx, key, seen, tags).strength is Strength.PROVEN
     return Site(ctx.owner, seen.id) if proven else Site(ctx.owner)

@@ -1,7 +1,8 @@
 """Create: for each wanted node without a resource use what exists, report why it cannot, or create it.
 
-A name proves nothing, so nothing is ever adopted because of its name. The journal is written twice around a wave of
-creates: the exact requests before it, the ids after it.
+:func:`select_wave` looks for what exists and returns what is to be created; :func:`send_wave` creates it. A name proves
+nothing, so nothing is ever adopted because of its name. The journal is written twice around a wave of creates: the
+exact requests before it, the ids after it. A create of unknown outcome stays an open intent (:mod:`intents`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from freehold.engine.deletion_order import with_edges
 from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError, Invalid, NotFound, Retryable, TokenReused, Unknown
 from freehold.engine.graph import Naming, Node
-from freehold.engine.journal import Entry, Phase, after_refusal, let_go, unmanaged
+from freehold.engine.journal import MOST_VANISHED, Entry, Phase, after_refusal, let_go, unmanaged
 from freehold.engine.kinds import Tagging
-from freehold.engine.outcomes import Blocked, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import UUID, Marks, Strength
-from freehold.engine.phases import intents, observe, parts, prune, recovery, reveal
+from freehold.engine.phases import intents, observe, parts, prune, recovery, resolve_secrets
+from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, Request, State, Want
 from freehold.engine.state import Existence, MarkState
 
@@ -40,21 +42,21 @@ def drop_stale_refs(ctx: PassContext) -> None:
         else:
             stale = bool(given) and given != entry.id
         if stale:
-            _release_given(ctx, key, entry)
+            _release_record(ctx, key, entry)
 
 
-def _release_given(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
-    """What was given is forgotten; what is ours stays on record under a name of its own, as surplus."""
+def _release_record(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
+    """Forget what was given; keep what is ours on record under a name of its own, as surplus."""
     if entry.phase.ours:
-        ctx.journal = ctx.journal.put(recovery.free_key(ctx, key, entry.id), replace(entry, earlier=()))
-    ctx.journal = ctx.journal.put(key, let_go(entry))
+        ctx.record(recovery.free_key(ctx, key, entry.id), replace(entry, earlier=()))
+    ctx.record(key, let_go(entry))
     ctx.state.forget(key)
     ctx.outcomes.pop(key, None)
     ctx.ready_nodes.pop(key, None)
 
 
-def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
-    """Our earlier resource for this node, replaced by a given one and now wanted again."""
+def _find_released(ctx: PassContext, key: NodeKey) -> Observed | None:
+    """Return our earlier resource for this node, which was replaced by a given one and is wanted again."""
     for other, entry in ctx.journal.ours.items():
         namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
         if namesake and entry.opened and other not in ctx.graph.nodes:  # not one that only a mark brought to light
@@ -65,8 +67,8 @@ def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
     return None
 
 
-async def select(ctx: PassContext) -> list[Node]:
-    """Nodes without a resource whose requirements are ready: use what exists, report why not, or return them."""
+async def select_wave(ctx: PassContext) -> list[Node]:
+    """Return the nodes to be created now: requirements ready, nothing there that can be used, nothing in the way."""
     todo: list[Node] = []
     for node in ctx.graph.wave(ctx.ready_nodes):
         entry = ctx.journal.get(node.key)
@@ -76,47 +78,47 @@ async def select(ctx: PassContext) -> list[Node]:
         if known.deferred and ctx.now < known.retry_at:
             ctx.outcomes[node.key] = replace(known.deferred, after=known.retry_at - ctx.now)
         elif node.given:
-            await _given(ctx, node)
-        elif returning := _released_before(ctx, node.key):
+            await _use_given(ctx, node)
+        elif returning := _find_released(ctx, node.key):
             observe.record_owned(ctx, node.key, returning, entry)
         else:
             todo.append(node)
     unknown = [node for node in todo if _may_exist(ctx, node)]
     wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), birth_marks.sought(ctx, n.key)) for n in unknown]
-    found = await observe.find(ctx, wants)
+    found = await observe.find_candidates(ctx, wants)
     create: list[Node] = []
     for node in todo:
         candidates = found.get(node.key, ())
         if isinstance(candidates, CloudError):
-            ctx.block(node.key, of_error(candidates))
+            ctx.block(node.key, outcome_of_error(candidates))
         elif await _decide_by_candidates(ctx, node, candidates):
             create.append(node)
     return create
 
 
 def _may_exist(ctx: PassContext, node: Node) -> bool:
-    """Whether something may be there already: ours, made by an earlier process, or anybody's of this name."""
-    free = ctx.kind(node.key).nameless or _is_in_new_home(ctx, node)
-    return not (free and ctx.state.minted) or ctx.state.planning
+    """Return whether something may be there already: ours, made by an earlier process, or anybody's of this name."""
+    free = ctx.kind(node.key).naming.has_no_name or _is_in_new_home(ctx, node)
+    return not (free and ctx.state.identity_is_new) or ctx.state.planning
 
 
 def _is_in_new_home(ctx: PassContext, node: Node) -> bool:
-    """Whether its node was never tried and what contains it is ours: then nothing of its name can be there.
+    """Return whether its node was never tried and what contains it is ours: then nothing of its name can be there.
 
     After a refused create something may be there all the same.
     """
-    home = ctx.kind(node.key).home
+    home = ctx.kind(node.key).parent_kind
     homes = [entry for key in node.requires if key.kind == home and (entry := ctx.journal.get(key))]
     return bool(homes) and all(entry.phase.ours for entry in homes) and ctx.journal.get(node.key) is None
 
 
-async def _given(ctx: PassContext, node: Node) -> None:
+async def _use_given(ctx: PassContext, node: Node) -> None:
     assert node.given is not None
     id_ = node.given(ctx.ready_nodes)
     try:
         observed = (await ctx.kind(node.key).driver.observe([Ref(id_)])).get(id_)
     except CloudError as error:
-        ctx.block(node.key, of_error(error))
+        ctx.block(node.key, outcome_of_error(error))
         return
     if observed is None:
         ctx.block(
@@ -129,7 +131,7 @@ async def _given(ctx: PassContext, node: Node) -> None:
         )
         return
     entry = unmanaged(ctx.journal.get(node.key), Phase.GIVEN, observed)
-    ctx.journal = ctx.journal.put(node.key, entry)
+    ctx.record(node.key, entry)
     ctx.remember(node.key, observed)
     observe.assess(ctx, node.key, observed)
 
@@ -138,18 +140,18 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
     """Use, record or report what was found under its name; True when it is to be created (the order of ADR 3)."""
     key = node.key
     try:
-        ours = await _claimed(ctx, key, candidates)
+        ours = await _find_claimed(ctx, key, candidates)
     except CloudError as error:
-        ctx.block(key, of_error(error))
+        ctx.block(key, outcome_of_error(error))
         return False
     if len(ours) == 1:
         observe.record_owned(ctx, key, ours[0], ctx.journal.get(key))
         return False
     if ours:
-        ctx.block(key, intents.ambiguous(ctx, key, ours))
+        ctx.block(key, intents.report_ambiguous(ctx, key, ours))
         return False
     if forgotten := [c for c in candidates if birth_marks.has_unspent_birth_mark(ctx, key, c)]:
-        ctx.block(key, _forgotten(ctx, key, forgotten))
+        ctx.block(key, _report_forgotten(ctx, key, forgotten))
         return False
     named = [c for c in candidates if c.state is not State.DELETING]
     if len(named) > 1:
@@ -167,19 +169,19 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
         ctx.block(key, Waiting(Reason.DELETING, 15.0, f"an older {node.name} is still being deleted"))
         return False
     if named:
-        await _namesake(ctx, node, named[0])
+        await _decide_about_namesake(ctx, node, named[0])
         return False
-    if occupied := prune.holds_place(ctx, node):
+    if occupied := prune.explain_conflict(ctx, node):
         ctx.outcomes[key] = occupied  # looked at in each pass: it asks nobody, and a prune ends it
         return False
-    if reason := _why_not_created(ctx, node) or await _foreseen(ctx, node):
+    if reason := _why_not_created(ctx, node) or await _foresee_refusal(ctx, node):
         ctx.block(key, reason)
         return False
     return True
 
 
-def _forgotten(ctx: PassContext, key: NodeKey, found: Sequence[Observed]) -> Blocked:
-    """Made by an attempt that a restored journal does not know: another one would be a second resource."""
+def _report_forgotten(ctx: PassContext, key: NodeKey, found: Sequence[Observed]) -> Blocked:
+    """Report what an attempt made that a restored journal does not know: another create would be a second resource."""
     ids = ", ".join(sorted(c.id for c in found))
     ways = "; ".join(proofs.how_to_detach(ctx, c.target, c.tags or ()) for c in found)
     return Blocked(
@@ -190,8 +192,8 @@ def _forgotten(ctx: PassContext, key: NodeKey, found: Sequence[Observed]) -> Blo
     )
 
 
-async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> Sequence[Observed]:
-    """What a restored journal may have forgotten: ours by sealed mark or birth mark, asked where unclear."""
+async def _find_claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> Sequence[Observed]:
+    """Return the candidates that are ours by sealed mark or birth mark, asked for where unclear."""
     ours = intents.matching_own_create(ctx, key, candidates)
     unread = {c.target for c in candidates if c.tags is None and c.target}
     if len(ours) == 1 or len(candidates) < 2 or not unread:
@@ -201,13 +203,13 @@ async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
     )
 
 
-async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
-    """A resource with the wanted name and no nonce of ours: a name proves nothing."""
+async def _decide_about_namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
+    """Decide about a resource with the wanted name and no nonce of ours: a name proves nothing."""
     key, codec = node.key, ctx.deps.codec
     try:
         tags = candidate.tags if candidate.tags is not None else await ctx.deps.tagger.tags_of(candidate.target)
     except CloudError as error:
-        ctx.block(key, of_error(error))
+        ctx.block(key, outcome_of_error(error))
         return
     strength = proofs.evidence(ctx, key, candidate, tags).strength
     marks = codec.read(tags)
@@ -220,11 +222,11 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         if proven and own not in ctx.graph.nodes and ctx.is_signed(own):
             observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
         else:
-            ctx.block(key, _own_under_another_key(ctx, own, candidate))
+            ctx.block(key, _report_own_elsewhere(ctx, own, candidate))
         return
     taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
-        message = f"{node.name} ({candidate.id}) {_whose(ctx, marks, candidate)}"
+        message = f"{node.name} ({candidate.id}) {_explain_owner(ctx, marks, candidate)}"
         ctx.block(key, Blocked(Reason.NAME_TAKEN, message, ctx.deps.intervals.slow, candidate))
         return
     young = ctx.kind(key).settle - (ctx.deps.clock.now() - candidate.created_at) if candidate.created_at else 0.0
@@ -232,7 +234,7 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         message = f"{node.name} ({candidate.id}) was created a moment ago; waiting for its ownership tags"
         ctx.block(key, Waiting(Reason.SETTLING, min(young, 30.0), message))
     elif node.naming is Naming.EXPLICIT:
-        ctx.journal = ctx.journal.put(key, unmanaged(ctx.journal.get(key), Phase.REUSED, candidate))
+        ctx.record(key, unmanaged(ctx.journal.get(key), Phase.REUSED, candidate))
         ctx.remember(key, candidate)
         observe.assess(ctx, key, candidate)
     else:
@@ -240,15 +242,15 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
             key,
             Blocked(
                 Reason.NAME_TAKEN,
-                f"{node.name} ({candidate.id}) exists and is not ours: {node.if_taken}",
+                f"{node.name} ({candidate.id}) exists and is not ours: {node.name_taken_advice}",
                 ctx.deps.intervals.slow,
                 candidate,
             ),
         )
 
 
-def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
-    """Another owner's, or that of an earlier object of our name: its store was lost, or it lives somewhere else."""
+def _explain_owner(ctx: PassContext, marks: Marks, seen: Observed) -> str:
+    """Say whose it is: another owner's, or that of an earlier object of our name, now lost or elsewhere."""
     own = {name.casefold() for name in ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners}
     owners = ", ".join(sorted(marks.owners)) or "another owner"
     others = {uuid for uuid in marks.uuids if UUID.fullmatch(uuid) and uuid.casefold() != ctx.owner.uuid.casefold()}
@@ -263,8 +265,8 @@ def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
     return f"belongs to {owners}: choose another name, or remove that resource"
 
 
-def _own_under_another_key(ctx: PassContext, own: NodeKey, seen: Observed) -> Waiting | Blocked:
-    """Of what :func:`_released_before` did not take back."""
+def _report_own_elsewhere(ctx: PassContext, own: NodeKey, seen: Observed) -> Waiting | Blocked:
+    """Report a namesake that is ours under another key, and that :func:`_find_released` did not take back."""
     what = f"{seen.name} ({seen.id}) is this object's own, on record as {own}"
     if own in ctx.graph.nodes:
         return Blocked(
@@ -278,22 +280,22 @@ def _own_under_another_key(ctx: PassContext, own: NodeKey, seen: Observed) -> Wa
 
 
 def _why_not_created(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
-    """Why no create is sent although nothing has its name. Decides; changes nothing."""
+    """Decide why no create is sent although nothing has its name; None if it is sent. Changes nothing."""
     key, kind = node.key, ctx.kind(node.key)
     entry = ctx.journal.get(key)
-    if entry and entry.gone and kind.once:
+    if entry and entry.gone and kind.creation.never_recreate:
         message = (
             f"{node.name} ({entry.gone}) has gone and was not deleted by this operator. It is not made again by "
-            f"itself: find out who deleted it, then decide: {ctx.resolve(key)} --not-mine --yes"
+            f"itself: find out who deleted it, then decide: {ctx.resolve_command(key)} --not-mine --yes"
         )
         return Blocked(Reason.GONE, message, ctx.deps.intervals.slow)
-    if entry and entry.fails >= kind.attempts:
+    if entry and entry.fails >= MOST_VANISHED:
         message = (
             f"{key} was created {entry.fails} times and vanished each time before it could be marked: "
-            f"find out who deletes it, then try again: {ctx.resolve(key)} --not-mine --yes"
+            f"find out who deletes it, then try again: {ctx.resolve_command(key)} --not-mine --yes"
         )
         return Blocked(Reason.VANISHING, message, ctx.deps.intervals.slow)
-    if not ctx.state.minted and not ctx.settled(key, ctx.state.first_seen):
+    if not ctx.state.identity_is_new and not ctx.is_settled(key, ctx.state.first_seen):
         left = kind.settle - (ctx.now - ctx.state.first_seen)
         return Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect")
     if kind.carrier and kind.carrier_owned and kind.tagging is Tagging.NEVER:
@@ -304,22 +306,22 @@ def _why_not_created(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
     return None
 
 
-async def _foreseen(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
-    """What a plan says of a create that the cloud would refuse: the same as the pass that sends it."""
-    around = ctx.kind(node.key).neighbours
-    home = next((key for key in node.requires if key.kind == ctx.kind(node.key).home), None)
+async def _foresee_refusal(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
+    """Say in a plan what the cloud would refuse a create for, as the pass that sends it does."""
+    around = ctx.kind(node.key).creation.neighbours
+    home = next((key for key in node.requires if key.kind == ctx.kind(node.key).parent_kind), None)
     if not ctx.deps.foresees or around is None or home is None:
         return None
     try:
         refusal = around.refusal(node.request(ctx.ready_nodes), await around.neighbours(Ref(ctx.ready_nodes[home].id)))
     except CloudError as error:
-        return of_error(error)
-    return of_error(refusal) if refusal else None
+        return outcome_of_error(error)
+    return outcome_of_error(refusal) if refusal else None
 
 
-async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
-    """Intend, create, record: two patches around one wave of creates."""
-    requests = await _requests(ctx, wave)
+async def send_wave(ctx: PassContext, wave: Sequence[Node]) -> None:
+    """Write the intents in one patch, send the creates together, record the ids in one patch."""
+    requests = await _prepare_requests(ctx, wave)
     wave = [node for node in wave if node.key in requests]
     for node in wave:
         entry = ctx.journal.get(node.key)
@@ -331,34 +333,34 @@ async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
             key=ctx.keys.writing,
             by=ctx.deps.identity,
             request=requests[node.key][0],
-            parts=parts.claimable(ctx, node.key) if ctx.kind(node.key).born_with_parts else (),
+            parts=parts.find_claimable(ctx, node.key) if ctx.kind(node.key).parts.born_with else (),
             node_tags=tuple(sorted(wanted_tags.node_tags(ctx, node.key))),
             shared=node.shared,
             tags=create_identity.bound_tags(ctx, node.key),
         )
-        ctx.journal = ctx.journal.put(node.key, with_edges(intent, node))
+        ctx.record(node.key, with_edges(intent, node))
     await ctx.save()
     if not wave:
         return
     ctx.state.last_sent = ctx.now
-    results = await ctx.deps.port.all([_send(ctx, node.key, requests[node.key][1]) for node in wave])
+    results = await run_together([_send(ctx, node.key, requests[node.key][1]) for node in wave])
     for node, result in zip(wave, results, strict=True):
-        _created(ctx, node.key, result)
+        _record_result(ctx, node.key, result)
     await ctx.save()
     for defect in results:
         if not isinstance(defect, Observed | CloudError):
             raise defect  # not before what the others made is on record
 
 
-async def _requests(ctx: PassContext, wave: Sequence[Node]) -> dict[NodeKey, tuple[Request, Request]]:
-    """As recorded and as sent. What refers to a secret that cannot be read is not created."""
+async def _prepare_requests(ctx: PassContext, wave: Sequence[Node]) -> dict[NodeKey, tuple[Request, Request]]:
+    """Return each request as it is recorded and as it is sent, without those whose secret cannot be read."""
     found: dict[NodeKey, tuple[Request, Request]] = {}
     for node in wave:
         try:
-            found[node.key] = await reveal.first(ctx, node.key, node.request(ctx.ready_nodes))
+            found[node.key] = await resolve_secrets.resolve_first(ctx, node.key, node.request(ctx.ready_nodes))
         except CloudError as error:
             ctx.creating.remove(node.key)
-            ctx.block(node.key, of_error(error))
+            ctx.block(node.key, outcome_of_error(error))
     return found
 
 
@@ -367,26 +369,26 @@ async def _send(ctx: PassContext, key: NodeKey, request: Request) -> Observed:
     return await ctx.kind(key).driver.create(request, create_identity.birth_of(ctx, key, attempt))
 
 
-def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> None:
-    """An id is recorded; an unknown effect stays an open intent; a refusal closes it: nothing happened."""
+def _record_result(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> None:
+    """Record the id; leave an unknown effect as an open intent; close what was refused, because nothing happened."""
     entry = ctx.journal.entries[key]
     if isinstance(result, Observed) and not intents.reply_counts(ctx, key, result):
         intents.look_for_own(ctx, key, result)
     elif isinstance(result, Observed):
-        ctx.state.made[key, entry.attempt] = result
-        polling.started(ctx, key, Verb.CREATE)
+        ctx.state.create_replies[key, entry.attempt] = result
+        polling.note_start(ctx, key, Verb.CREATE)
         observe.record_owned(ctx, key, result, entry)
         ctx.node(key).look_at = max(ctx.node(key).look_at, ctx.now)
-        if ctx.kind(key).born_with_parts:
-            ctx.node(key).parts_checked = True
+        if ctx.kind(key).parts.born_with:
+            ctx.node(key).parts.checked = True
     elif isinstance(result, Unknown | TokenReused):
         ctx.node(key).open_since = ctx.now
         ctx.node(key).unanswered = result.message
         if isinstance(result, TokenReused):
-            intents.token_was_used(ctx, key)
+            intents.record_used_token(ctx, key)
         ctx.requeue(key, Waiting(Reason.RETRYING, 5.0, result.message))
     elif isinstance(result, CloudError):
         spent = ctx.kind(key).spends_tokens and not isinstance(result, Retryable)
-        ctx.journal = ctx.journal.put(key, after_refusal(entry, token_spent=spent))
+        ctx.record(key, after_refusal(entry, token_spent=spent))
         about_it = isinstance(result, Invalid | NotFound)  # what is asked for is wrong, or names what is not there
-        ctx.block(key, of_error(result.at(ctx.graph.nodes[key].field) if about_it else result))
+        ctx.block(key, outcome_of_error(result.at(ctx.graph.nodes[key].field) if about_it else result))

@@ -1,8 +1,9 @@
 """Delete: prove, request the deletion, observe until gone, and check that nothing of ours stays behind.
 
-Works from what is *owned* (journal and index), not from today's spec. The marks are read in
-the same pass as the delete is sent. What they do not prove is marked first, if its marks were never read back, or kept
-and named.
+In this order: :func:`select_wave` (what nothing else of ours needs), :func:`observe_owned`, :func:`prove_present`,
+:func:`request_deletes`; in later passes :func:`observe_owned` until it has gone; :func:`is_finished` at the end. All
+works from what is *owned* (journal and index), not from today's spec. The marks are read in the same pass as the delete
+is sent. What they do not prove is marked first, if its marks were never read back, or kept and named.
 """
 
 from __future__ import annotations
@@ -17,21 +18,22 @@ from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError, InUse, NotFound
 from freehold.engine.inventory import TagChange, TagsByTarget
 from freehold.engine.journal import Phase, let_go
-from freehold.engine.outcomes import Blocked, Kept, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Kept, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Evidence, Strength
 from freehold.engine.phases import (
+    child_owners,
     collect,
     final_check,
     given_tags,
-    inner_owners,
     keyed_tags,
     lost_marks,
-    named_parts,
     observe,
     parts,
     read_marks,
     recovery,
+    referenced_parts,
 )
+from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, State
 from freehold.engine.state import earliest
 
@@ -39,8 +41,8 @@ RECHECK = 300.0
 """Most seconds between looks at what blocks a delete and only a person can move."""
 
 
-def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
-    """What nothing else of ours depends on; a kind this version does not know blocks and is named."""
+def select_wave(ctx: PassContext) -> frozenset[NodeKey]:
+    """Return what nothing else of ours depends on; a kind this version does not know blocks and is named."""
     ours = set(ctx.journal.ours)
     unknown = {key for key in ours if key.kind not in ctx.deps.registry}
     for key in unknown:
@@ -48,11 +50,11 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
     # Whoever may edit the object can have invented an id that nothing proves: nothing of ours waits for it.
-    unproven = {key for key in ours - unknown if ctx.node(key).unproven}
-    stays = lost_marks.holders(ctx)
-    ctx.outcomes.update({key: lost_marks.outcome_of(ctx, key, holder) for key, holder in stays.items()})
+    unproven = {key for key in ours - unknown if ctx.node(key).mark_memory.unproven}
+    stays = lost_marks.find_holders(ctx)
+    ctx.outcomes.update({key: lost_marks.explain_kept(ctx, key, holder) for key, holder in stays.items()})
     free = next_delete_wave(ours - unproven - stays.keys(), ctx.journal.entries, ctx.deps.registry)
-    held = named_parts.held_back(ctx, free - unknown)
+    held = referenced_parts.hold_back(ctx, free - unknown)
     now = (free - unknown - held.keys()) | unproven
     for key in ours - unknown - now - stays.keys():
         why = "what depends on it"
@@ -69,9 +71,11 @@ async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
     """
     observed: set[NodeKey] = set()
     present: frozenset[NodeKey] = frozenset()
-    while now := {key for key in next_wave(ctx) - observed if ctx.collected or not ctx.kind(key).network}:
+    while now := {
+        key for key in select_wave(ctx) - observed if ctx.collected or not ctx.kind(key).deletion.after_collection
+    }:
         observed |= now
-        present |= await observe_present(ctx, now, named_parts.unseen(ctx, now))
+        present |= await observe_present(ctx, now, referenced_parts.find_unseen(ctx, now))
     return present
 
 
@@ -82,58 +86,58 @@ async def observe_present(
 
     ``beside``: others, of the kinds of ``keys``, that are looked at with it.
     """
-    due = [key for key in keys if ctx.due(key)]
+    due = [key for key in keys if ctx.is_due(key)]
     for key in set(keys) - set(due):
         ctx.outcomes[key] = ctx.pending_outcome(key)
     present: set[NodeKey] = set()
     for key in (left := [key for key in due if ctx.node(key).itself_gone]):
-        await _leave(ctx, key)
+        await _leave_record(ctx, key)
     asked = set(due) - set(left)
     more = {key for key in beside if key.kind in {each.kind for each in asked}}
-    for key, seen in (await observe.by_key(ctx, asked | more)).items():
+    for key, seen in (await observe.read_each(ctx, asked | more)).items():
         if key in more:
             ctx.node(key).last_seen = seen if isinstance(seen, Observed) else None
         elif isinstance(seen, CloudError):
-            ctx.requeue(key, _waiting(seen))
+            ctx.requeue(key, _as_waiting(seen))
         elif seen is None:
-            await _absent(ctx, key)
+            await _note_absent(ctx, key)
         else:
             ctx.remember(key, seen)
             if seen.state is State.DELETING:
-                after = polling.next_look(ctx, key, Verb.DELETE)
+                after = polling.plan_look(ctx, key, Verb.DELETE)
                 ctx.requeue(key, Waiting(Reason.DELETING, after, f"is {seen.vendor_state or 'deleting'}", seen))
             elif ctx.delete_is_fresh(key):
-                after = polling.next_look(ctx, key, Verb.DELETE)
+                after = polling.plan_look(ctx, key, Verb.DELETE)
                 ctx.requeue(key, Waiting(Reason.DELETING, after, "delete was requested", seen))
             else:
                 present.add(key)
     return frozenset(present)
 
 
-async def _absent(ctx: PassContext, key: NodeKey) -> None:
-    """Gone, if the cloud took our request; else a lagging read may be at fault, and the settle time decides."""
+async def _note_absent(ctx: PassContext, key: NodeKey) -> None:
+    """Conclude that it has gone if the cloud took our request; else a read may lag, and the settle time decides."""
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
-    if ctx.node(key).delete_sent is None and not ctx.settled(key, since):
+    if ctx.node(key).delete_sent is None and not ctx.is_settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
         return
     if not ctx.node(key).id_taken:
         ctx.absent.add(entry.id)
-    await _leave(ctx, key)
+    await _leave_record(ctx, key)
 
 
-async def _leave(ctx: PassContext, key: NodeKey) -> None:
-    """It has gone itself. While something remains of it, what it was in cannot go, and is not tried."""
+async def _leave_record(ctx: PassContext, key: NodeKey) -> None:
+    """Take a resource that has gone off the record, once the cloud has taken away what is left of it."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     ctx.node(key).itself_gone = True
     try:
-        left = await kind.remains.remains(Ref(entry.id, entry.target)) if kind.remains else ()
+        left = await kind.deletion.leftovers.leftovers(Ref(entry.id, entry.target)) if kind.deletion.leftovers else ()
     except CloudError as error:
-        ctx.requeue(key, _waiting(error))
+        ctx.requeue(key, _as_waiting(error))
         return
     if left:
-        after = polling.next_look(ctx, key, Verb.DELETE)
+        after = polling.plan_look(ctx, key, Verb.DELETE)
         message = f"{entry.id} has gone; the cloud still takes away what remains of it: {', '.join(left)}"
         ctx.requeue(key, Waiting(Reason.DELETING, after, message))
         return
@@ -146,12 +150,12 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
     if entry.carried and not carrier_ours and proofs.is_carried_by(ctx, key, entry.id, entry.target):
         marks = proofs.carried_marks(ctx, key, entry.id, entry.target)
-        failed = await keyed_tags.detach(ctx, [TagChange(entry.target, marks)])
+        failed = await keyed_tags.detach_exact(ctx, [TagChange(entry.target, marks)])
         error = failed.get(entry.target)
         if error is not None and not isinstance(error, NotFound):
-            ctx.requeue(key, _waiting(error))
+            ctx.requeue(key, _as_waiting(error))
             return
-    polling.finished(ctx, key, Verb.DELETE)
+    polling.note_finish(ctx, key, Verb.DELETE)
     if ctx.node(key).delete_sent is not None:
         ctx.state.deleted.add(entry.id)
     id_taken = ctx.node(key).id_taken
@@ -159,30 +163,30 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     if not id_taken:
         ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     ctx.outcomes.pop(key, None)
-    ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, let_go(entry)))
+    ctx.record(key, birth_marks.without_resource(ctx, key, let_go(entry)))
 
 
-def _waiting(error: CloudError) -> Waiting:
-    outcome = of_error(error)
+def _as_waiting(error: CloudError) -> Waiting:
+    outcome = outcome_of_error(error)
     return outcome if isinstance(outcome, Waiting) else Waiting(outcome.reason, outcome.after, outcome.message)
 
 
-async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
-    """The ones that marks read in this pass prove; the others are healed, kept or reported."""
+async def prove_present(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
+    """Return those that marks read in this pass prove; heal, keep or report the others."""
     # Nothing can mark some kinds: their signed record is the only proof.
     proven = {key for key in present if not ctx.kind(key).markable and ctx.is_signed(key)}
-    shown = await read_marks.tags_now(ctx, sorted(set(present) - proven), marked)
+    shown = await read_marks.read_tags_now(ctx, sorted(set(present) - proven), marked)
     for key, tags in shown.items():
         observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
         if isinstance(tags, CloudError):
-            ctx.requeue(key, _waiting(tags))
+            ctx.requeue(key, _as_waiting(tags))
             continue
         evidence = proofs.evidence(ctx, key, observed, tags)
-        ctx.node(key).unproven = False
+        ctx.node(key).mark_memory.unproven = False
         if _has_lost_marks(ctx, key, evidence):
-            lost_marks.judge(ctx, key, observed, tags)
+            lost_marks.judge_loss(ctx, key, observed, tags)
             continue
-        ctx.node(key).marks_lost_since = None
+        ctx.node(key).mark_memory.lost_since = None
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
         elif evidence.strength is Strength.OTHERS and _marks_may_lag(ctx, key, observed):
@@ -190,13 +194,13 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
             ctx.requeue(key, Waiting(Reason.MARKING, after, "its marks are not readable yet", observed))
         elif evidence.strength is Strength.OTHERS:
             ctx.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
-            ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
+            ctx.record(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
         elif evidence.strength is Strength.DISPUTED:
-            ctx.outcomes[key] = _disputed(ctx, key, observed, tags, evidence)
+            ctx.outcomes[key] = _report_disputed(ctx, key, observed, tags, evidence)
         elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):
             # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
             observe.record_owned(ctx, key, observed, entry)
-            _heal(ctx, key, observed)
+            _mark_again(ctx, key, observed)
         elif evidence.strength is Strength.HEALABLE and not observed.target and observed.state is not State.PENDING:
             ctx.outcomes[key] = Blocked(
                 Reason.UNMARKABLE,
@@ -206,19 +210,21 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
                 observed,
             )
         elif evidence.strength is Strength.HEALABLE:
-            _heal(ctx, key, observed)
+            _mark_again(ctx, key, observed)
         else:
-            ctx.node(key).unproven = True
-            ctx.outcomes[key] = _unproven(ctx, key, observed, evidence)
+            ctx.node(key).mark_memory.unproven = True
+            ctx.outcomes[key] = _report_unproven(ctx, key, observed, evidence)
     return frozenset(proven)
 
 
 def _has_lost_marks(ctx: PassContext, key: NodeKey, evidence: Evidence) -> bool:
-    """Whether only the record shows that it is ours, and its marks were there; of a living object they are healed."""
+    """Return whether its marks were there and only the record shows now that it is ours (ADR 7)."""
     return evidence.strength is Strength.HEALABLE and ctx.state.releasing and ctx.journal.entries[key].had_marks
 
 
-def _disputed(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str], evidence: Evidence) -> Blocked:
+def _report_disputed(
+    ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str], evidence: Evidence
+) -> Blocked:
     fold = ctx.deps.codec.fold
     own = fold(ctx.deps.codec.owner(ctx.owner) | proofs.seals(ctx, key, observed))
     ours = {tag for tag in tags if fold([tag]) & own}
@@ -232,12 +238,13 @@ def _disputed(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collecti
     )
 
 
-def _unproven(ctx: PassContext, key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
-    """A restored or edited journal, or a lost key: neither deleted nor forgotten."""
+def _report_unproven(ctx: PassContext, key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
+    """Report what a restored or edited journal, or a lost key, leaves without proof: neither deleted nor forgotten."""
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is on record for {key}, and nothing proves now that it is ours "
-        f"({evidence.source}). To decide: {ctx.resolve(key)} --mine, and it is deleted; or --not-mine, and it stays",
+        f"({evidence.source}). To decide: {ctx.resolve_command(key)} --mine, and it is deleted; or --not-mine, and it "
+        "stays",
         RECHECK,
         observed,
     )
@@ -247,31 +254,31 @@ def _marks_may_lag(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     return wanted_tags.lagging(ctx, key, wanted_tags.marks(ctx, key, observed))
 
 
-def _heal(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
+def _mark_again(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     """Mark it (again) because of its record, or its birth mark; the proof is read in a later pass."""
-    if left := ctx.may_go(key):
-        ctx.node(key).marks_doubted = True
+    if left := ctx.seconds_of_delete(key):
+        ctx.node(key).mark_memory.doubted = True
         ctx.requeue(key, Waiting(Reason.SETTLING, left, read_marks.MAY_GO, observed))
         return
-    ctx.node(key).marks_doubted = False
+    ctx.node(key).mark_memory.doubted = False
     if not _marks_may_lag(ctx, key, observed):
-        ctx.node(key).attached = None
-    ctx.journal = ctx.journal.put(key, ctx.recognised(key).to_mark_again())
+        ctx.node(key).mark_memory.attached = None
+    ctx.record(key, ctx.believe_again(key).to_mark_again())
     ctx.requeue(
         key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "is marked again before it is deleted", observed)
     )
 
 
-async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
-    """What its delete would destroy that is not provably ours (a stranger's VM in a workspace), or None."""
+async def _find_foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
+    """Return what its delete would destroy that is not provably ours (a stranger's VM in a workspace), or None."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
-    if not kind.contains or kind.container is None:
+    if not kind.deletion.contains or kind.deletion.container is None:
         return None
-    if (left := ctx.unsettled()) > 0:
+    if (left := ctx.seconds_until_settled()) > 0:
         message = f"a create that was cut off may still take effect in {entry.id}, which is deleted after that"
         return Waiting(Reason.SETTLING, left, message, ctx.node(key).last_seen)
-    children = await kind.container.children(Ref(entry.id, entry.target))
-    own = (key for key in ctx.journal.ours if not (ctx.node(key).unproven or lost_marks.is_lost(ctx, key)))
+    children = await kind.deletion.container.children(Ref(entry.id, entry.target))
+    own = (key for key in ctx.journal.ours if not (ctx.node(key).mark_memory.unproven or lost_marks.is_lost(ctx, key)))
     ours = {ctx.journal.entries[key].id for key in own}
     foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
     if foreign:
@@ -284,7 +291,7 @@ async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
     return None
 
 
-async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
+async def request_deletes(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
     """Record the requests in one patch, then send them together.
 
     Returns what something holds that nobody has looked for yet, or not for long: it may be ours and forgotten.
@@ -297,23 +304,23 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
         entry = ctx.journal.entries[key]
         if not entry.deleting or ctx.may_be_another(key):
             entry = replace(entry, read_back=entry.phase is not Phase.OWNED)
-            ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
+            ctx.record(key, replace(entry, deleting=stamp))
     await ctx.save()
     in_use: set[NodeKey] = set()
     # All of them before the first delete: two resources may hold each other by their parts.
-    out = await ctx.deps.port.all([_take_out_parts(ctx, key) for key in keys])
-    results = await ctx.deps.port.all([_request(ctx, key, done) for key, done in zip(keys, out, strict=True)])
+    out = await run_together([_remove_holding_parts(ctx, key) for key in keys])
+    results = await run_together([_request_delete(ctx, key, done) for key, done in zip(keys, out, strict=True)])
     for key, result in zip(keys, results, strict=True):
         if result is None:
             seen = replace(ctx.node(key).observed, state=State.DELETING)
             ctx.node(key).last_seen = seen
             ctx.node(key).pending_since = None
             ctx.node(key).delete_sent = ctx.now
-            polling.started(ctx, key, Verb.DELETE)
-            after = polling.next_look(ctx, key, Verb.DELETE)
+            polling.note_start(ctx, key, Verb.DELETE)
+            after = polling.plan_look(ctx, key, Verb.DELETE)
             ctx.requeue(key, Waiting(Reason.DELETING, after, "delete was requested", seen))
-            if ctx.kind(key).gone_at_once:
-                await _done(ctx, key)
+            if ctx.kind(key).deletion.gone_at_once:
+                await _conclude_delete(ctx, key)
         elif isinstance(result, Waiting):
             in_use |= {key} if result.reason is Reason.IN_USE else set()
             ctx.requeue(key, result)
@@ -328,83 +335,83 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             in_use |= {key} if first or after == RECHECK else set()
             ctx.requeue(key, Waiting(Reason.IN_USE, after, message, ctx.node(key).observed))
         elif isinstance(result, CloudError):
-            ctx.requeue(key, _longer(ctx, key, _waiting(result)))
+            ctx.requeue(key, _wait_longer(ctx, key, _as_waiting(result)))
         else:
             raise result
     return frozenset(in_use)
 
 
-async def _done(ctx: PassContext, key: NodeKey) -> None:
-    """The cloud has deleted it. The last look at the index asks for what that still shows."""
+async def _conclude_delete(ctx: PassContext, key: NodeKey) -> None:
+    """Conclude the delete. The last look at the index asks for what that still shows."""
     ctx.node(key).itself_gone = True
-    if ctx.kind(key).remains is None:
+    if ctx.kind(key).deletion.leftovers is None:
         await _conclude_gone(ctx, key)
 
 
-def _longer(ctx: PassContext, key: NodeKey, outcome: Waiting) -> Waiting:
-    """What is pruned has time: the object is at rest otherwise."""
+def _wait_longer(ctx: PassContext, key: NodeKey, outcome: Waiting) -> Waiting:
+    """Wait longer each time for what is pruned: the object is at rest otherwise."""
     since = ctx.node(key).refused_since = earliest(ctx.node(key).refused_since, ctx.now)
     return outcome if ctx.state.releasing else replace(outcome, after=max(outcome.after, (ctx.now - since) / 4))
 
 
-async def _take_out_parts(ctx: PassContext, key: NodeKey) -> Waiting | None:
-    """Not while its delete waits for what is in it: nothing of it is changed for nothing."""
-    if not ctx.kind(key).holding_parts:
+async def _remove_holding_parts(ctx: PassContext, key: NodeKey) -> Waiting | None:
+    """Take out the parts that would refuse the delete, unless that waits for what is inside."""
+    if not ctx.kind(key).parts.holding:
         return None
-    occupied = await _foreign_children(ctx, key)
+    occupied = await _find_foreign_children(ctx, key)
     if occupied is None:
-        await parts.take_out(ctx, key)
+        await parts.remove_holding(ctx, key)
     return occupied
 
 
-async def _request(ctx: PassContext, key: NodeKey, parts_out: Waiting | Exception | None) -> Waiting | None:
+async def _request_delete(ctx: PassContext, key: NodeKey, parts_out: Waiting | Exception | None) -> Waiting | None:
     """Look inside as late as can be, then ask for the delete; ``parts_out``: why its parts are not taken out."""
     if isinstance(parts_out, Exception):
         raise parts_out
     if parts_out is not None:
         return parts_out
-    occupied = await _foreign_children(ctx, key)
+    occupied = await _find_foreign_children(ctx, key)
     if occupied is None:
         entry = ctx.journal.entries[key]
         await ctx.kind(key).driver.delete(Ref(entry.id, entry.target))
     return occupied
 
 
-async def finished(ctx: PassContext) -> bool:
-    """No intent open, settled since the last create or attach, and native lists and index show nothing of ours."""
-    _keep_unmanaged(ctx)
+async def is_finished(ctx: PassContext) -> bool:
+    """Return whether all is over: no open intent, settled, and native lists and index show nothing of ours."""
+    _report_unmanaged(ctx)
     unclean = any(entry.earlier for entry in ctx.journal.entries.values())
-    if unclean or any(key not in ctx.outcomes for key in ctx.journal.ours) or _moving(ctx):
+    if unclean or any(key not in ctx.outcomes for key in ctx.journal.ours) or _is_moving(ctx):
         return False
-    left = ctx.unsettled()
+    left = ctx.seconds_until_settled()
     if left > 0:
         ctx.outcomes[NodeKey("finalizer", "settle")] = Waiting(
             Reason.SETTLING, left, "a create or a mark that was cut off may still take effect"
         )
         return False
-    if await inner_owners.hold(ctx, ()) or not await collect.is_done(ctx):
+    if await child_owners.hold_delete(ctx, ()) or not await collect.is_collected(ctx):
         return False
     try:
         marked = await ctx.deps.tagger.marked(ctx.owner.uuid)
     except CloudError as error:
-        ctx.outcomes[NodeKey("finalizer", "index")] = of_error(error)
+        ctx.outcomes[NodeKey("finalizer", "index")] = outcome_of_error(error)
         return False
-    await recovery.by_marks(ctx, marked, last=True)
-    await final_check.by_nonce(ctx, marked)
+    await recovery.record_marked(ctx, marked, last=True)
+    await final_check.record_by_nonce(ctx, marked)
     # What could not be read may still exist, so nothing is released without an answer.
     kept = {key for key, outcome in ctx.outcomes.items() if isinstance(outcome, Kept)}
     if ctx.journal.ours.keys() - kept or any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values()):
         return False
-    return await given_tags.take_back(ctx)
+    return await given_tags.take_tags_back(ctx)
 
 
-def _moving(ctx: PassContext) -> bool:
-    """Whether something goes on by itself. What only a person can move does not keep us from looking for the rest."""
+def _is_moving(ctx: PassContext) -> bool:
+    """Return whether something goes on by itself. What only a person can move does not keep us from looking on."""
     waits = [o for o in ctx.outcomes.values() if isinstance(o, Waiting) and o.reason is not Reason.DEPENDENTS]
     return bool(waits) or not all(isinstance(ctx.outcomes[key], Blocked | Waiting | Kept) for key in ctx.journal.ours)
 
 
-def _keep_unmanaged(ctx: PassContext) -> None:
+def _report_unmanaged(ctx: PassContext) -> None:
     for key, entry in ctx.journal.entries.items():
         if entry.phase is Phase.GIVEN:
             ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")

@@ -11,18 +11,19 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Invalid, NeedsPerson, NotFound
 from freehold.engine.journal import Phase
 from freehold.engine.kinds import Kind
-from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.phases import parts
+from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Part, Ref, Request
 from freehold.engine.secret_values import without_digests
 
 
-async def to_spec(ctx: PassContext) -> None:
+async def apply_spec(ctx: PassContext) -> None:
     """Bring names and other mutable attributes, and parts, of proven resources to the spec."""
     await _bring(ctx, [key for key in ctx.graph.nodes if _is_due(ctx, key)])
 
 
-async def essential_parts(ctx: PassContext) -> None:
+async def add_essential_parts(ctx: PassContext) -> None:
     """Add what must be inside a resource before anything that depends on it is made; until then nothing is."""
     lacking = [key for key in ctx.graph.nodes if key in ctx.ready_nodes and parts.lacks_essential(ctx, key)]
     await _bring(ctx, [key for key in lacking if _is_due(ctx, key)])
@@ -47,37 +48,37 @@ async def _bring(ctx: PassContext, due: Sequence[NodeKey]) -> None:
         entry, shared = ctx.journal.entries[key], ctx.graph.nodes[key].shared
         # What was put in before it was handed over is the provider's too: it may have made it anew since.
         kept = entry.parts if shared is entry.shared else ()
-        ctx.journal = ctx.journal.put(key, replace(entry, shared=shared, parts=kept))
-    inside = await parts.look(ctx, [key for key in due if parts.are_looked_at(ctx, key)])
-    await parts.claim(ctx, inside)
-    if any(parts.first_due(ctx, key) for key in due):
+        ctx.record(key, replace(entry, shared=shared, parts=kept))
+    inside = await parts.look_inside(ctx, [key for key in due if parts.are_looked_at(ctx, key)])
+    await parts.claim_missing(ctx, inside)
+    if any(parts.find_first_parts(ctx, key) for key in due):
         await ctx.save_before_write()
-    results = await ctx.deps.port.all([_brought(ctx, key, inside.get(key)) for key in due])
+    results = await run_together([_brought(ctx, key, inside.get(key)) for key in due])
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
-            outcome = _without_haste(ctx, of_error(result))
+            outcome = _wait_longer(ctx, outcome_of_error(result))
             ctx.node(key).look_now()  # it may not be any more what it was at the last look
             ctx.outcomes[key] = replace(outcome, observed=ctx.node(key).observed)
         elif isinstance(result, Exception):
             raise result
 
 
-def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Blocked:
-    """What uses a part that is to go stays for as long as somebody wants it to."""
+def _wait_longer(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Blocked:
+    """Wait longer each time for a part that something uses: it stays for as long as somebody wants it to."""
     if outcome.reason is Reason.IN_USE:
         return replace(outcome, after=max(outcome.after, ctx.deps.intervals.slow))
     return outcome
 
 
 async def _brought(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
-    no_part = await _refusal(parts.put_first(ctx, key), of_part=True)
-    await _sync(ctx, key, inside)
+    no_part = await _catch_refusal(parts.add_first_parts(ctx, key), of_part=True)
+    await _sync_node(ctx, key, inside)
     if no_part:
         raise no_part
 
 
-async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
-    """``inside``: the parts that are there, or why they could not be read; None where they are not looked at.
+async def _sync_node(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
+    """Bring one resource to the spec. ``inside``: its parts, or why they could not be read; None: not looked at.
 
     Parts are put in before attributes change, and taken out after that: an attribute may need a part, as the addresses
     that a subnet gives do its block. A write counts only if the cloud took all of it. If one was refused, the resource
@@ -85,31 +86,31 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     hold up the rest.
     """
     kind, node = ctx.kind(key), ctx.graph.nodes[key]
-    due = None if inside is None or isinstance(inside, CloudError) else parts.to_do(ctx, key, inside)
-    no_part = await _refusal(parts.put_in(ctx, key, due), of_part=True) if due else None
+    due = None if inside is None or isinstance(inside, CloudError) else parts.plan_changes(ctx, key, inside)
+    no_part = await _catch_refusal(parts.add_and_change(ctx, key, due), of_part=True) if due else None
     wanted = node.request(ctx.ready_nodes)
-    no_change = await _refusal(_change(ctx, key, wanted))
+    no_change = await _catch_refusal(_change_attributes(ctx, key, wanted))
     if isinstance(inside, CloudError):
         raise inside
     if due and isinstance(no_part, Invalid | NotFound):
-        await _refusal(parts.withdraw(ctx, key, due), of_part=True)  # of two refusals the first one is told
+        await _catch_refusal(parts.remove_surplus_anyway(ctx, key, due), of_part=True)  # the first refusal is reported
     if no_part:
         raise no_part
-    drifted = _drift(ctx, key, ctx.node(key).observed, wanted)
-    inner = await parts.take_surplus(ctx, key, due) if due else []
+    drifted = _find_drift(ctx, key, ctx.node(key).observed, wanted)
+    inner = await parts.remove_surplus(ctx, key, due) if due else []
     if no_change:
         raise no_change
     if not drifted and not inner and parts.are_as_wanted(ctx, key):
         ctx.as_wanted.add(key)
     differences = [*drifted.values(), *inner]
     reason = Reason.DRIFTED if differences else None
-    fixed = sorted(drifted.keys() - kind.changeable)
-    note = f"{', '.join(differences)}: it is not changed in place; {_mend(kind, fixed)}" if differences else ""
+    fixed = sorted(drifted.keys() - kind.attributes.changeable)
+    note = f"{', '.join(differences)}: it is not changed in place; {_explain_mend(kind, fixed)}" if differences else ""
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
-async def _refusal(write: Awaitable[None], *, of_part: bool = False) -> CloudError | None:
-    """Why a person must act before the cloud takes it. Raises what a later pass may mend by itself.
+async def _catch_refusal(write: Awaitable[None], *, of_part: bool = False) -> CloudError | None:
+    """Say why a person must act before the cloud takes it. Raises what a later pass may mend by itself.
 
     ``of_part``: what is not found is what a part names, unless the resource itself is gone, which the next look shows.
     """
@@ -124,10 +125,10 @@ async def _refusal(write: Awaitable[None], *, of_part: bool = False) -> CloudErr
     return None
 
 
-async def _change(ctx: PassContext, key: NodeKey, wanted: Request) -> None:
+async def _change_attributes(ctx: PassContext, key: NodeKey, wanted: Request) -> None:
     """Bring the attributes to the spec. What they were stays known until the cloud has taken all of the change."""
     observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
-    changes = _changes(ctx, key, observed, wanted)
+    changes = _find_changes(ctx, key, observed, wanted)
     if not changes:
         return
     await ctx.kind(key).driver.update(Ref(entry.id, entry.target), changes)
@@ -135,9 +136,9 @@ async def _change(ctx: PassContext, key: NodeKey, wanted: Request) -> None:
     ctx.node(key).last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
 
 
-def _changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, Any]:
-    """The mutable attributes that differ, and what the spec says. Of what is handed over only a nonce goes."""
-    mutable = ctx.kind(key).mutable
+def _find_changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, Any]:
+    """Return the mutable attributes that differ, and what the spec says. Of what is handed over only a nonce goes."""
+    mutable = ctx.kind(key).attributes.mutable
     if _is_shared(ctx, key):
         by_name = replace(observed, tags=None)  # a birth mark among its tags stays for life
         born = birth_marks.has_birth_mark(ctx, key, by_name)
@@ -150,43 +151,50 @@ def _is_shared(ctx: PassContext, key: NodeKey) -> bool:
 
 
 def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, inside: frozenset[Part] | None) -> bool:
-    """Whether nothing of it is to be changed or reported; ``inside`` is None where no parts are looked at."""
+    """Return whether nothing of it is to be changed or reported; ``inside`` is None where no parts are looked at."""
     node, entry = ctx.graph.nodes[key], ctx.journal.entries[key]
     wanted = node.request(ctx.ready_nodes)
-    if _changes(ctx, key, observed, wanted) or _drift(ctx, key, observed, wanted) or entry.shared != node.shared:
+    if (
+        _find_changes(ctx, key, observed, wanted)
+        or _find_drift(ctx, key, observed, wanted)
+        or entry.shared != node.shared
+    ):
         return False
-    if not set(entry.parts) <= set(parts.claimable(ctx, key)) or parts.first_due(ctx, key):
+    if not set(entry.parts) <= set(parts.find_claimable(ctx, key)) or parts.find_first_parts(ctx, key):
         return False
     if inside is None:
         return True
-    wish = parts.wanted(ctx, key) or frozenset()
-    differs = parts.diff(ctx, key, inside, wish)
-    return not differs.missing and not differs.surplus and not parts.other_behavior(inside, wish)
+    wish = parts.find_wanted(ctx, key) or frozenset()
+    differs = parts.compare(ctx, key, inside, wish)
+    return not differs.missing and not differs.surplus and not parts.describe_other_behavior(inside, wish)
 
 
-def _mend(kind: Kind, fixed: Sequence[str]) -> str:
-    """What helps. ``fixed``: the attributes that differ and that nobody can change in the cloud."""
+def _explain_mend(kind: Kind, fixed: Sequence[str]) -> str:
+    """Say what helps. ``fixed``: the attributes that differ and that nobody can change in the cloud."""
     what = "change it in the cloud"
     if fixed:
         what = f"nobody can change {', '.join(fixed)} in the cloud: write into the spec what is there"
-    if kind.once:
+    if kind.creation.never_recreate:
         return what
-    if kind.addresses:
+    if kind.attributes.addresses:
         return f"{what}; a new one would have another address, to which nobody who uses this one is led"
     return f"{what}, or delete the resource to have it created anew"
 
 
-def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, str]:
-    """Immutable attributes that differ from the spec, each with a sentence.
+def _find_drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, str]:
+    """Return the immutable attributes that differ from the spec, each with a sentence.
 
     As observed or, where no read shows them, as once requested.
     """
     kind, asked = ctx.kind(key), ctx.journal.entries[key].request
     if _is_shared(ctx, key):
         return {}
-    pairs = {a: (observed.attributes[a], wanted[a]) for a in wanted.keys() & observed.attributes.keys() - kind.mutable}
+    pairs = {
+        a: (observed.attributes[a], wanted[a])
+        for a in wanted.keys() & observed.attributes.keys() - kind.attributes.mutable
+    }
     if asked is not None:
-        pairs |= {a: (without_digests(asked.get(a)), wanted[a]) for a in kind.create_only & wanted.keys()}
+        pairs |= {a: (without_digests(asked.get(a)), wanted[a]) for a in kind.attributes.create_only & wanted.keys()}
     return {
         a: f"{a} is {'what the cloud chose' if is_ is None else repr(is_)}, the spec says {says!r}"
         for a, (is_, says) in sorted(pairs.items())

@@ -1,4 +1,4 @@
-"""The final check before the finalizer goes: is anything of ours left that no record and no mark shows?
+"""Final check, before the finalizer goes: is anything of ours left that no record and no mark shows?
 
 A resource that was created and neither recorded nor marked is known by its nonce alone. It is looked for in the
 account, and in everything that the journal, the marks and the spec name and that still exists, also where today's spec
@@ -16,36 +16,41 @@ from freehold.engine.errors import CloudError, Denied, Invalid
 from freehold.engine.graph import Node
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.journal import Entry, Phase
-from freehold.engine.outcomes import Blocked, Kept, Reason, of_error
+from freehold.engine.outcomes import Blocked, Kept, Reason, outcome_of_error
 from freehold.engine.phases import observe, recovery
-from freehold.engine.resources import NodeKey, Observed, Place, Ref, State, Want
+from freehold.engine.port import run_together
+from freehold.engine.resources import NodeKey, Observed, ParentResource, Ref, State, Want
 
 RETRY = 30.0
 ONLY_MARKED = "carrier "
 """Before the id of a carrier that nothing but a mark on it names."""
 
 
-async def by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
+async def record_by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
     """Record everything with a nonce of ours; report what only has a name that we would give."""
-    existing = await _existing(ctx, marked)
+    existing = await _find_existing(ctx, marked)
     if existing is None:
         return
-    places = [Place(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
-    nodes = _free(ctx, existing)
+    places = [ParentResource(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
+    nodes = _find_free_nodes(ctx, existing)
     # A backup that is older than an edit tells nothing of what the edit added; who minted the identity saw every edit.
-    kinds = ctx.possible_kinds() if ctx.state.minted else list(ctx.deps.registry)
+    kinds = ctx.possible_kinds() if ctx.state.identity_is_new else list(ctx.deps.registry)
     asked = [_ask(ctx, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
-    for kind, found in zip(kinds, await ctx.deps.port.all(asked), strict=True):
+    for kind, found in zip(kinds, await run_together(asked), strict=True):
         if isinstance(found, CloudError):
-            _failed(ctx, NodeKey(kind, "last look"), found)
+            _report_failed(ctx, NodeKey(kind, "last look"), found)
         elif isinstance(found, Exception):
             raise found
         else:
-            _sort(ctx, kind, found, [node for node in nodes if node.key.kind == kind])
+            _sort_found(ctx, kind, found, [node for node in nodes if node.key.kind == kind])
 
 
 async def _ask(
-    ctx: PassContext, kind: str, places: Sequence[Place], nodes: Sequence[Node], known: Mapping[NodeKey, Observed]
+    ctx: PassContext,
+    kind: str,
+    places: Sequence[ParentResource],
+    nodes: Sequence[Node],
+    known: Mapping[NodeKey, Observed],
 ) -> Sequence[Observed]:
     nonces = birth_marks.any_nonce(ctx, kind)
     # What a name alone finds needs no request, which nobody can compute when its place has gone.
@@ -54,33 +59,33 @@ async def _ask(
     return await ctx.deps.registry[kind].driver.by_nonce(places, wants, nonces)
 
 
-def _free(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> list[Node]:
-    """The wanted nodes of which nothing proven is on record, and whose place exists, or that a name alone finds."""
+def _find_free_nodes(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> list[Node]:
+    """Return the wanted nodes without a proven record whose place exists, or that a name alone finds."""
     return [
         node
         for node in ctx.graph.nodes.values()
         if not node.given
         and not _is_known(ctx, node.key)
         and node.key not in ctx.journal.open
-        and (node.requires <= known.keys() or ctx.kind(node.key).name_in_region)
+        and (node.requires <= known.keys() or ctx.kind(node.key).naming.name_in_region)
     ]
 
 
 def _is_known(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether the record of this node can be believed: somebody who may edit the object can write an id there."""
+    """Return whether the record of this node can be believed: an id may be forged."""
     entry = ctx.journal.get(key)
     return bool(entry and entry.id and (not entry.phase.ours or ctx.is_signed(key)))
 
 
-async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
-    """Everything that may hold something of ours and exists now; None when one of them could not be asked."""
-    refs = _refs(ctx, marked)
+async def _find_existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
+    """Return everything that may hold something of ours and exists now; None when one of them could not be asked."""
+    refs = _list_refs(ctx, marked)
     # What has taken a delete of ours holds nothing any more, and may be gone before it is asked.
     here = [key for key in ctx.journal.ours if ctx.node(key).last_seen is not None and not ctx.delete_is_fresh(key)]
     found = {key: ctx.node(key).observed for key in here}
     asked = [ctx.deps.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
     answered = True
-    for (key, ref), seen in zip(refs.items(), await ctx.deps.port.all(asked), strict=True):
+    for (key, ref), seen in zip(refs.items(), await run_together(asked), strict=True):
         if isinstance(seen, Denied | Invalid) and key.logical.startswith(ONLY_MARKED):
             # Whoever may tag can put a mark of ours on what we may not read: that must not hold the finalizer.
             how = proofs.how_to_detach(ctx, ref.target, marked.get(ref.target, ()))
@@ -89,20 +94,20 @@ async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Obs
                 f"it. If it is not of this object, {how}"
             )
         elif isinstance(seen, CloudError):
-            _failed(ctx, key, seen)
+            _report_failed(ctx, key, seen)
             answered = False
         elif isinstance(seen, Exception):
             raise seen
         elif ref.id in seen and key not in ctx.journal.ours:
             found[key] = seen[ref.id]
-        elif own := observe.itself(ctx, key, seen) if key in ctx.journal.ours else None:
+        elif own := observe.pick_recorded(ctx, key, seen) if key in ctx.journal.ours else None:
             found[key] = own
             ctx.remember(key, own)
     return found if answered else None
 
 
-def _refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
-    """What is to be asked whether it exists.
+def _list_refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
+    """Return what is to be asked whether it exists.
 
     Ours that this process has not seen yet, and what is not ours to delete and is named by the journal, by the spec's
     ids or by a mark of ours that is on it, or was until now.
@@ -128,15 +133,15 @@ def _refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
     return refs
 
 
-def _failed(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
-    """Nothing is released on an unanswered question; the message names what was asked and of which resource."""
-    outcome = of_error(error)
+def _report_failed(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
+    """Report what could not be asked, and of which resource: nothing is released on an unanswered question."""
+    outcome = outcome_of_error(error)
     message = f"whether something of ours is left cannot be told: {error.message}"
     ctx.outcomes[key] = Blocked(outcome.reason, message, RETRY)
 
 
-def _sort(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequence[Node]) -> None:
-    """Ours by its nonce goes on record; one nonce on several resources needs a person; names alone are told."""
+def _sort_found(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequence[Node]) -> None:
+    """Record what has a nonce of ours; one nonce on several resources needs a person; report names alone."""
     recorded = {entry.id for key, entry in ctx.journal.entries.items() if key.kind == kind}
     nonces = birth_marks.any_nonce(ctx, kind)
     by_nonce_found: dict[str, list[Observed]] = {}
@@ -151,7 +156,7 @@ def _sort(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequenc
             ctx.outcomes[NodeKey(kind, observed.id)] = Kept(Reason.NOT_OWNED, message)
     for word, same in by_nonce_found.items():
         if len(same) > 1:
-            ctx.outcomes[NodeKey(kind, word)] = _copied(ctx, kind, same)
+            ctx.outcomes[NodeKey(kind, word)] = _report_copied(ctx, kind, same)
         else:
             _record(ctx, kind, same[0], nodes)
 
@@ -170,7 +175,7 @@ def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Nod
     )
 
 
-def _copied(ctx: PassContext, kind: str, same: Sequence[Observed]) -> Blocked:
+def _report_copied(ctx: PassContext, kind: str, same: Sequence[Observed]) -> Blocked:
     every = sorted(same, key=lambda observed: observed.id)
     ids = ", ".join(observed.id for observed in every)
     commands = "; ".join(f"{each.id}: {proofs.how_to_remove_birth_mark(ctx, kind, each)}" for each in every)

@@ -1,4 +1,4 @@
-"""Resolve open intents: did an interrupted create take effect, and which resource did it make?
+"""Intents: did an interrupted create take effect, and which resource did it make?
 
 The only write to the cloud is the replay of a client token: asking that witness means sending the request again.
 """
@@ -17,10 +17,10 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.journal import Entry, Phase, vacated
-from freehold.engine.kinds import TokenBinding, Witness
-from freehold.engine.outcomes import Blocked, Reason, Waiting, of_error
+from freehold.engine.kinds import Witness
+from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
-from freehold.engine.phases import interrupted, observe, recovery, reveal
+from freehold.engine.phases import lost_tags, observe, recovery, resolve_secrets
 from freehold.engine.resources import NodeKey, Observed, Want
 from freehold.engine.state import earliest
 
@@ -46,30 +46,30 @@ async def resolve_open(ctx: PassContext) -> None:
     open_now = {key: entry for key, entry in ctx.journal.open.items() if key.kind in ctx.deps.registry}
     if not open_now:
         return
-    due = [key for key in open_now if ctx.due(key)]
+    due = [key for key in open_now if ctx.is_due(key)]
     for key in open_now.keys() - set(due):
         ctx.outcomes[key] = ctx.pending_outcome(key)
     for key in due:
         ctx.node(key).open_since = earliest(ctx.node(key).open_since, ctx.now)
     if not due:
         return
-    found = await observe.find(ctx, [_want_of(ctx, key, open_now[key]) for key in due])
-    marked = await _marked(ctx, due, found)
+    found = await observe.find_candidates(ctx, [_make_want(ctx, key, open_now[key]) for key in due])
+    marked = await _read_marks(ctx, due, found)
     for key in due:
         outcome = found.get(key)
         if isinstance(outcome, NotFound):
             outcome = ()  # what it would stand in is gone
         if isinstance(outcome, CloudError):
-            ctx.outcomes[key] = of_error(outcome)
+            ctx.outcomes[key] = outcome_of_error(outcome)
         elif isinstance(marked, CloudError):
-            ctx.outcomes[key] = of_error(marked)
+            ctx.outcomes[key] = outcome_of_error(marked)
         else:
             await _resolve(ctx, key, open_now[key], outcome or (), marked)
 
 
 def _record_made(ctx: PassContext) -> None:
     """Record what creates of this process returned and no record holds: the save failed, or lost to another process."""
-    for (key, attempt), made in list(ctx.state.made.items()):
+    for (key, attempt), made in list(ctx.state.create_replies.items()):
         on_record = {(other.kind, entry.id) for other, entry in ctx.journal.entries.items()}
         if (key.kind, made.id) in on_record:
             continue
@@ -80,15 +80,15 @@ def _record_made(ctx: PassContext) -> None:
             recovery.put_on_record(ctx, key, made, "was created by this process and could not be put on record then")
 
 
-def _want_of(ctx: PassContext, key: NodeKey, entry: Entry) -> Want:
+def _make_want(ctx: PassContext, key: NodeKey, entry: Entry) -> Want:
     request = entry.request or {}
     return Want(key, str(request.get("name", "")), request, birth_marks.sought(ctx, key))
 
 
-async def _marked(
+async def _read_marks(
     ctx: PassContext, keys: Sequence[NodeKey], found: Mapping[NodeKey, Sequence[Observed] | CloudError]
 ) -> TagsByTarget | CloudError:
-    """One search for the marks of candidates whose tags did not come with them; none when there is none."""
+    """Search once for the marks of candidates whose tags did not come with them; not at all when there is none."""
     unread = [
         c.target
         for key in keys
@@ -112,46 +112,46 @@ async def _resolve(
     if len(ours) == 1:
         observe.record_owned(ctx, key, ours[0], entry)
     elif ours:
-        ctx.outcomes[key] = ambiguous(ctx, key, ours)
+        ctx.outcomes[key] = report_ambiguous(ctx, key, ours)
     elif foreign := [c for c in candidates if birth_marks.has_birth_mark(ctx, key, c)]:
-        ctx.outcomes[key] = _not_from_intent(ctx, key, foreign)
+        ctx.outcomes[key] = _report_not_from_intent(ctx, key, foreign)
     elif entry.key not in ctx.keys.readable:
-        ctx.outcomes[key] = await _key_lost(ctx, key, entry)
+        ctx.outcomes[key] = await _report_key_lost(ctx, key, entry)
     elif entry.had_effect:
         await _look_for_effect(ctx, key, candidates)
-    elif unknown := _of_forgotten_attempts(ctx, key, candidates):
-        _retry_later(ctx, key, _token_refused(ctx, key, unknown, "a later attempt has made something"))
-    elif (still := ctx.node(key).deferred) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
+    elif unknown := _find_forgotten(ctx, key, candidates):
+        _retry_later(ctx, key, _report_token_refused(ctx, key, unknown, "a later attempt has made something"))
+    elif (still := ctx.node(key).deferred) and still.reason is Reason.PRESUMED_ONLY and _pick_young(entry, candidates):
         _retry_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
     elif Witness.TOKEN in ctx.kind(key).witnesses and _token_protects(ctx, key, entry):
         await _replay(ctx, key, entry, candidates)
     else:
-        await _without_token(ctx, key, entry, candidates)
+        await _resolve_without_token(ctx, key, entry, candidates)
 
 
-async def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
-    """No witness shows an effect: there was none, unless nothing tells ours from a namesake."""
+async def _resolve_without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
+    """Decide when no witness shows an effect: there was none, unless nothing tells ours from a namesake."""
     if not ctx.kind(key).tells_apart and candidates:
         names = ", ".join(c.id for c in candidates)
         ctx.outcomes[key] = Blocked(
             Reason.PRESUMED_ONLY,
             f"ownership of {names} is unknown: a create of {key} was interrupted, and it has its name. To decide: "
-            f"{ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
+            f"{ctx.resolve_command(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
             ctx.deps.intervals.slow,
         )
     else:
-        await _no_effect(ctx, key, entry)
+        await _close_without_effect(ctx, key, entry)
 
 
-async def _question(ctx: PassContext, key: NodeKey) -> Waiting | Blocked | None:
-    """A person is asked, where something that has lost its tags may be what the create made (ADR 7)."""
+async def _ask_person(ctx: PassContext, key: NodeKey) -> Waiting | Blocked | None:
+    """Ask a person, where something that has lost its tags may be what the create made (ADR 7)."""
     try:
-        ids = await interrupted.ask(ctx, key)
+        ids = await lost_tags.ask_person(ctx, key)
     except CloudError as error:
-        return of_error(error)
+        return outcome_of_error(error)
     if not ids:
         return None
-    to_decide = f"The evidence, and to decide: {ctx.resolve(key)}"
+    to_decide = f"The evidence, and to decide: {ctx.resolve_command(key)}"
     if len(ids) == 1:
         again = "" if ctx.state.releasing else " to have it created again"
         to_decide = f"{to_decide} --mine, or --not-mine; or delete it in the cloud{again}"
@@ -163,8 +163,8 @@ async def _question(ctx: PassContext, key: NodeKey) -> Waiting | Blocked | None:
     )
 
 
-def _of_forgotten_attempts(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> list[Observed]:
-    """What a later attempt has made, which a restored journal has forgotten: an earlier token would make it again."""
+def _find_forgotten(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> list[Observed]:
+    """Return what an attempt made that a restored journal forgot: an earlier token would make it again."""
     if not ctx.kind(key).spends_tokens:
         return []
     return [c for c in candidates if birth_marks.has_unspent_birth_mark(ctx, key, c)]
@@ -173,7 +173,7 @@ def _of_forgotten_attempts(ctx: PassContext, key: NodeKey, candidates: Sequence[
 def matching_own_create(
     ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], marked: TagsByTarget = MappingProxyType({})
 ) -> Sequence[Observed]:
-    """The candidates with a sealed mark of this node; if there is none, those with a birth mark of ours.
+    """Return the candidates with a sealed mark of this node; if there is none, those with a birth mark of ours.
 
     A carrier's mark without a seal can be written by everybody who may tag the carrier: it makes no candidate better
     than another one with our birth mark.
@@ -189,7 +189,7 @@ def _is_sealed(ctx: PassContext, key: NodeKey, candidate: Observed, tags: Collec
     return proven and (not candidate.carried or proofs.has_seal(ctx, key, candidate, tags))
 
 
-def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Blocked:
+def report_ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Blocked:
     ids = ", ".join(sorted(c.id for c in several))
     return Blocked(
         Reason.AMBIGUOUS,
@@ -199,14 +199,14 @@ def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Bl
     )
 
 
-def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]) -> Blocked:
-    """Our birth mark, but age or creator do not fit. If our clock is wrong it is ours, so nothing is created again."""
+def _report_not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]) -> Blocked:
+    """Report our birth mark where age or creator do not fit. Nothing is created: our clock may be wrong."""
     told = sorted((c.name, c.id, birth_marks.not_from_intent(ctx, key, c)) for c in foreign)
     reasons = "; ".join(f"{name} ({id_}): {why}" for name, id_, why in told)
     return Blocked(
         Reason.AMBIGUOUS,
         f"a resource has the birth mark of {key} and was not made by its create: {reasons}. To see the evidence, and "
-        f"to decide whether it is this object's: {ctx.resolve(key)}",
+        f"to decide whether it is this object's: {ctx.resolve_command(key)}",
         ctx.deps.intervals.slow,
     )
 
@@ -216,122 +216,119 @@ def _retry_later(ctx: PassContext, key: NodeKey, outcome: Waiting | Blocked) -> 
     ctx.node(key).look_at = ctx.node(key).retry_at
 
 
-def _young(entry: Entry, candidates: Sequence[Observed]) -> list[Observed]:
-    """Those that are not older than the create that was sent."""
+def _pick_young(entry: Entry, candidates: Sequence[Observed]) -> list[Observed]:
+    """Return those that are not older than the create that was sent."""
     return [c for c in candidates if c.created_at is None or c.created_at >= entry.opened - CLOCK_SKEW]
 
 
-def token_was_used(ctx: PassContext, key: NodeKey) -> None:
-    """Its client token has made something with another request, or with other tags: that is found, not made again.
+def record_used_token(ctx: PassContext, key: NodeKey) -> None:
+    """Record that the client token has made something with another request or tags: that is found, not made again.
 
     On record, because once the token has expired the cloud says nothing of it any more.
     """
     ctx.node(key).open_since = ctx.now
-    ctx.journal = ctx.journal.put(key, replace(ctx.journal.entries[key], had_effect=True))
+    ctx.record(key, replace(ctx.journal.entries[key], had_effect=True))
 
 
 async def _look_for_effect(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> None:
-    """Its marks or its birth mark show it, late where reads lag; after the settle time a person decides."""
+    """Look for what its marks or birth mark show, late where reads lag; after the settle time a person decides."""
     since = earliest(ctx.node(key).open_since, ctx.now)
-    if ctx.settled(key, since):
+    if ctx.is_settled(key, since):
         why = "its client token was used with another request before"
-        _retry_later(ctx, key, await _question(ctx, key) or _token_refused(ctx, key, candidates, why))
+        _retry_later(ctx, key, await _ask_person(ctx, key) or _report_token_refused(ctx, key, candidates, why))
         return
     left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
     ctx.requeue(key, Waiting(Reason.SETTLING, left, "its client token has made something before; looking for that"))
 
 
-def _token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], why: str) -> Blocked:
-    """Its create may have had an effect that the replay does not answer with: a second one would be a duplicate."""
+def _report_token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], why: str) -> Blocked:
+    """Report a create that may have had an effect which its replay does not answer with: another may be a duplicate."""
     ids = ", ".join(sorted(c.id for c in candidates)) or "what it made"
     return Blocked(
         Reason.PRESUMED_ONLY,
         f"a create of {key} was cut off, and sending it again is refused ({why}): {ids} may be ours, which "
-        f"cannot be proved. To decide: {ctx.resolve(key)} --mine, or --not-mine",
+        f"cannot be proved. To decide: {ctx.resolve_command(key)} --mine, or --not-mine",
         ctx.deps.intervals.slow,
     )
 
 
-async def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked:
-    """Its nonce cannot be computed, so nothing tells whether the create took effect."""
+async def _report_key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Waiting | Blocked:
+    """Report a create whose nonce cannot be computed, so that nothing tells whether it took effect."""
     try:
-        settled = ctx.settled(key, earliest(ctx.node(key).open_since, ctx.now))
-        ids = await interrupted.ask(ctx, key) if settled else ()
+        settled = ctx.is_settled(key, earliest(ctx.node(key).open_since, ctx.now))
+        ids = await lost_tags.ask_person(ctx, key) if settled else ()
     except CloudError as error:
-        return of_error(error)
+        return outcome_of_error(error)
     opened = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     lost = f"its key {entry.key} is lost" if entry.key else "its record names no key, so somebody else wrote it"
     made = f"It may have made {', '.join(ids)}. The evidence" if ids else "What it may have made"
     return Blocked(
         Reason.AMBIGUOUS,
         f"a create of {key} was cut off at {opened} and {lost}, so its outcome is unknown. "
-        f"{made}, and to decide: {ctx.resolve(key)}",
+        f"{made}, and to decide: {ctx.resolve_command(key)}",
         ctx.deps.intervals.slow,
     )
 
 
 def _token_protects(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
-    """Whether the cloud surely answers a repeat with the first resource: otherwise it would make a second one."""
-    kind, age = ctx.kind(key), ctx.deps.clock.now() - entry.opened
-    if kind.token_life < inf and not -CLOCK_SKEW <= age <= kind.token_life - CLOCK_SKEW:
-        return False  # expired; or our clock went back, and its age is unknown
-    same_caller = bool(entry.by) and entry.by == ctx.deps.identity
-    return same_caller or TokenBinding.CALLER not in kind.token_binds
+    """Return whether the cloud surely answers a repeat with the first resource, and makes no second one."""
+    life, age = ctx.kind(key).creation.token_life, ctx.deps.clock.now() - entry.opened
+    return life == inf or -CLOCK_SKEW <= age <= life - CLOCK_SKEW  # else expired; or our clock went back
 
 
-async def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
-    """No witness found it: after the settle time it had none, unless a person must say so."""
+async def _close_without_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
+    """Close the intent after the settle time when no witness found an effect, unless a person must say so."""
     since = earliest(ctx.node(key).open_since, ctx.now)
-    if not ctx.settled(key, since):
+    if not ctx.is_settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         why = f": {said}" if (said := ctx.node(key).unanswered) else ""
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"a create may still take effect{why}"))
         return
-    if question := await _question(ctx, key):
+    if question := await _ask_person(ctx, key):
         _retry_later(ctx, key, question)
         return
     ctx.node(key).open_since = None
     ctx.node(key).look_now()
     ctx.outcomes.pop(key, None)
-    ctx.journal = ctx.journal.put(key, vacated(entry, fails=entry.fails))
+    ctx.record(key, vacated(entry, fails=entry.fails))
 
 
 async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
-    """The same request under the same token answers with the same resource, or creates it now."""
+    """Send the same request under the same token, which answers with the same resource, or creates it now."""
     birth = create_identity.birth_of(ctx, key, entry.attempt)
     try:
-        request = await reveal.again(ctx, key, entry)
+        request = await resolve_secrets.resolve_again(ctx, key, entry)
     except CloudError as error:
-        _retry_later(ctx, key, of_error(error))
+        _retry_later(ctx, key, outcome_of_error(error))
         return
     if request is None:
-        await _without_token(ctx, key, entry, candidates)
+        await _resolve_without_token(ctx, key, entry, candidates)
         return
     try:
         await ctx.save_before_write()
         ctx.state.last_sent = ctx.now
         observed = await ctx.kind(key).driver.create(request, birth)
     except TokenReused:
-        token_was_used(ctx, key)
+        record_used_token(ctx, key)
         await _look_for_effect(ctx, key, candidates)
     except NameTaken as error:
-        if not (young := _young(entry, candidates)):
-            await _no_effect(ctx, key, entry)  # somebody else's has the name, and had it before
+        if not (young := _pick_young(entry, candidates)):
+            await _close_without_effect(ctx, key, entry)  # somebody else's has the name, and had it before
         else:
-            _retry_later(ctx, key, _token_refused(ctx, key, young, error.message))
+            _retry_later(ctx, key, _report_token_refused(ctx, key, young, error.message))
     except (Invalid, NotFound):
         # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
-        await _no_effect(ctx, key, entry)
+        await _close_without_effect(ctx, key, entry)
     except NeedsPerson as error:
         # No quota, no permission: that is no answer about the first request.
         if ctx.kind(key).spends_tokens:
             # It may be the first answer, repeated for as long as the token lives. Reads show what was made.
             ctx.node(key).unanswered = error.message
-            await _no_effect(ctx, key, entry)
+            await _close_without_effect(ctx, key, entry)
         else:
-            _retry_later(ctx, key, of_error(error))
+            _retry_later(ctx, key, outcome_of_error(error))
     except CloudError as error:
-        ctx.outcomes[key] = of_error(error)
+        ctx.outcomes[key] = outcome_of_error(error)
     else:
         if reply_counts(ctx, key, observed):
             observe.record_owned(ctx, key, observed, entry)
@@ -340,12 +337,12 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
 
 
 def reply_counts(ctx: PassContext, key: NodeKey, reply: Observed) -> bool:
-    """Whether what a create answered with is what it made, and not something of that name that was there."""
-    return not ctx.kind(key).answers_existing or birth_marks.has_birth_mark(ctx, key, reply)
+    """Return whether what a create answered with is what it made, and not something of that name that was there."""
+    return not ctx.kind(key).creation.answers_existing or birth_marks.has_birth_mark(ctx, key, reply)
 
 
 def look_for_own(ctx: PassContext, key: NodeKey, reply: Observed) -> None:
-    """The reply of a create proves nothing: as if it were lost, the witnesses show what it made, or whose it is."""
+    """Treat a reply that proves nothing as if it were lost: the witnesses show what was made, or whose it is."""
     ctx.node(key).answered = reply.id
     ctx.node(key).open_since = earliest(ctx.node(key).open_since, ctx.now)
     message = "its create was answered; whether it made this or it was there is read from its birth mark"

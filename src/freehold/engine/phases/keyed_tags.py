@@ -1,4 +1,4 @@
-"""Tags where they are a map: an attach overwrites the value under its key, and a detach takes whatever is there.
+"""Keyed tags: where tags are a map, an attach overwrites the value under its key, and a detach takes whatever is there.
 
 So before either the resource's tags are read: another's value under a key of ours is told and left, and only the value
 that was read is taken off. Where tags are a set neither can happen, and nothing is read.
@@ -21,8 +21,8 @@ Taken = tuple[tuple[str, str], ...]
 """Wanted tags, each with another's that has its key."""
 
 
-def conflicts(codec: Codec, wanted: Collection[str], have: Collection[str], ours: Collection[str]) -> Taken:
-    """Which of ``wanted`` would overwrite a tag of ``have`` that is none of ``ours``."""
+def find_conflicts(codec: Codec, wanted: Collection[str], have: Collection[str], ours: Collection[str]) -> Taken:
+    """Return which of ``wanted`` would overwrite a tag of ``have`` that is none of ``ours``."""
     if not codec.keyed:
         return ()
     there, known = {codec.key(tag): tag for tag in have}, codec.fold(ours)
@@ -34,15 +34,15 @@ def conflicts(codec: Codec, wanted: Collection[str], have: Collection[str], ours
     )
 
 
-def taken(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> Taken:
-    """Of the tags that we want on this resource of ours, or on its carrier."""
+def find_foreign_values(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> Taken:
+    """Return which tags that we want on this resource, or on its carrier, have another's value under their key."""
     if not ctx.deps.codec.keyed:
         return ()
-    return conflicts(ctx.deps.codec, wanted_tags.tags(ctx, key, observed), have, _ours(ctx, key, observed, have))
+    return find_conflicts(ctx.deps.codec, wanted_tags.tags(ctx, key, observed), have, _ours(ctx, key, observed, have))
 
 
 def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
-    """What we may have attached: with an older spec, another key of the ring, or an earlier name of the node."""
+    """Return what we may have attached: with an older spec, another key of the ring, or an earlier name of the node."""
     codec = ctx.deps.codec
     entry = ctx.journal.get(key)
     ours = ctx.journal.tags | proofs.seals(ctx, key, observed) | frozenset(entry.node_tags if entry else ())
@@ -59,7 +59,7 @@ def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[s
 
 
 def lost_seal(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
-    """The value in place of our seal, if a person accepted its record, or decided about it: record and marks agree."""
+    """Return the value in place of our seal, if a person accepted its record, or decided about it."""
     codec = ctx.deps.codec
     if not codec.keyed:
         return frozenset()
@@ -69,10 +69,10 @@ def lost_seal(ctx: PassContext, key: NodeKey, observed: Observed, have: Collecti
     return frozenset(tag for tag in have if codec.key(tag) == place)
 
 
-async def attachable(
+async def split_attachable(
     ctx: PassContext, key: NodeKey, observed: Observed
 ) -> tuple[frozenset[str], frozenset[str] | None]:
-    """What may be attached without overwriting anything, and what is there, None where that was not read.
+    """Return what may be attached without overwriting anything, and what is there, None where that was not read.
 
     The rest is remembered, to be told. Raises CloudError.
     """
@@ -82,11 +82,11 @@ async def attachable(
     have = observed.tags
     if have is None or observed.carried:
         have = await ctx.deps.tagger.tags_of(observed.target)
-    ctx.node(key).taken = taken(ctx, key, observed, have)
-    return wanted - {tag for tag, _ in ctx.node(key).taken}, have
+    ctx.node(key).mark_memory.foreign_values = find_foreign_values(ctx, key, observed, have)
+    return wanted - {tag for tag, _ in ctx.node(key).mark_memory.foreign_values}, have
 
 
-async def detach(ctx: PassContext, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+async def detach_exact(ctx: PassContext, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
     """Take tags off; of a map only those whose very value is there now. The reply holds the targets that failed."""
     codec, tagger = ctx.deps.codec, ctx.deps.tagger
     if not codec.keyed:
@@ -104,16 +104,16 @@ async def detach(ctx: PassContext, changes: Sequence[TagChange]) -> Mapping[str,
     return {**failed, **(await tagger.detach(there) if there else {})}
 
 
-def superseded(codec: Codec, tags: Collection[str], wanted: Collection[str]) -> frozenset[str]:
-    """Those of ``tags`` that an attach of ``wanted`` overwrites, so that they need not be detached, nor may be."""
+def find_superseded(codec: Codec, tags: Collection[str], wanted: Collection[str]) -> frozenset[str]:
+    """Return those of ``tags`` that an attach of ``wanted`` overwrites, so that no detach is needed."""
     keys = {codec.key(tag) for tag in wanted} if codec.keyed else set()
     return frozenset(tag for tag in tags if codec.key(tag) in keys)
 
 
-def proof_taken(
+def explain_taken_proof(
     ctx: PassContext, key: NodeKey, observed: Observed, pairs: Taken, have: Collection[str]
 ) -> Blocked | None:
-    """If the mark that proves is among ``pairs``: without it nothing is changed. ``have``: all tags that are there."""
+    """Report that the mark that proves is among ``pairs``: without it nothing is changed. ``have``: all tags there."""
     present = dict(pairs).get(proofs.seal_mark(ctx, key, observed)) if pairs else None
     if present is None:
         return None
@@ -123,8 +123,8 @@ def proof_taken(
     detach = ctx.deps.codec.detach_command(observed.target, [present])
     return Blocked(
         Reason.TAG_TAKEN,
-        f"{what}: {said(pairs)}, so the mark of {key} cannot be attached. If the resource was made for this object, "
-        f"detach that tag: {detach}",
+        f"{what}: {describe_pairs(pairs)}, so the mark of {key} cannot be attached. If the resource was made for this "
+        f"object, detach that tag: {detach}",
         observed=observed,
     )
 
@@ -142,19 +142,19 @@ def _other_operator(tag: str) -> str:
     )
 
 
-def tell(ctx: PassContext) -> None:
-    """The object is ready without them."""
+def report_foreign_values(ctx: PassContext) -> None:
+    """Note them on what is Ready: the object is ready without them."""
     for key in ctx.graph.nodes:
         outcome = ctx.outcomes.get(key)
-        if isinstance(outcome, Ready) and ctx.node(key).taken:
-            ctx.outcomes[key] = noted(outcome, ctx.node(key).taken)
+        if isinstance(outcome, Ready) and ctx.node(key).mark_memory.foreign_values:
+            ctx.outcomes[key] = add_note(outcome, ctx.node(key).mark_memory.foreign_values)
 
 
-def noted(outcome: Ready, pairs: Taken) -> Ready:
-    note = f"{said(pairs)}: it is not overwritten. Change it in the cloud, or the manifest"
+def add_note(outcome: Ready, pairs: Taken) -> Ready:
+    note = f"{describe_pairs(pairs)}: it is not overwritten. Change it in the cloud, or the manifest"
     notes = [outcome.note, note] if outcome.note else [note]
     return replace(outcome, reason=outcome.reason or Reason.TAG_TAKEN, note="; ".join(notes))
 
 
-def said(pairs: Taken) -> str:
+def describe_pairs(pairs: Taken) -> str:
     return ", ".join(f"it has the tag {present} of others, where {tag} is wanted" for tag, present in pairs)

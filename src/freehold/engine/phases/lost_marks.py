@@ -1,4 +1,4 @@
-"""In a delete: what had its marks read back and has lost one is kept, with what it needs (ADR 7).
+"""Lost marks: in a delete, what had its marks read back and has lost one is kept, with what it needs (ADR 7).
 
 The two marks allow the delete (docs/reference/requirements.md T9). Who takes one off keeps the resource, and the delete
 goes on without it. Reads lag, so that a mark counts as lost when reads have not shown it for the settle time.
@@ -13,8 +13,8 @@ from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import requirements
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Phase
-from freehold.engine.outcomes import Kept, Outcome, Reason, Waiting, of_error
-from freehold.engine.phases import named_parts, observe
+from freehold.engine.outcomes import Kept, Outcome, Reason, Waiting, outcome_of_error
+from freehold.engine.phases import observe, referenced_parts
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.engine.state import earliest
 
@@ -22,13 +22,13 @@ RECHECK = 30.0
 """Seconds between two looks at what may have lost a mark, or may have gone."""
 
 
-def judge(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
+def judge_loss(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
     """Keep the resource once its mark counts as lost; until then its marks are read again."""
     node = ctx.node(key)
-    node.marks_lost_since = since = earliest(node.marks_lost_since, ctx.now)
+    node.mark_memory.lost_since = since = earliest(node.mark_memory.lost_since, ctx.now)
     said = f"{observed.name} ({observed.id}) had our marks, and {_what_is_lost(ctx, observed, tags)}"
-    anyway = f"To have it deleted with the object all the same: {ctx.resolve(key)} --mine --yes"
-    if ctx.settled(key, since):
+    anyway = f"To have it deleted with the object all the same: {ctx.resolve_command(key)} --mine --yes"
+    if ctx.is_settled(key, since):
         after = proofs.how_to_delete(ctx, key)
         ctx.outcomes[key] = Kept(Reason.MARK_LOST, f"{said}: it is kept. {anyway}; once the object has gone: {after}")
         return
@@ -47,29 +47,29 @@ def _what_is_lost(ctx: PassContext, observed: Observed, tags: Collection[str]) -
 
 def is_lost(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether reads do not show the marks that it had, for however short a time."""
-    return ctx.node(key).marks_lost_since is not None
+    return ctx.node(key).mark_memory.lost_since is not None
 
 
-async def look_at_given_up(ctx: PassContext) -> None:
+async def read_given_up(ctx: PassContext) -> None:
     """Read what a person has given up, and what its parts name: while it is there, what it needs stays with it."""
     given_up = {key for key, entry in ctx.journal.entries.items() if entry.phase is Phase.GIVEN_UP}
-    for key, seen in (await observe.by_key(ctx, {key for key in given_up if key.kind in ctx.deps.registry})).items():
+    for key, seen in (await observe.read_each(ctx, {key for key in given_up if key.kind in ctx.deps.registry})).items():
         node, ident = ctx.node(key), ctx.journal.entries[key].id
         if isinstance(seen, CloudError):
-            ctx.outcomes[key] = of_error(seen)
+            ctx.outcomes[key] = outcome_of_error(seen)
         elif seen is not None:
             node.last_seen, node.absent_since = seen, None
             if seen.state is State.DELETING:
                 ctx.outcomes[key] = Waiting(Reason.DELETING, RECHECK, f"{ident}, which was given up, is being deleted")
-        elif ctx.settled(key, since := earliest(node.absent_since, ctx.now)):
+        elif ctx.is_settled(key, since := earliest(node.absent_since, ctx.now)):
             ctx.journal = ctx.journal.drop(key)
         else:
             node.absent_since = since
             ctx.outcomes[key] = Waiting(Reason.SETTLING, RECHECK, f"{ident} not found; confirming its deletion")
 
 
-def holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
-    """What stays with something that has lost a mark, each with that one.
+def find_holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
+    """Return what stays with something that has lost a mark, each with that one.
 
     The cloud refuses its delete, or the delete would destroy or cut off what is kept.
     """
@@ -78,14 +78,14 @@ def holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
     todo = sorted(key for key, entry in entries.items() if is_lost(ctx, key) or entry.phase is Phase.GIVEN_UP)
     while todo:
         key = todo.pop()
-        for other in requirements(key, ours, entries, registry) | named_parts.named_by(ctx, key, ours):
+        for other in requirements(key, ours, entries, registry) | referenced_parts.find_named(ctx, key, ours):
             if other not in found and not is_lost(ctx, other) and ctx.node(other).delete_sent is None:
                 found[other] = found.get(key, key)
                 todo.append(other)
     return found
 
 
-def outcome_of(ctx: PassContext, key: NodeKey, holder: NodeKey) -> Outcome:
+def explain_kept(ctx: PassContext, key: NodeKey, holder: NodeKey) -> Outcome:
     """Return what becomes of ``key``, which ``holder`` needs."""
     held = f"{holder} ({ctx.journal.entries[holder].id})"
     if is_lost(ctx, holder) and not isinstance(ctx.outcomes.get(holder), Kept):

@@ -13,36 +13,37 @@ from freehold.engine.deletion_order import with_edges
 from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Entry, Phase, let_go, vacated
-from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
+from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
 from freehold.engine.state import earliest
 
 
-async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
+async def read_recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
     """Ask for the state of everything whose id is known and whose time has come, one call a kind where it can."""
     due: list[NodeKey] = []
     for key in keys:
         entry = ctx.journal.get(key)
         if entry and entry.id:
-            if ctx.due(key):
+            if ctx.is_due(key):
                 due.append(key)
             elif ctx.node(key).look_at < inf:
                 ctx.outcomes[key] = ctx.pending_outcome(key)
             elif ctx.node(key).last_seen is not None:
                 assess(ctx, key, ctx.node(key).observed)
-    for key, seen in (await by_key(ctx, due)).items():
+    for key, seen in (await read_each(ctx, due)).items():
         ctx.node(key).look_now()  # this read decides when the next one is due
         if isinstance(seen, CloudError):
-            ctx.outcomes[key] = of_error(seen)
+            ctx.outcomes[key] = outcome_of_error(seen)
         elif seen is None:
-            _absent(ctx, key)
+            _note_absent(ctx, key)
         else:
             ctx.remember(key, seen)
             assess(ctx, key, seen)
 
 
-async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:
-    """One driver call for all of one kind."""
+async def read_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:
+    """Read all of one kind in one driver call."""
     refs = []
     for key in keys:
         entry = ctx.journal.entries[key]
@@ -51,8 +52,8 @@ async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mappi
     return await ctx.deps.registry[kind].driver.observe(refs)
 
 
-async def by_key(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed | CloudError | None]:
-    """Native reads, one call a kind where the driver can; None is what the cloud does not know.
+async def read_each(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed | CloudError | None]:
+    """Read natively, one call a kind where the driver can; None is what the cloud does not know.
 
     A list leaves out what the credentials may not see, so what is missing among several is asked for by
     itself, where a refusal is an error; except where we asked for its deletion.
@@ -60,25 +61,25 @@ async def by_key(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey
     by_kind: dict[str, list[NodeKey]] = {}
     for key in sorted(keys):
         by_kind.setdefault(key.kind, []).append(key)
-    results = await ctx.deps.port.all([in_kind(ctx, kind, group) for kind, group in by_kind.items()])
+    results = await run_together([read_kind(ctx, kind, group) for kind, group in by_kind.items()])
     found: dict[NodeKey, Observed | CloudError | None] = {}
     for group, result in zip(by_kind.values(), results, strict=True):
         if isinstance(result, Exception) and not isinstance(result, CloudError):
             raise result
         for key in group:
-            found[key] = result if isinstance(result, CloudError) else itself(ctx, key, result)
+            found[key] = result if isinstance(result, CloudError) else pick_recorded(ctx, key, result)
     missing = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]
     missing = [key for key in missing if ctx.node(key).delete_sent is None]
-    again = await ctx.deps.port.all([in_kind(ctx, key.kind, [key]) for key in missing])
+    again = await run_together([read_kind(ctx, key.kind, [key]) for key in missing])
     for key, result in zip(missing, again, strict=True):
         if isinstance(result, Exception) and not isinstance(result, CloudError):
             raise result
-        found[key] = result if isinstance(result, CloudError) else itself(ctx, key, result)
+        found[key] = result if isinstance(result, CloudError) else pick_recorded(ctx, key, result)
     return found
 
 
-def itself(ctx: PassContext, key: NodeKey, found: Mapping[str, Observed]) -> Observed | None:
-    """What has the recorded id, by id, if it is not a later resource that has the same one: ours has gone then."""
+def pick_recorded(ctx: PassContext, key: NodeKey, found: Mapping[str, Observed]) -> Observed | None:
+    """Return what has the recorded id, unless that is a later resource with the same one."""
     entry = ctx.journal.entries[key]
     seen = found.get(entry.id)
     known = entry.incarnation if seen is not None and seen.incarnation else ""
@@ -87,18 +88,18 @@ def itself(ctx: PassContext, key: NodeKey, found: Mapping[str, Observed]) -> Obs
 
 
 def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
-    """What the observed state means for the node, before marks and parts are considered."""
+    """Set the outcome that the observed state means, before marks and parts are considered."""
     shown = observed.vendor_state or observed.state.value
     match observed.state:
-        case State.READY if why_unfit := _why_unfit(ctx, key, observed):
+        case State.READY if why_unfit := _explain_problem(ctx, key, observed):
             ctx.node(key).look_now()
             ctx.outcomes[key] = Blocked(Reason.UNFIT, why_unfit, ctx.deps.intervals.slow, observed)
         case State.READY if ctx.delete_is_fresh(key):
-            after = polling.next_look(ctx, key, Verb.DELETE)
+            after = polling.plan_look(ctx, key, Verb.DELETE)
             message = "delete requested; the cloud still reports it as available"
-            _later(ctx, key, Waiting(Reason.DELETING, after, message, observed))
+            _wait_until_appointed(ctx, key, Waiting(Reason.DELETING, after, message, observed))
         case State.READY:
-            polling.finished(ctx, key, Verb.CREATE)
+            polling.note_finish(ctx, key, Verb.CREATE)
             ctx.node(key).delete_sent = None
             ctx.node(key).deferred = None
             _forget_refused_delete(ctx, key)
@@ -106,38 +107,42 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
             ctx.outcomes[key] = Ready(observed, ctx.category(key))
             ctx.node(key).look_at = inf
         case State.PENDING:
-            after = polling.next_look(ctx, key, Verb.CREATE)
-            _later(ctx, key, Waiting(Reason.PROVISIONING, after, f"its state is {shown}", observed))
+            after = polling.plan_look(ctx, key, Verb.CREATE)
+            _wait_until_appointed(ctx, key, Waiting(Reason.PROVISIONING, after, f"its state is {shown}", observed))
         case State.DELETING:
-            after = polling.next_look(ctx, key, Verb.DELETE)
-            _later(ctx, key, Waiting(Reason.DELETING, after, f"its state is {shown}", observed))
+            after = polling.plan_look(ctx, key, Verb.DELETE)
+            _wait_until_appointed(ctx, key, Waiting(Reason.DELETING, after, f"its state is {shown}", observed))
         case State.FAILED:
             ctx.outcomes[key] = Blocked(
                 Reason.FAILED,
                 f"{observed.name} ({observed.id}) is {shown}: look at it in the cloud; delete it there to have it "
-                f"created again{_only_once(ctx, key)}",
+                f"created again{_explain_decision(ctx, key)}",
                 ctx.deps.intervals.slow,
                 observed,
             )
 
 
 def _forget_refused_delete(ctx: PassContext, key: NodeKey) -> None:
-    """It is wanted again and still there: if it goes now, that is not our delete (:attr:`kinds.Kind.once`)."""
+    """Take back a refused delete of what is wanted again: if it goes now, that is not our delete."""
     entry = ctx.journal.get(key)
     if entry and entry.deleting and key in ctx.graph.nodes and not ctx.state.releasing and not ctx.may_be_another(key):
-        ctx.journal = ctx.journal.put(key, replace(entry, deleting=0.0))
+        ctx.record(key, replace(entry, deleting=0.0))
 
 
-def _only_once(ctx: PassContext, key: NodeKey) -> str:
-    return f", and then decide: {ctx.resolve(key)} --not-mine --yes" if ctx.kind(key).once else ""
+def _explain_decision(ctx: PassContext, key: NodeKey) -> str:
+    return (
+        f", and then decide: {ctx.resolve_command(key)} --not-mine --yes"
+        if ctx.kind(key).creation.never_recreate
+        else ""
+    )
 
 
-def _why_unfit(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
+def _explain_problem(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
     node = ctx.graph.nodes.get(key)
-    return node.unfit(observed) if node and ctx.category(key) is Category.UNMANAGED else ""
+    return node.given_problem(observed) if node and ctx.category(key) is Category.UNMANAGED else ""
 
 
-def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
+def _wait_until_appointed(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
     """Keep a requeue time that is set already; else set one."""
     appointed = ctx.node(key).look_at
     if appointed > ctx.now:
@@ -146,27 +151,27 @@ def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
         ctx.requeue(key, outcome)
 
 
-def _absent(ctx: PassContext, key: NodeKey) -> None:
-    """Missing from a direct read; reads lag, so it is treated as gone only after the settle time."""
+def _note_absent(ctx: PassContext, key: NodeKey) -> None:
+    """Treat what a direct read does not show as gone after the settle time: reads lag."""
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
     if entry.phase is Phase.GIVEN:
         ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
-    elif not ctx.settled(key, since):
+    elif not ctx.is_settled(key, since):
         left = ctx.kind(key).settle - (ctx.now - since)
         message = f"{entry.id} not found; confirming its deletion"
         ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
     elif entry.phase in (Phase.REUSED, Phase.THEIRS):
         ctx.notes.append(f"{key}: {entry.id}, used by name, is gone")
         ctx.state.forget(key)
-        ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, let_go(entry)))
+        ctx.record(key, birth_marks.without_resource(ctx, key, let_go(entry)))
     else:
         if ctx.node(key).delete_sent is None:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
-        polling.finished(ctx, key, Verb.DELETE)
+        polling.note_finish(ctx, key, Verb.DELETE)
         ctx.state.forget(key)
-        ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, vacated(entry, fails=fails)))
+        ctx.record(key, birth_marks.without_resource(ctx, key, vacated(entry, fails=fails)))
 
 
 def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
@@ -178,8 +183,8 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
     record = replace(record, read_back=False)
     if key in ctx.graph.nodes and not ctx.state.releasing:
         record = with_edges(record, ctx.graph.nodes[key])
-    ctx.journal = ctx.journal.put(key, record)
-    _only_here(ctx, key, observed.id)
+    ctx.record(key, record)
+    _drop_other_records(ctx, key, observed.id)
     ctx.node(key).open_since = None
     ctx.node(key).answered = ""
     ctx.node(key).look_now()
@@ -189,29 +194,29 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
         ctx.node(key).look_now()
 
 
-def _only_here(ctx: PassContext, key: NodeKey, id_: str) -> None:
-    """A resource is on record once: drop the record that it has under another, unwanted name."""
+def _drop_other_records(ctx: PassContext, key: NodeKey, id_: str) -> None:
+    """Drop the record that the resource has under another, unwanted name: it is on record once."""
     for other, entry in ctx.journal.entries.items():
         if other != key and (other.kind, entry.id) == (key.kind, id_) and other not in ctx.graph.nodes:
-            ctx.journal = ctx.journal.put(other, let_go(entry))
+            ctx.record(other, let_go(entry))
             ctx.state.forget(other)
             ctx.outcomes.pop(other, None)
 
 
-async def find(ctx: PassContext, wants: Sequence[Want]) -> dict[NodeKey, Sequence[Observed] | CloudError]:
-    """Everything with a wanted name or a nonce of ours, one call a kind."""
+async def find_candidates(ctx: PassContext, wants: Sequence[Want]) -> dict[NodeKey, Sequence[Observed] | CloudError]:
+    """Return everything with a wanted name or a nonce of ours, one call a kind."""
     by_kind: dict[str, list[Want]] = {}
     for want in wants:
         by_kind.setdefault(want.key.kind, []).append(want)
-    results = await ctx.deps.port.all([ctx.deps.registry[kind].driver.find(group) for kind, group in by_kind.items()])
+    results = await run_together([ctx.deps.registry[kind].driver.find(group) for kind, group in by_kind.items()])
     found: dict[NodeKey, Sequence[Observed] | CloudError] = {}
     for group, result in zip(by_kind.values(), results, strict=True):
         if isinstance(result, Exception) and not isinstance(result, CloudError):
             raise result
         for want in group:
-            found[want.key] = result if isinstance(result, CloudError) else _of_this_node(ctx, want, result)
+            found[want.key] = result if isinstance(result, CloudError) else _pick_of_node(ctx, want, result)
     return found
 
 
-def _of_this_node(ctx: PassContext, want: Want, found: Mapping[NodeKey, Sequence[Observed]]) -> Sequence[Observed]:
+def _pick_of_node(ctx: PassContext, want: Want, found: Mapping[NodeKey, Sequence[Observed]]) -> Sequence[Observed]:
     return [each for each in found.get(want.key, ()) if not birth_marks.is_of_another_node(ctx, want, each)]

@@ -1,6 +1,6 @@
 """Parts: what is inside a resource and has no mark of its own is brought to the spec, and taken out before a delete.
 
-A part is changed or removed only if all parts of its sort are ours (:attr:`Kind.exclusive_parts`), or if the journal
+A part is changed or removed only if all parts of its sort are ours (:attr:`Kind.parts.exclusive`), or if the journal
 says that we added this one: it is recorded before it is added. What others put there, also before us, stays.
 """
 
@@ -13,6 +13,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Held, Invalid, NotFound, Quota, Unknown
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Category
+from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Part, Ref
 
 Inside = Mapping[NodeKey, frozenset[Part] | CloudError]
@@ -32,53 +33,56 @@ class PartsDiff:
 
 
 def diff_parts(have: frozenset[Part], wish: frozenset[Part], ours: frozenset[Part]) -> PartsDiff:
-    """``have`` are there, ``wish`` is wanted; ``ours``: those that are there and may be changed or removed."""
-    changed = tuple(replace(part, id=is_.id) for part, is_ in _differing(have, wish) if is_ in ours)
+    """Compare what is there (``have``) with what is wanted; ``ours`` are those that may be changed or removed."""
+    changed = tuple(replace(part, id=is_.id) for part, is_ in _find_differing(have, wish) if is_ in ours)
     return PartsDiff(wish - have, (have - wish) & ours, changed)
 
 
-def wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
-    """What is wanted inside; None while something that the parts name is not ready."""
+def find_wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
+    """Return what is wanted inside; None while something that the parts name is not ready."""
     node = ctx.graph.nodes[key]
-    if ctx.kind(key).parts is None:
+    if ctx.kind(key).parts.driver is None:
         return frozenset()
     named = node.requires | node.parts_require
     return node.parts(ctx.ready_nodes) if named <= ctx.ready_nodes.keys() else None
 
 
 def are_looked_at(ctx: PassContext, key: NodeKey) -> bool:
-    """Not where the spec does not say all that is to be inside: of our own resource that it hands over, or gives by its
-    id and where others may put nothing."""
+    """Return whether the spec says all that is to be inside.
+
+    It does not of our own resource that it hands over, or gives by its id and where others may put nothing.
+    """
     kind, entry, node = ctx.kind(key), ctx.journal.entries[key], ctx.graph.nodes[key]
-    wish = wanted(ctx, key)
-    left_alone = ctx.category(key) is Category.SHARED or (node.given and kind.exclusive_parts)
-    if kind.parts is None or left_alone or wish is None:
+    wish = find_wanted(ctx, key)
+    left_alone = ctx.category(key) is Category.SHARED or (node.given and kind.parts.exclusive)
+    if kind.parts.driver is None or left_alone or wish is None:
         return False
-    return bool(wish or kind.exclusive_parts or entry.parts)
+    return bool(wish or kind.parts.exclusive or entry.parts)
 
 
-def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
-    """The wanted parts that leave with the wish for them if we add them, although others may add some beside them.
+def find_claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
+    """Return the wanted parts that leave with the wish for them if we add them, although others may add some beside
+    them.
 
     What the spec gives by its id keeps what we added: the spec need not say that any more.
     """
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
     kept = entry.parts if entry else ()
-    wish = wanted(ctx, key)
-    if wish is None or (node.given and kind.exclusive_parts):
+    wish = find_wanted(ctx, key)
+    if wish is None or (node.given and kind.parts.exclusive):
         return kept
     if node.shared:
         return kept  # what was put in once is on record
-    ours = {str(part) for part in wish if part.kind not in kind.exclusive_parts and not part.retain}
+    ours = {str(part) for part in wish if part.kind not in kind.parts.exclusive and not part.retain}
     return tuple(sorted(ours.union(kept if node.given else ())))
 
 
-async def look(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:
-    """What is inside: as the look at the resource showed it, else by a call, once between two deep passes."""
+async def look_inside(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:
+    """Return what is inside: as the look at the resource showed it, else by a call, once between two deep passes."""
     shown = {key: seen for key in keys if (seen := ctx.node(key).observed.parts) is not None}
-    asked = [key for key in keys if key not in shown and not ctx.node(key).parts_checked]
+    asked = [key for key in keys if key not in shown and not ctx.node(key).parts.checked]
     found: dict[NodeKey, frozenset[Part] | CloudError] = dict(shown)
-    for key, answer in zip(asked, await ctx.deps.port.all([_ask(ctx, key) for key in asked]), strict=True):
+    for key, answer in zip(asked, await run_together([_ask(ctx, key) for key in asked]), strict=True):
         if isinstance(answer, Exception) and not isinstance(answer, CloudError):
             raise answer
         found[key] = answer
@@ -86,12 +90,12 @@ async def look(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:
 
 
 async def _ask(ctx: PassContext, key: NodeKey) -> frozenset[Part]:
-    driver, entry = ctx.kind(key).parts, ctx.journal.entries[key]
+    driver, entry = ctx.kind(key).parts.driver, ctx.journal.entries[key]
     assert driver is not None
     return await driver.parts(Ref(entry.id, entry.target))
 
 
-async def claim(ctx: PassContext, inside: Inside) -> None:
+async def claim_missing(ctx: PassContext, inside: Inside) -> None:
     """Record what will be added, before it is there: later it is told from what others put there.
 
     What is there although each add of it was refused has been put there by others meanwhile. What is missing makes
@@ -102,64 +106,64 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
         if isinstance(have, CloudError):
             continue
         entry, node = ctx.journal.entries[key], ctx.node(key)
-        missing = {str(part) for part in (wanted(ctx, key) or ()) if part not in have}
-        theirs = node.parts_refused & set(map(str, have))
-        ours = missing & set(claimable(ctx, key)) - set(entry.parts)
-        node.parts_refused |= ours
+        missing = {str(part) for part in (find_wanted(ctx, key) or ()) if part not in have}
+        theirs = node.parts.refused & set(map(str, have))
+        ours = missing & set(find_claimable(ctx, key)) - set(entry.parts)
+        node.parts.refused |= ours
         put_by_others[key] = theirs
         if ours or theirs:
-            ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *ours} - theirs))))
+            ctx.record(key, replace(entry, parts=tuple(sorted({*entry.parts, *ours} - theirs))))
         lacking = lacking or bool(missing)
     if lacking:
         await ctx.save_before_write()
     elif ctx.journal != before:
         await ctx.save()
     for key, theirs in put_by_others.items():  # not before it is on record: a write that is refused forgets nothing
-        ctx.node(key).parts_refused -= theirs
+        ctx.node(key).parts.refused -= theirs
 
 
-def first_due(ctx: PassContext, key: NodeKey) -> list[Part]:
-    """What is to be put into a shared resource and has not been, as far as is on record."""
+def find_first_parts(ctx: PassContext, key: NodeKey) -> list[Part]:
+    """Return what is to be put into a shared resource and has not been, as far as is on record."""
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
     ready = node.requires | node.parts_require <= ctx.ready_nodes.keys()
-    if kind.parts is None or ctx.category(key) is not Category.SHARED or not ready:
+    if kind.parts.driver is None or ctx.category(key) is not Category.SHARED or not ready:
         return []
     put = set(entry.parts) if entry.shared else set()
     return sorted((part for part in node.first_parts(ctx.ready_nodes) if str(part) not in put), key=str)
 
 
-async def put_first(ctx: PassContext, key: NodeKey) -> None:
+async def add_first_parts(ctx: PassContext, key: NodeKey) -> None:
     """Put them in. They go on record afterwards: a process that dies in between puts them in again, which changes
     nothing unless the provider has taken one out meanwhile."""
-    if due := first_due(ctx, key):
+    if due := find_first_parts(ctx, key):
         entry = ctx.journal.entries[key]
-        added = await _add(ctx, key, _ref(ctx, key), due)
+        added = await _add(ctx, key, _ref_of(ctx, key), due)
         put = {*entry.parts, *map(str, added.taken)}
-        ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted(put))))
+        ctx.record(key, replace(entry, parts=tuple(sorted(put))))
         added.raise_error()
 
 
 def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
-    """Whether it may be changed or removed."""
-    ours = set(ctx.journal.entries[key].parts) - ctx.node(key).parts_refused
-    return part.kind in ctx.kind(key).exclusive_parts or str(part) in ours
+    """Return whether it may be changed or removed."""
+    ours = set(ctx.journal.entries[key].parts) - ctx.node(key).parts.refused
+    return part.kind in ctx.kind(key).parts.exclusive or str(part) in ours
 
 
-def diff(ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part]) -> PartsDiff:
-    """Nothing is surplus where the spec need not say what is inside, nor changed where the kind cannot."""
-    asked = have if ctx.kind(key).part_changer else have - wish
+def compare(ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part]) -> PartsDiff:
+    """Compare, with nothing surplus where the spec need not say what is inside, nor changed where the kind cannot."""
+    asked = have if ctx.kind(key).parts.changer else have - wish
     found = diff_parts(have, wish, frozenset(part for part in asked if is_ours(ctx, key, part)))
     return replace(found, surplus=frozenset()) if ctx.graph.nodes[key].given else found
 
 
-def other_behavior(have: Collection[Part], wish: Collection[Part]) -> list[str]:
-    """The parts that do something else than is wanted, for a person."""
-    pairs = [(part, is_.behavior, part.behavior) for part, is_ in _differing(have, wish)]
+def describe_other_behavior(have: Collection[Part], wish: Collection[Part]) -> list[str]:
+    """Return the parts that do something else than is wanted, for a person."""
+    pairs = [(part, is_.behavior, part.behavior) for part, is_ in _find_differing(have, wish)]
     return [f"{part} is {is_!r}, the spec says {says!r}" for part, is_, says in pairs]
 
 
-def _differing(have: Collection[Part], wish: Collection[Part]) -> list[tuple[Part, Part]]:
-    """The wanted parts that are there with another behavior, each with the part that is there."""
+def _find_differing(have: Collection[Part], wish: Collection[Part]) -> list[tuple[Part, Part]]:
+    """Return the wanted parts that are there with another behavior, each with the part that is there."""
     there = {part: part for part in have}
     pairs = [(part, there[part]) for part in sorted(wish, key=str) if part in there]
     return [(part, is_) for part, is_ in pairs if part.behavior and is_.behavior and part.behavior != is_.behavior]
@@ -174,59 +178,59 @@ class PartsToDo:
     differs: PartsDiff
 
 
-def to_do(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
-    """Of a resource whose wanted parts are known."""
-    wish = wanted(ctx, key)
+def plan_changes(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> PartsToDo:
+    """Plan the changes in a resource whose wanted parts are known."""
+    wish = find_wanted(ctx, key)
     assert wish is not None
-    return PartsToDo(have, wish, diff(ctx, key, have, wish))
+    return PartsToDo(have, wish, compare(ctx, key, have, wish))
 
 
-async def put_in(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+async def add_and_change(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
     """Add what is missing, and let those of ours that do something else do what is wanted.
 
     In a resource that is full, what is to go makes room first.
     """
-    kind, ref, missing = ctx.kind(key), _ref(ctx, key), sorted(due.differs.missing, key=str)
+    kind, ref, missing = ctx.kind(key), _ref_of(ctx, key), sorted(due.differs.missing, key=str)
     added = await _add(ctx, key, ref, missing)
-    if isinstance(added.error, Quota) and kind.independent_parts and due.differs.surplus:
+    if isinstance(added.error, Quota) and kind.parts.independent and due.differs.surplus:
         await _remove_surplus(ctx, key, due)
         added = await _add(ctx, key, ref, [part for part in missing if part not in added.taken])
     added.raise_error()
     for part in due.differs.changed:
-        assert kind.part_changer is not None
-        await kind.part_changer.change_part(ref, part)
+        assert kind.parts.changer is not None
+        await kind.parts.changer.change_part(ref, part)
 
 
-async def take_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
-    """Remove what is ours and not wanted, after :func:`put_in`.
+async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
+    """Remove what is ours and not wanted, after :func:`add_and_change`.
 
     Returns the parts whose behavior differs from the wanted one and is not changed.
     """
     differs, have = due.differs, due.before
     await _remove_surplus(ctx, key, due)
     if differs.missing or differs.surplus or differs.changed:
-        have = await _after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
+        have = await _read_after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
     return _concluded(ctx, key, have, due.wish, due.before)
 
 
-async def withdraw(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
+async def remove_surplus_anyway(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
     """Remove what is ours and not wanted, although a part that is missing was refused: where none needs another one."""
-    if ctx.kind(key).independent_parts:
+    if ctx.kind(key).parts.independent:
         await _remove_surplus(ctx, key, due)
 
 
 async def _remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
-    """All but what something is in. It is not ours any more: others may put the same there from now on."""
-    held = _held(ctx, key, due.differs.surplus)
+    """Remove all but what something is in. It is not ours any more: others may put the same there from now on."""
+    held = _find_held(ctx, key, due.differs.surplus)
     going = due.differs.surplus - held.keys()
-    await _remove(ctx.kind(key), _ref(ctx, key), sorted(going, key=str))
+    await _remove(ctx.kind(key), _ref_of(ctx, key), sorted(going, key=str))
     entry, gone = ctx.journal.entries[key], set(map(str, going))
-    ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(each for each in entry.parts if each not in gone)))
+    ctx.record(key, replace(entry, parts=tuple(each for each in entry.parts if each not in gone)))
     for refusal in held.values():
         raise refusal
 
 
-def _ref(ctx: PassContext, key: NodeKey) -> Ref:
+def _ref_of(ctx: PassContext, key: NodeKey) -> Ref:
     entry = ctx.journal.entries[key]
     return Ref(entry.id, entry.target)
 
@@ -249,24 +253,24 @@ class _Added:
 
 
 async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> _Added:
-    """In one call where the kind can."""
+    """Add the missing parts, in one call where the kind can."""
     kind = ctx.kind(key)
-    groups = [missing] if missing and kind.part_batches else [[part] for part in missing]
-    added = await _each(ctx, key, ref, groups)
-    if added.is_about_parts and len(missing) > 1 and kind.part_batches and kind.independent_parts:
-        return await _each(ctx, key, ref, [[part] for part in missing])
+    groups = [missing] if missing and kind.parts.batches else [[part] for part in missing]
+    added = await _send_groups(ctx, key, ref, groups)
+    if added.is_about_parts and len(missing) > 1 and kind.parts.batches and kind.parts.independent:
+        return await _send_groups(ctx, key, ref, [[part] for part in missing])
     return added
 
 
-async def _each(ctx: PassContext, key: NodeKey, ref: Ref, groups: Sequence[Sequence[Part]]) -> _Added:
-    """One after the other. An error ends it, unless it is about one of parts that are independent."""
+async def _send_groups(ctx: PassContext, key: NodeKey, ref: Ref, groups: Sequence[Sequence[Part]]) -> _Added:
+    """Send one group after the other. An error ends it, unless it is about one of parts that are independent."""
     added = _Added(())
     for group in groups:
         try:
             await _send(ctx, key, ref, group)
         except CloudError as error:
             added = replace(added, error=added.error or error)
-            if not (ctx.kind(key).independent_parts and isinstance(error, Invalid | NotFound)):
+            if not (ctx.kind(key).parts.independent and isinstance(error, Invalid | NotFound)):
                 break
         else:
             added = replace(added, taken=(*added.taken, *group))
@@ -274,27 +278,28 @@ async def _each(ctx: PassContext, key: NodeKey, ref: Ref, groups: Sequence[Seque
 
 
 async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part]) -> None:
-    """A part of which no answer tells may be there. What is wrong with a single one is told with its field."""
+    """Add parts. One of which no answer tells may be there; what is wrong with a single one is told with its field."""
     kind, node, names = ctx.kind(key), ctx.node(key), {str(part) for part in group}
-    assert kind.parts is not None
+    assert kind.parts.driver is not None
     try:
-        if kind.part_batches is not None:
-            await kind.part_batches.add_parts(ref, group)
+        if kind.parts.batches is not None:
+            await kind.parts.batches.add_parts(ref, group)
         else:
-            await kind.parts.add_part(ref, group[0])
+            await kind.parts.driver.add_part(ref, group[0])
     except Unknown:
-        node.parts_refused -= names
-        node.part_unknown_at = ctx.now
+        node.parts.refused -= names
+        node.parts.unknown_at = ctx.now
         raise
     except (Invalid, NotFound) as refused:
         if len(group) == 1:
             raise refused.at(ctx.graph.nodes[key].part_field(group[0])) from refused
         raise
-    node.parts_refused -= names
+    node.parts.refused -= names
 
 
-def _held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dict[Part, CloudError]:
-    """Those that are to go and that something of ours is in which the spec no longer wants, each with what to say.
+def _find_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dict[Part, CloudError]:
+    """Return those that are to go and that something of ours is in which the spec no longer wants, each with what to
+    say.
 
     The cloud would refuse each time, and a plan would not know it.
     """
@@ -302,36 +307,36 @@ def _held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dict[Par
     for part in sorted(surplus, key=str):
         for other in sorted(ctx.journal.ours.keys() - ctx.graph.nodes.keys()):
             seen = ctx.node(other).last_seen
-            if seen and kind.holds_part(part, other.kind, seen):
+            if seen and kind.parts.is_occupied(part, other.kind, seen):
                 message = (
                     f"{part} cannot go while {other} ({seen.id}) is in it, which is ours and the spec no longer wants; "
-                    f"{ctx.pruning} deletes that"
+                    f"{ctx.prune_command} deletes that"
                 )
                 found[part] = Held(message).at(node.part_field(part))
     return found
 
 
 async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:
-    if parts and kind.part_batches is not None:
-        await kind.part_batches.remove_parts(ref, parts)
+    if parts and kind.parts.batches is not None:
+        await kind.parts.batches.remove_parts(ref, parts)
         return
-    assert kind.parts is not None
+    assert kind.parts.driver is not None
     for part in parts:
-        await kind.parts.remove_part(ref, part)
+        await kind.parts.driver.remove_part(ref, part)
 
 
-async def _after(ctx: PassContext, key: NodeKey, left: frozenset[Part], new: Collection[Part]) -> frozenset[Part]:
-    """What is inside after our writes: read again, or, where every look shows it, as the writes were answered."""
+async def _read_after(ctx: PassContext, key: NodeKey, left: frozenset[Part], new: Collection[Part]) -> frozenset[Part]:
+    """Return what is inside after our writes: read again, or as the writes were answered."""
     if ctx.node(key).observed.parts is None:
         return await _ask(ctx, key)
     return (left - frozenset(new)) | frozenset(new)
 
 
 def _may_appear(ctx: PassContext, key: NodeKey, part: str, before: frozenset[Part]) -> bool:
-    """Whether a part that is on record and was not there may be the effect of an add that is still under way."""
+    """Return whether a part that is on record and was not there may be the effect of an add that is still under way."""
     node, state = ctx.node(key), ctx.state
-    since = node.part_unknown_at if state.minted else max(node.part_unknown_at, state.first_seen)
-    return part not in set(map(str, before)) and not ctx.settled(key, since)
+    since = node.parts.unknown_at if state.identity_is_new else max(node.parts.unknown_at, state.first_seen)
+    return part not in set(map(str, before)) and not ctx.is_settled(key, since)
 
 
 def _concluded(
@@ -341,45 +346,47 @@ def _concluded(
     ids = sorted(part.id for part in have if part in wish)
     shown = None if observed.parts is None else have
     ctx.node(key).last_seen = replace(observed, parts=shown, attributes={**observed.attributes, "parts": ids})
-    kept = tuple(part for part in entry.parts if part in claimable(ctx, key) or _may_appear(ctx, key, part, before))
+    kept = tuple(
+        part for part in entry.parts if part in find_claimable(ctx, key) or _may_appear(ctx, key, part, before)
+    )
     if entry.parts != kept:
-        ctx.journal = ctx.journal.put(key, replace(entry, parts=kept))
-    differ = other_behavior(have, wish)
+        ctx.record(key, replace(entry, parts=kept))
+    differ = describe_other_behavior(have, wish)
     if not differ:
-        ctx.node(key).parts_checked = True
+        ctx.node(key).parts.checked = True
     return differ
 
 
 def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether nothing of ours is left inside that the spec does not want, after a look in which nothing differed."""
-    known = ctx.kind(key).parts is None or wanted(ctx, key) is not None
+    """Return whether nothing of ours is left inside that the spec does not want."""
+    known = ctx.kind(key).parts.driver is None or find_wanted(ctx, key) is not None
     ours = set(ctx.journal.entries[key].parts)
-    return known and ctx.category(key) is not Category.SHARED and ours <= set(claimable(ctx, key))
+    return known and ctx.category(key) is not Category.SHARED and ours <= set(find_claimable(ctx, key))
 
 
 def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether something is not inside, as far as is known, without which nothing that depends on it can be made."""
-    essential, node = ctx.kind(key).essential_parts, ctx.node(key)
+    """Return whether a part is missing without which nothing that depends on it can be made."""
+    essential, node = ctx.kind(key).parts.essential, ctx.node(key)
     if not essential or not ctx.journal.entries[key].phase.ours or ctx.graph.nodes[key].given:
         return False
     if ctx.category(key) is Category.SHARED:
         return False
-    wish = wanted(ctx, key)
+    wish = find_wanted(ctx, key)
     if wish is None:
         return True
     needed = frozenset(part for part in wish if part.kind in essential)
     if not needed:
         return False
     have = node.observed.parts
-    return not node.parts_checked if have is None else bool(needed - have)
+    return not node.parts.checked if have is None else bool(needed - have)
 
 
-async def take_out(ctx: PassContext, key: NodeKey) -> None:
+async def remove_holding(ctx: PassContext, key: NodeKey) -> None:
     """Remove the parts of ours that would refuse its delete, or that of what they name. Raises CloudError."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
-    if kind.parts is None or not kind.holding_parts:
+    if kind.parts.driver is None or not kind.parts.holding:
         return
     have = ctx.node(key).observed.parts
     have = await _ask(ctx, key) if have is None else have
-    holding = [part for part in have if part.kind in kind.holding_parts and is_ours(ctx, key, part)]
+    holding = [part for part in have if part.kind in kind.parts.holding and is_ours(ctx, key, part)]
     await _remove(kind, Ref(entry.id, entry.target), sorted(holding, key=str))

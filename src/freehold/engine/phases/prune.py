@@ -13,58 +13,58 @@ from freehold.engine.errors import CloudError
 from freehold.engine.graph import Node
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.journal import Phase
-from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, outcome_of_error
 from freehold.engine.phases import delete, read_marks, recovery
 from freehold.engine.resources import NodeKey, Ref
 
 _MOST_NAMED = 5
 
 
-def surplus(ctx: PassContext) -> list[NodeKey]:
-    """Ours, of a kind we know, and no longer wanted."""
+def find_surplus(ctx: PassContext) -> list[NodeKey]:
+    """Return what is ours, of a kind we know, and no longer wanted."""
     return [k for k in ctx.journal.ours if k not in ctx.graph.nodes and k.kind in ctx.deps.registry]
 
 
-def prunable(ctx: PassContext) -> list[NodeKey]:
-    """Surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
+def find_prunable(ctx: PassContext) -> list[NodeKey]:
+    """Return the surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
     needed = deletion_order.needed(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
-    may = [key for key in surplus(ctx) if _is_prunable(ctx, key) or key in ctx.approved]
+    may = [key for key in find_surplus(ctx) if _is_prunable(ctx, key) or key in ctx.approved]
     owned = [key for key in may if ctx.journal.entries[key].phase is Phase.OWNED and key not in needed]
-    return [*owned, *(key for key in being_pruned(ctx) if key not in owned)]
+    return [*owned, *(key for key in find_being_pruned(ctx) if key not in owned)]
 
 
 def _is_prunable(ctx: PassContext, key: NodeKey) -> bool:
-    """What the in-cluster provider manages may be in use by it: it goes with the object, or if a person says so."""
-    return ctx.kind(key).prunable and ctx.category(key) is not Category.SHARED
+    """Return whether its kind lets it go; what the in-cluster provider manages goes with the object, or by a person."""
+    return ctx.kind(key).deletion.prunable and ctx.category(key) is not Category.SHARED
 
 
-def being_pruned(ctx: PassContext) -> list[NodeKey]:
-    """Surplus whose deletion has been requested."""
-    return [key for key in surplus(ctx) if ctx.node(key).delete_sent is not None]
+def find_being_pruned(ctx: PassContext) -> list[NodeKey]:
+    """Return the surplus whose deletion has been requested."""
+    return [key for key in find_surplus(ctx) if ctx.node(key).delete_sent is not None]
 
 
-async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
+async def prune_surplus(ctx: PassContext, marked: TagsByTarget) -> None:
     """Delete surplus that the marks prove now, and observe until it is gone."""
-    _refuse(ctx, _needed_by_us(ctx))
-    free = prunable(ctx)
+    _refuse(ctx, _find_needed(ctx))
+    free = find_prunable(ctx)
     for key in free:
         if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
             ctx.node(key).look_now()  # it was as wanted; now it is not wanted
     present = await delete.observe_present(ctx, free)
     if not marked and read_marks.asks_index(ctx, present):
         try:
-            marked = await read_marks.from_index(ctx)
+            marked = await read_marks.read_index(ctx)
         except CloudError as error:
-            ctx.outcomes.update(dict.fromkeys(present, of_error(error)))
+            ctx.outcomes.update(dict.fromkeys(present, outcome_of_error(error)))
             return
-        await recovery.by_marks(ctx, marked)  # who disputes it, too
-    proven = await delete.prove(ctx, present, marked)
-    await delete.request(ctx, proven - await _held(ctx, proven))
-    _conclude(ctx)
+        await recovery.record_marked(ctx, marked)  # who disputes it, too
+    proven = await delete.prove_present(ctx, present, marked)
+    await delete.request_deletes(ctx, proven - await _find_held(ctx, proven))
+    _answer_decisions(ctx)
 
 
-def _needed_by_us(ctx: PassContext) -> Mapping[NodeKey, str]:
-    """What a person approved although something that stays depends on it."""
+def _find_needed(ctx: PassContext) -> Mapping[NodeKey, str]:
+    """Return what a person approved although something that stays depends on it."""
     ours, registry = ctx.journal.ours, ctx.deps.registry
     found: dict[NodeKey, str] = {}
     for key in ours.keys() - ctx.approved.keys():
@@ -73,8 +73,8 @@ def _needed_by_us(ctx: PassContext) -> Mapping[NodeKey, str]:
     return found
 
 
-async def _held(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
-    """Of what a person approved, that which is not deleted in this pass; what is in use is refused.
+async def _find_held(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Return what a person approved and is not deleted in this pass; refuse what is in use.
 
     All of it is looked at before the first delete: what goes first (routes, listeners) is what the users of the rest
     (a subnet with machines, the load balancer of the endpoint) live on.
@@ -83,17 +83,17 @@ async def _held(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[Node
         return frozenset()
     registry, entries = ctx.deps.registry, ctx.journal.entries
     approved = frozenset(ctx.approved)
-    unwanted = {key for key in surplus(ctx) if ctx.node(key).last_seen and ctx.node(key).delete_sent is None}
+    unwanted = {key for key in find_surplus(ctx) if ctx.node(key).last_seen and ctx.node(key).delete_sent is None}
     needed = {key for each in approved for key in deletion_order.requirements(each, unwanted, entries, registry)}
     users: dict[NodeKey, list[User]] = {}
     for key in sorted(unwanted & (needed | approved)):
         try:
-            users[key] = await _users(ctx, key)
+            users[key] = await _list_users(ctx, key)
         except CloudError as error:
-            ctx.outcomes[key] = of_error(error)
+            ctx.outcomes[key] = outcome_of_error(error)
             return approved
     _refuse_used(ctx, users)
-    waiting = {key: each for key in ctx.approved if (each := _names(users.get(key, ())))}
+    waiting = {key: each for key in ctx.approved if (each := _join_names(users.get(key, ())))}
     for key, names in waiting.items():
         ctx.requeue(key, Waiting(Reason.DEPENDENTS, 5.0, f"waits for {names}"))
     return approved - ctx.approved.keys() | waiting.keys()
@@ -111,9 +111,9 @@ def _refuse_used(ctx: PassContext, users: dict[NodeKey, list[User]]) -> None:
         why: dict[NodeKey, str] = {}
         for key in users.keys() - stays.keys():
             users[key] = [each for each in users[key] if each.id not in ctx.state.gone]
-            if names := _names(each for each in users[key] if by_id.get(each.id) not in ctx.approved):
+            if names := _join_names(each for each in users[key] if by_id.get(each.id) not in ctx.approved):
                 why[key] = f"it is in use: {names}"
-        why = {**_needed_by_us(ctx), **why}
+        why = {**_find_needed(ctx), **why}
         for key in ctx.approved.keys() - why.keys():
             if serves := sorted(deletion_order.requirements(key, stays, ctx.journal.entries, registry)):
                 why[key] = f"it serves {serves[0]}, which stays: {stays[serves[0]]}"
@@ -123,24 +123,24 @@ def _refuse_used(ctx: PassContext, users: dict[NodeKey, list[User]]) -> None:
         _refuse(ctx, why)
 
 
-def _names(users: Iterable[User]) -> str:
+def _join_names(users: Iterable[User]) -> str:
     names = [each.text for each in users]
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-async def _users(ctx: PassContext, key: NodeKey) -> list[User]:
-    """Objects that name it, this one too, by its id, its name or its address; and what the cloud shows to use it."""
+async def _list_users(ctx: PassContext, key: NodeKey) -> list[User]:
+    """Return the objects that name it by id, name or address, and what the cloud shows to use it."""
     kind, seen = ctx.kind(key), ctx.node(key).observed
-    addresses = {str(seen.attributes.get(name, "")) for name in kind.addresses}
+    addresses = {str(seen.attributes.get(name, "")) for name in kind.attributes.addresses}
     words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target, *addresses}
     objects = await ctx.deps.others.naming(ctx.owner, words)
-    users = await kind.usage.users(Ref(seen.id, seen.target)) if kind.usage else ()
+    users = await kind.deletion.usage.users(Ref(seen.id, seen.target)) if kind.deletion.usage else ()
     return [*(User(f"{each} names it") for each in objects), *users]
 
 
-def _conclude(ctx: PassContext) -> None:
-    """What the cloud, or what is inside, does not let go is not asked for again: it stays surplus."""
+def _answer_decisions(ctx: PassContext) -> None:
+    """Answer decisions: what the cloud, or what is inside, does not let go is not asked for again and stays surplus."""
     for key, decision in ctx.approved.items():
         if key not in ctx.journal.ours:
             ctx.decided.append(Conclusion(decision, True, f"{decision.id} is gone"))
@@ -160,14 +160,14 @@ def _refuse(ctx: PassContext, why: Mapping[NodeKey, str]) -> None:
             ctx.decided.append(Conclusion(decision, False, message))
 
 
-def holds_place(ctx: PassContext, node: Node) -> Blocked | None:
-    """Why the cloud would refuse to create ``node``: surplus has what it needs."""
-    wanted, in_the_way = node.request(ctx.ready_nodes), ctx.kind(node.key).in_the_way
-    for key in surplus(ctx):
+def explain_conflict(ctx: PassContext, node: Node) -> Blocked | None:
+    """Say why the cloud would refuse to create ``node``: surplus has what it needs."""
+    wanted, conflict_reason = node.request(ctx.ready_nodes), ctx.kind(node.key).creation.conflict_reason
+    for key in find_surplus(ctx):
         seen = ctx.node(key).last_seen if key.kind == node.key.kind else None
-        if seen and (what := in_the_way(wanted, seen)):
+        if seen and (what := conflict_reason(wanted, seen)):
             message = (
-                f"{what} is held by {key} ({seen.id}), which is ours and the spec no longer wants: {ctx.pruning} "
+                f"{what} is held by {key} ({seen.id}), which is ours and the spec no longer wants: {ctx.prune_command} "
                 f"deletes it, and {node.title} is created then"
             )
             return Blocked(Reason.IN_USE, message, ctx.deps.intervals.slow)
@@ -176,13 +176,13 @@ def holds_place(ctx: PassContext, node: Node) -> Blocked | None:
 
 def report_surplus(ctx: PassContext) -> None:
     """Report what is ours and no longer wanted; only prunable kinds are deleted."""
-    for key in surplus(ctx):
+    for key in find_surplus(ctx):
         outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
-        being_deleted = isinstance(outcome, Waiting) and (ctx.kind(key).prunable or key in ctx.approved)
+        being_deleted = isinstance(outcome, Waiting) and (ctx.kind(key).deletion.prunable or key in ctx.approved)
         if entry.id and not being_deleted and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
             ctx.outcomes[key] = Surplus(
-                ctx.node(key).last_seen, f"{message}; it goes with the object, or with {ctx.pruning}"
+                ctx.node(key).last_seen, f"{message}; it goes with the object, or with {ctx.prune_command}"
             )
     unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
     at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready | Surplus)}

@@ -16,7 +16,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound
 from freehold.engine.inventory import TagChange, TagsByTarget
 from freehold.engine.journal import Entry, Phase
-from freehold.engine.outcomes import Blocked, Reason, Waiting, of_error
+from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import keyed_tags, observe
 from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
@@ -33,22 +33,22 @@ class _Unrecorded:
 
 
 def is_anything_unrecorded(ctx: PassContext, tags_by_target: TagsByTarget) -> bool:
-    """Whether :func:`by_marks` would find something. Copies and unknown kinds are noted as there."""
-    return bool(_nodes(ctx, tags_by_target) or _carried(ctx, tags_by_target))
+    """Return whether :func:`record_marked` would find something. Copies and unknown kinds are noted as there."""
+    return bool(_find_nodes(ctx, tags_by_target) or _find_carried(ctx, tags_by_target))
 
 
-async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool = False) -> None:
+async def record_marked(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool = False) -> None:
     """Take into the journal what has our sealed marks, still exists, and is not in it.
 
     ``last``: nothing can be under way any more. What this process has seen gone is asked for again, for an
     index lags, and a carrier's mark that names nothing that exists is taken off, also from others' carriers.
     """
-    found = [*_nodes(ctx, tags_by_target), *_carried(ctx, tags_by_target)]
+    found = [*_find_nodes(ctx, tags_by_target), *_find_carried(ctx, tags_by_target)]
     found = [item for item in found if item.carried or item.ref.id not in ctx.absent]
     if not last:
         found = [item for item in found if not ctx.state.gone.intersection(item.ref)]
     elif ctx.deps.tagger.asks_resources:
-        found = await _still_tagged(ctx, found)
+        found = await _leave_out_untagged(ctx, found)
     by_kind: dict[str, list[_Unrecorded]] = {}
     for item in found:
         by_kind.setdefault(item.key.kind, []).append(item)
@@ -56,28 +56,28 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
         try:
             existing = await ctx.deps.registry[kind].driver.observe([item.ref for item in group])
         except (Denied, Invalid) as error:
-            _may_not_be_read(ctx, group, error, tags_by_target)
+            _report_unreadable(ctx, group, error, tags_by_target)
             continue
         except CloudError as error:
-            ctx.outcomes[group[0].key] = of_error(error)
+            ctx.outcomes[group[0].key] = outcome_of_error(error)
             continue
-        others = await _others(ctx, group, existing)
+        others = await _find_others(ctx, group, existing)
         for item in group:
             observed = existing.get(item.ref.id)
             if item.ref.id in others:
                 continue
             if observed is not None:
                 ctx.state.missed.pop(item.ref.id, None)
-                _assess(ctx, item, observed, tags_by_target.get(item.ref.target, frozenset()))
+                _record_or_name(ctx, item, observed, tags_by_target.get(item.ref.target, frozenset()))
             else:
-                _missed(ctx, item)
+                _note_missed(ctx, item)
                 if last and item.carried:
-                    await _take_off(ctx, item)
+                    await _take_stale_mark_off(ctx, item)
 
 
-async def _others(ctx: PassContext, group: Sequence[_Unrecorded], existing: Mapping[str, Observed]) -> set[str]:
-    """Ids of what has none of our marks itself, where ids return: the index still shows those that ours had."""
-    there = [item for item in group if item.ref.id in existing and ctx.kind(item.key).id_returns]
+async def _find_others(ctx: PassContext, group: Sequence[_Unrecorded], existing: Mapping[str, Observed]) -> set[str]:
+    """Return the ids of what has none of our marks itself, where ids return and the index is behind."""
+    there = [item for item in group if item.ref.id in existing and ctx.kind(item.key).naming.id_returns]
     if not there or not ctx.deps.tagger.asks_resources:
         return set()
     tags = await ctx.deps.tagger.tags_of_each([item.ref.target for item in there])
@@ -85,22 +85,22 @@ async def _others(ctx: PassContext, group: Sequence[_Unrecorded], existing: Mapp
     for item in there:
         said = tags[item.ref.target]
         if isinstance(said, CloudError):
-            ctx.outcomes[item.key] = of_error(said)
+            ctx.outcomes[item.key] = outcome_of_error(said)
             others.add(item.ref.id)
         elif proofs.evidence(ctx, item.key, existing[item.ref.id], said).strength is not Strength.PROVEN:
             others.add(item.ref.id)
     return others
 
 
-def _missed(ctx: PassContext, item: _Unrecorded) -> None:
-    """One read may lag: what is still not found when the kind has settled has gone, and is not asked for again."""
+def _note_missed(ctx: PassContext, item: _Unrecorded) -> None:
+    """Note that one read did not show it: when the kind has settled, it has gone and is not asked for again."""
     since = ctx.state.missed.setdefault(item.ref.id, ctx.now)
     if ctx.now - since >= ctx.kind(item.key).settle:
         ctx.state.gone.add(item.ref.id)
 
 
-async def _still_tagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[_Unrecorded]:
-    """Without what the cloud took our request to delete and has no tags any more: one question for all of them.
+async def _leave_out_untagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[_Unrecorded]:
+    """Leave out what the cloud took our request to delete and has no tags any more: one question for all of them.
 
     What has lost its tags otherwise is asked for itself.
     """
@@ -109,16 +109,16 @@ async def _still_tagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[
     return [item for item in found if tags.get(item.ref.target) != frozenset()]
 
 
-async def unlisted(ctx: PassContext) -> None:
-    """The same for kinds that no index lists: by name, where the record of a wanted node was not signed by us."""
+async def record_unlisted(ctx: PassContext) -> None:
+    """Do the same for kinds that no index lists: by name, where the record of a wanted node was not signed by us."""
     wants = [
         Want(key, node.name, node.request(ctx.ready_nodes), birth_marks.nonces(ctx, key))
         for key, node in ctx.graph.nodes.items()
-        if not ctx.kind(key).indexed and _is_forged(ctx, key) and node.requires <= ctx.ready_nodes.keys()
+        if not ctx.kind(key).reads.indexed and _is_forged(ctx, key) and node.requires <= ctx.ready_nodes.keys()
     ]
-    for key, found in (await observe.find(ctx, wants)).items():
+    for key, found in (await observe.find_candidates(ctx, wants)).items():
         if isinstance(found, CloudError):
-            ctx.outcomes[key] = of_error(found)
+            ctx.outcomes[key] = outcome_of_error(found)
             continue
         known = {entry.id for other, entry in ctx.journal.entries.items() if other.kind == key.kind}
         for seen in found:
@@ -131,20 +131,21 @@ def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
     return bool(entry and entry.id and entry.phase.ours and not ctx.is_signed(key))
 
 
-def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError, marked: TagsByTarget) -> None:
-    """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
+def _report_unreadable(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError, marked: TagsByTarget) -> None:
+    """Hold the delete by what our seal is on; name what only a carrier's mark, which others can write, names."""
     for item in group:
         if not item.carried:
-            ctx.outcomes[item.key] = of_error(error)
+            ctx.outcomes[item.key] = outcome_of_error(error)
         else:
             ctx.state.copied[item.ref.id] = (
                 f"{item.ref.id} is named by a mark of ours on {item.ref.target} and may not be read "
-                f"({error.message}): it is left alone. If it is not of this object, {_how(ctx, item, marked)}"
+                f"({error.message}): it is left alone. If it is not of this object, "
+                f"{_explain_detach(ctx, item, marked)}"
             )
 
 
-def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
-    """Ours, or named: a carrier's mark can be written by everybody who may tag the carrier.
+def _record_or_name(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
+    """Record it as ours, or name it: a carrier's mark can be written by everybody who may tag the carrier.
 
     With our birth mark and no seal it may be a copy of ours, which then is somewhere else: the places that ask for all
     resources with our birth marks decide (:mod:`create`, :mod:`final_check`).
@@ -157,42 +158,43 @@ def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: froze
         return
     ctx.state.copied[item.ref.id] = (
         f"{observed.name} ({observed.id}) is named by a mark of ours on {item.ref.target} that nothing shows to be "
-        f"written by us: it is left alone. If it is not of this object, {_how(ctx, item, {item.ref.target: tags})}"
+        "written by us: it is left alone. If it is not of this object, "
+        f"{_explain_detach(ctx, item, {item.ref.target: tags})}"
     )
 
 
-def _how(ctx: PassContext, item: _Unrecorded, marked: TagsByTarget) -> str:
-    return proofs.how_to_detach(ctx, item.ref.target, _naming(ctx, item, marked.get(item.ref.target, ())))
+def _explain_detach(ctx: PassContext, item: _Unrecorded, marked: TagsByTarget) -> str:
+    return proofs.how_to_detach(ctx, item.ref.target, _find_naming(ctx, item, marked.get(item.ref.target, ())))
 
 
-async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
-    """An attach that was in flight may have come after its detach. The index may be behind: the carrier is asked."""
+async def _take_stale_mark_off(ctx: PassContext, item: _Unrecorded) -> None:
+    """Take off a stale mark: an attach in flight may have come after its detach. The carrier itself is asked."""
     ident = item.ref.id.rpartition("/")[2].casefold()
     try:
         tags = await ctx.deps.tagger.tags_of(item.ref.target)
-        stale = _naming(ctx, item, tags)
+        stale = _find_naming(ctx, item, tags)
     except CloudError as error:
-        ctx.outcomes[item.key] = of_error(error)
+        ctx.outcomes[item.key] = outcome_of_error(error)
         return
     if not stale:
         return
-    failed = await keyed_tags.detach(ctx, [TagChange(item.ref.target, frozenset(stale))])
+    failed = await keyed_tags.detach_exact(ctx, [TagChange(item.ref.target, frozenset(stale))])
     error_ = failed.get(item.ref.target)
     if error_ is not None and not isinstance(error_, NotFound):
-        ctx.outcomes[item.key] = of_error(error_)
+        ctx.outcomes[item.key] = outcome_of_error(error_)
     else:
         ctx.state.emptied.add(item.ref.target)
         ctx.notes.append(f"{item.key}: {ident} is gone, and its mark is taken off {item.ref.target}")
 
 
-def _naming(ctx: PassContext, item: _Unrecorded, tags: Collection[str]) -> set[str]:
-    """Those of a carrier's ``tags`` that are marks of the unrecorded resource."""
+def _find_naming(ctx: PassContext, item: _Unrecorded, tags: Collection[str]) -> set[str]:
+    """Return those of a carrier's ``tags`` that are marks of the unrecorded resource."""
     read = ctx.deps.codec.read
     return {tag for tag in tags for mark in read([tag]).carried if _names(ctx, item, mark.uuid, mark.id)}
 
 
 def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
-    """Whether this uuid and id in a carrier's mark are those of the unrecorded resource."""
+    """Return whether this uuid and id in a carrier's mark are those of the unrecorded resource."""
     own = ctx.deps.codec.carried_id(item.key.kind, item.ref.id)
     return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
 
@@ -214,18 +216,18 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, 
     signature = ctx.sign(free, observed.id, observed.incarnation)
     record = replace(record, signature=signature, key=ctx.keys.writing, incarnation=observed.incarnation)
     record = replace(record, shared=free not in ctx.graph.nodes, read_back=marks_seen)
-    ctx.journal = ctx.journal.put(free, record)
+    ctx.record(free, record)
     ctx.remember(free, observed)
     ctx.outcomes[free] = Waiting(Reason.MARKING, SOON, f"{observed.id} was found and is on record now", observed)
     ctx.notes.append(f"{free}: {observed.id} {why}: it is now")
 
 
 def free_key(ctx: PassContext, key: NodeKey, id_: str) -> NodeKey:
-    """The logical name, or, where another resource has it, one that tells the two apart."""
+    """Return the logical name, or, where another resource has it, one that tells the two apart."""
     return key.beside(id_) if key in ctx.journal.entries else key
 
 
-def _nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
+def _find_nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
     known = {e.target for e in ctx.journal.entries.values() if e.id and not e.carried}
     ours = ctx.owner.uuid.casefold()
     found = []
@@ -235,20 +237,20 @@ def _nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecord
         marks = ctx.deps.codec.read(tags)
         if target in known or ours not in {uuid.casefold() for uuid in marks.uuids}:
             continue
-        unrecorded = [_node(ctx, key, target, tags) for key in sorted({mark.key for mark in marks.nodes})]
+        unrecorded = [_read_node(ctx, key, target, tags) for key in sorted({mark.key for mark in marks.nodes})]
         found += [item for item in unrecorded if item]
-        if not any(unrecorded) and not any(_unknown(ctx, mark.key, target, tags) for mark in marks.nodes):
-            rivals = {name.casefold() for name in marks.owners} - {n.casefold() for n in _own_names(ctx)}
+        if not any(unrecorded) and not any(_is_of_unknown_kind(ctx, mark.key, target, tags) for mark in marks.nodes):
+            rivals = {name.casefold() for name in marks.owners} - {n.casefold() for n in _read_own_names(ctx)}
             whose = f", and belongs to {', '.join(sorted(rivals))}" if rivals else ""
             ctx.state.copied[target] = f"{target} has our uuid and no mark that we made for it{whose}: left alone"
     return found
 
 
-def _own_names(ctx: PassContext) -> frozenset[str]:
+def _read_own_names(ctx: PassContext) -> frozenset[str]:
     return ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners
 
 
-def _node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]) -> _Unrecorded | None:
+def _read_node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]) -> _Unrecorded | None:
     if key.kind not in ctx.deps.registry:
         return None
     id_ = ctx.kind(key).driver.identify(target)
@@ -261,13 +263,13 @@ def _node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]) -> 
 
 
 def _sealed(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]) -> bool:
-    """Whether our seal fits, so that it was ours before another owner claimed it: a person decides."""
+    """Return whether our seal fits, so that it was ours before another owner claimed it: a person decides."""
     fold = ctx.deps.codec.fold
     plain = fold([ctx.deps.codec.carried(ctx.owner, key.kind, stub.id)] if stub.carried else ())
     return not (fold(proofs.seals(ctx, key, stub)) - plain).isdisjoint(fold(tags))
 
 
-def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
+def _find_carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
     carried_id, entries = ctx.deps.codec.carried_id, ctx.journal.entries
     known = {(key.kind, carried_id(key.kind, i)) for key, entry in entries.items() for i in (entry.id, *entry.earlier)}
     found = []
@@ -277,7 +279,7 @@ def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unreco
                 continue
             key = NodeKey(mark.kind, mark.id)
             if mark.kind not in ctx.deps.registry:
-                if not _unknown(ctx, key, target, tags, carried=True):
+                if not _is_of_unknown_kind(ctx, key, target, tags, carried=True):
                     ctx.state.copied[target] = (
                         f"{target} has a mark of our uuid of unknown kind {mark.kind}: left alone"
                     )
@@ -291,8 +293,10 @@ def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unreco
     return found
 
 
-def _unknown(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str], *, carried: bool = False) -> bool:
-    """Whether a kind that this version does not know has a mark that only we can have made: it holds the finalizer."""
+def _is_of_unknown_kind(
+    ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str], *, carried: bool = False
+) -> bool:
+    """Return whether a kind that is not known here has a mark that only we can have made; it holds the delete."""
     if key.kind in ctx.deps.registry:
         return False
     stub = Observed(id=key.logical if carried else target, name="", state=State.READY, target=target, carried=carried)

@@ -16,32 +16,32 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import NotFound
 from freehold.engine.inventory import TagChange
 from freehold.engine.journal import Phase
-from freehold.engine.outcomes import Blocked, Ready, Reason, of_error
+from freehold.engine.outcomes import Blocked, Ready, Reason, outcome_of_error
 from freehold.engine.resources import NodeKey, Observed
 
 PER_PASS = 2
 """Resources of one object that begin their renewal in one deep pass."""
 
 
-async def renew(ctx: PassContext) -> None:
+async def renew_seals(ctx: PassContext) -> None:
     """Bring records and seals of what this pass has verified to the writing key."""
-    in_turn = sorted(ctx.verified, key=lambda key: (ctx.node(key).renewal_refused, key))
+    in_turn = sorted(ctx.verified, key=lambda key: (ctx.node(key).mark_memory.renewal_refused, key))
     old = [key for key in in_turn if _is_old(ctx, key)]
     begin: list[NodeKey] = []
     for key in old:
         if _new_mark(ctx, key) & ctx.deps.codec.fold(ctx.verified[key]):
-            _record(ctx, key)
+            _renew_record(ctx, key)
         elif len(begin) < PER_PASS:
             begin.append(key)
-    for key in _signed_only(ctx):
-        _record(ctx, key)
-    await _attach(ctx, begin)
+    for key in _find_signed_only(ctx):
+        _renew_record(ctx, key)
+    await _attach_new_seals(ctx, begin)
     await _take_off_old(ctx)
     _renew_identity(ctx)
 
 
-def _signed_only(ctx: PassContext) -> list[NodeKey]:
-    """Under an older key, seen in this deep pass, and without a mark: its record is all that there is to renew."""
+def _find_signed_only(ctx: PassContext) -> list[NodeKey]:
+    """Return what has only a record under an older key, was seen in this deep pass, and has no mark to renew."""
     return [
         key
         for key, entry in ctx.journal.ours.items()
@@ -66,15 +66,15 @@ def _new_mark(ctx: PassContext, key: NodeKey) -> frozenset[str]:
     return ctx.deps.codec.fold([proofs.mark_under(ctx, key, ctx.node(key).observed, ctx.keys.writing)])
 
 
-def _record(ctx: PassContext, key: NodeKey) -> None:
+def _renew_record(ctx: PassContext, key: NodeKey) -> None:
     entry = ctx.journal.entries[key]
     record = replace(entry, key=ctx.keys.writing, signature=ctx.sign(key, entry.id, entry.incarnation))
-    ctx.journal = ctx.journal.put(key, record)
+    ctx.record(key, record)
 
 
-async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
-    """The new seals, beside the old ones; a later deep pass reads them back."""
-    changes = [TagChange(ctx.node(key).observed.target, _both_seals(ctx, key)) for key in keys]
+async def _attach_new_seals(ctx: PassContext, keys: Collection[NodeKey]) -> None:
+    """Attach the new seals, beside the old ones; a later deep pass reads them back."""
+    changes = [TagChange(ctx.node(key).observed.target, _join_both_seals(ctx, key)) for key in keys]
     if not changes:
         return
     await ctx.save_before_write()
@@ -82,14 +82,14 @@ async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     failed = await ctx.deps.tagger.attach(changes)
     for key in keys:
         target = ctx.node(key).observed.target
-        ctx.node(key).renewal_refused = False
+        ctx.node(key).mark_memory.renewal_refused = False
         if target in failed:
-            ctx.node(key).renewal_refused = True  # the others are tried before it next time
-            ctx.outcomes[key] = replace(of_error(failed[target]), observed=ctx.node(key).observed)
+            ctx.node(key).mark_memory.renewal_refused = True  # the others are tried before it next time
+            ctx.outcomes[key] = replace(outcome_of_error(failed[target]), observed=ctx.node(key).observed)
 
 
-def _both_seals(ctx: PassContext, key: NodeKey) -> frozenset[str]:
-    """The new one; in a map with the old one in the same value, which it overwrites."""
+def _join_both_seals(ctx: PassContext, key: NodeKey) -> frozenset[str]:
+    """Return the new one; in a map with the old one in the same value, which it overwrites."""
     codec, observed = ctx.deps.codec, ctx.node(key).observed
     new = frozenset({proofs.mark_under(ctx, key, observed, ctx.keys.writing)})
     if not codec.keyed:
@@ -99,11 +99,11 @@ def _both_seals(ctx: PassContext, key: NodeKey) -> frozenset[str]:
 
 
 async def _take_off_old(ctx: PassContext) -> None:
-    """What is recorded under the writing key needs no other seal. In a map the new one alone overwrites both."""
+    """Take other seals off what is recorded under the writing key. In a map the new one overwrites both."""
     changes = []
     for key, tags in ctx.verified.items():
         entry = ctx.journal.get(key)
-        if entry and entry.key == ctx.keys.writing and (stale := _old_marks(ctx, key, tags)):
+        if entry and entry.key == ctx.keys.writing and (stale := _find_old_marks(ctx, key, tags)):
             changes.append(TagChange(entry.target, stale))
     if not changes:
         return
@@ -114,8 +114,9 @@ async def _take_off_old(ctx: PassContext) -> None:
             ctx.notes.append(f"{target}: an old seal could not be taken off: {error.message}")
 
 
-def _old_marks(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> frozenset[str]:
-    """What leaves the writing key's seal alone on ``tags``: in a map that very mark, if other seals are beside it.
+def _find_old_marks(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> frozenset[str]:
+    """Return what leaves the writing key's seal alone on ``tags``: in a map that very mark, if other seals are beside
+    it.
 
     Elsewhere the marks of this very node that are neither the one under the writing key nor a birth mark.
     """
@@ -142,13 +143,13 @@ def _is_seal_of(ctx: PassContext, key: NodeKey, observed: Observed, tag: str) ->
 
 
 def _renew_identity(ctx: PassContext) -> None:
-    """Once nothing of ours needs an older key, the identity is renewed: from then on only keyed marks count.
+    """Renew the identity once nothing of ours needs an older key: from then on only keyed marks count.
 
     Not before everything that is wanted is on record, and what an index shows late has been seen.
     """
     entries, writing = ctx.journal.entries, ctx.keys.writing
     if not ctx.deep or ctx.journal.key == writing or not ctx.graph.nodes.keys() <= entries.keys():
         return
-    long_seen = ctx.state.minted or all(ctx.settled(key, ctx.state.first_seen) for key in ctx.graph.nodes)
+    long_seen = ctx.state.identity_is_new or all(ctx.is_settled(key, ctx.state.first_seen) for key in ctx.graph.nodes)
     if long_seen and all(entry.key == writing for entry in ctx.journal.ours.values()):
         ctx.journal = replace(ctx.journal, key=ctx.keys.writing)

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, Unavailable
+from freehold.engine.port import run_together
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.shared_finds import SharedFinds
 from freehold.providers.aws.accounts import AwsAccount, AwsCloud
@@ -110,7 +111,7 @@ class AwsPlace:
         return await self.tagger.send(batch)
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self.tagger.all(work)
+        return await run_together(work)
 
     def cost(self, resource: str) -> ReadCost:
         return _COSTS[reading_of(resource)]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
+from freehold.engine.port import run_together
 from freehold.operator.metadata.places import Region, TagPlace
 from freehold.operator.metadata.shared_finds import SharedFinds
 from freehold.providers.ibm.accounts import IbmAccount
@@ -58,7 +59,7 @@ class IbmPlace:
         return await self.tagger.send(operation, names, batch.targets, update=update)
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self.tagger.all(work)
+        return await run_together(work)
 
     def cost(self, resource: str) -> ReadCost:
         return ReadCost.OWN

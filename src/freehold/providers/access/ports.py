@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 from math import inf
@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import Throttled
-from freehold.engine.port import Call, Effect, PassInHand, Port, too_late
+from freehold.engine.port import Call, Effect, PassFlags, Port, too_late
 from freehold.engine.secret_values import withhold, without
-from freehold.providers.access.audit import Audit
+from freehold.providers.access.audit import Audit, NoAudit
 from freehold.providers.access.limits import Buckets, Expired
 
 T = TypeVar("T")
@@ -44,19 +44,6 @@ class ThreadPort:
             reply = call.run()
             return await reply if inspect.isawaitable(reply) else reply
         return await asyncio.get_running_loop().run_in_executor(self._pool, call.run)
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await together(work)
-
-
-async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-    """Run coroutines at once on the loop; a failure is a result, the end of the process is not."""
-    results: list[T | Exception] = []
-    for result in await asyncio.gather(*work, return_exceptions=True):
-        if isinstance(result, BaseException) and not isinstance(result, Exception):
-            raise result
-        results.append(result)
-    return results
 
 
 class PacedPort:
@@ -101,9 +88,6 @@ class PacedPort:
             raise too_late(call)
         return call.run()
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)
-
 
 class ObjectPort:
     """One object's port: what it changes is audited under its name, and it says which pass a read is of.
@@ -111,14 +95,14 @@ class ObjectPort:
     Secret values leave it towards the cloud only: they are in no line of the audit log and in no error.
     """
 
-    def __init__(self, inner: Port, subject: str, audit: Audit, in_hand: PassInHand | None = None) -> None:
+    def __init__(self, inner: Port, subject: str, audit: Audit, flags: PassFlags | None = None) -> None:
         self._inner = inner
         self._subject = subject
         self._audit = audit
-        self._in_hand = in_hand or PassInHand()
+        self._flags = flags or PassFlags()
 
     async def send(self, call: Call) -> Any:
-        call = replace(call, sender=self._subject, look=self._in_hand.look)
+        call = replace(call, sender=self._subject, look=self._flags.look)
         if call.effect is not Effect.WRITE:
             return await self._inner.send(call)
         if call.hidden:
@@ -133,5 +117,7 @@ class ObjectPort:
         self._audit.done(self._subject, call, None)
         return reply
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self._inner.all(work)
+
+def shared_look_port(inner: Port) -> ObjectPort:
+    """Return a port for looks that many objects share: it is no object's, and calls of others go first."""
+    return ObjectPort(inner, "", NoAudit(), PassFlags(look=True))

@@ -10,7 +10,7 @@ from freehold.engine.clock import Clock
 from freehold.engine.durations import Durations
 from freehold.engine.interface import EngineDeps, Intervals
 from freehold.engine.keys import KeyRing
-from freehold.engine.port import FencedPort, PassInHand, Port, ReadOnlyPort
+from freehold.engine.port import FencedPort, PassFlags, Port, ReadOnlyPort
 from freehold.providers.access.audit import Audit, NoAudit
 from freehold.providers.access.ports import ObjectPort
 
@@ -42,10 +42,10 @@ class ServedAccount(ABC):
         """The engine's tools for one object with this uuid; what it changes is audited under ``subject``."""
         key = (subject, uuid)
         if key not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
-            in_hand = PassInHand()
-            audited = ObjectPort(self.port, subject, self._audit, in_hand)
+            flags = PassFlags()
+            audited = ObjectPort(self.port, subject, self._audit, flags)
             fenced = FencedPort(audited, self._clock, self._intervals.fence)
-            self._deps[key] = replace(self._behind(fenced, ring, uuid), in_hand=in_hand)
+            self._deps[key] = replace(self._behind(fenced, ring, uuid), flags=flags)
         if self._deps[key].ring != ring:
             self._deps[key] = replace(self._deps[key], ring=ring)
         return self._deps[key]

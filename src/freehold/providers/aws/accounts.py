@@ -18,12 +18,12 @@ from freehold.engine.errors import CloudError, Denied, Invalid
 from freehold.engine.interface import EngineDeps, Intervals
 from freehold.engine.inventory import Inventory
 from freehold.engine.keys import KeyRing
-from freehold.engine.port import LookPort, Port, ReadOnlyPort
+from freehold.engine.port import Port, ReadOnlyPort
 from freehold.engine.shared_lists import SharedLists
 from freehold.providers.access.accounts import Around, Binding, NoCredentials, Place
 from freehold.providers.access.audit import Audit
 from freehold.providers.access.limits import Bucket, Limits
-from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort
+from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort, shared_look_port
 from freehold.providers.access.served_account import ServedAccount
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.calls import ApiClient
@@ -70,7 +70,7 @@ class AwsAccount(ServedAccount):
         """For what is collected for one object, by its subject."""
         self._turns = asyncio.Semaphore(IN_FLIGHT)
         self._durations = Durations(clock)
-        looking = ApiClient(session, LookPort(port))
+        looking = ApiClient(session, shared_look_port(port))
         registry = aws_kinds(looking)
         self._inventory = Inventory(self._tagger(looking, registry.carried), clock)
         self._lists = SharedLists(registry, clock)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from freehold.engine.drivers import Listed
 from freehold.engine.errors import CloudError, NotFound
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, Want
 from freehold.providers.aws import balancing
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing import BalancingRead
@@ -43,7 +43,9 @@ class BalancingDriver:
         found = [self._shown(await self._complete(seen)) for seen in tagged]
         return {want.key: [seen for seen in found if seen.name == want.name] for want in wants}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         """Of the whole region: its list cannot be narrowed to a VPC."""
         every = await balancing.with_tags(self._client, await balancing.all_of(self._client, self._read))
         names = {want.name for want in wants}

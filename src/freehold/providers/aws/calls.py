@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -123,10 +123,6 @@ class ApiClient:
             failure, effect=Effect.WRITE, what=f"{verb} ({subject})",
             origin=self.session.identity.origin, scrub=self.session.scrub,
         )  # fmt: skip
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        """Run independent pieces of work, together where the port can; a failure is a result."""
-        return await self._port.all(work)
 
     async def account(self) -> str:
         """The account of the credentials."""

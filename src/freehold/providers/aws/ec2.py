@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from freehold.engine.drivers import Listed, User
 from freehold.engine.errors import InUse, Invalid, NameTaken, NotFound
 from freehold.engine.keyed_codec import BIRTH
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.engine.tag_text import texts
-from freehold.providers.aws import delete_blockers as holders
-from freehold.providers.aws import reading
+from freehold.providers.aws import delete_blockers, reading
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Seen
@@ -55,7 +54,7 @@ class Shape:
     ``shows_tags`` whether its tags are in it. ``params`` are those of the create but for tags and token. ``home`` is
     None for what is in no other resource; ``home_filter`` is off where its list cannot be narrowed by that.
     ``holders`` says where to look for what refuses a delete. ``may_be`` is whether a create with the
-    request may have made what is in its home (:class:`drivers.StrippedDriver`); None where the cloud refuses a second
+    request may have made what is in its home (:class:`drivers.UntaggedFinder`); None where the cloud refuses a second
     one, and its holder is named.
     """
 
@@ -69,7 +68,7 @@ class Shape:
     shows_tags: bool = True
     home: Home | None = None
     home_filter: bool = True
-    holders: Callable[[str], tuple[holders.Search, ...]] = lambda ident: ()
+    holders: Callable[[str], tuple[delete_blockers.Search, ...]] = lambda ident: ()
     may_be: Callable[[Request, Seen], bool] | None = None
 
 
@@ -106,7 +105,9 @@ class Ec2Driver:
         born = await self._born(_homes(self._shape.home, wants))
         return {want.key: [seen.observed() for seen in born if self._fits(seen, want)] for want in wants}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         home = self._shape.home
         homes = {place.ref.id for place in places if home and place.kind == home.kind} | _homes(home, wants)
         if home and not homes:
@@ -134,7 +135,7 @@ class Ec2Driver:
         try:
             await self._client.write("ec2", shape.delete, ref.id, **{shape.ident: ref.id})
         except InUse as refused:
-            raise await holders.named(self._client, refused, shape.holders(ref.id)) from refused
+            raise await delete_blockers.named(self._client, refused, shape.holders(ref.id)) from refused
 
     # -- the list that objects share ----------------------------------------------------------------------------
 
@@ -155,7 +156,7 @@ class Ec2Driver:
         """Not asked for by the engine: every look shows them."""
         found = await reading.by_id(self._client, self._shape.read, [ref.id])
         if ref.id not in found:
-            raise NotFound(f"{self._facts.name} {ref.id} does not exist. Check that it still exists")
+            raise NotFound(f"{self._facts.name} {ref.id} does not exist", advice="Check that it still exists")
         return found[ref.id].parts
 
     async def _add(self, ref: Ref, part: Part, operation: str, **params: str) -> None:
@@ -187,7 +188,7 @@ class Ec2Driver:
 
     # -- what has lost its tags -----------------------------------------------------------------------------------
 
-    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+    async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
         may_be = self._shape.may_be
         assert may_be is not None
         found = [seen for seen in await self._beside(request) if may_be(request, seen)]
@@ -230,7 +231,9 @@ class Ec2Driver:
             filters = [{"Name": home.filter, "Values": some}]
             rows = await self._client.listed("ec2", home.operation, home.items, ", ".join(some), Filters=filters)
             if missing := sorted(set(some) - {row[home.ident] for row in rows}):
-                raise NotFound(f"AWS does not show the {home.kind} {', '.join(missing)}. Check that it still exists")
+                raise NotFound(
+                    f"AWS does not show the {home.kind} {', '.join(missing)}", advice="Check that it still exists"
+                )
 
 
 def _without_birth_mark(tags: Tags) -> frozenset[str]:

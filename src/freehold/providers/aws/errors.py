@@ -266,10 +266,10 @@ def of_failure(
     if rule is None or rule.error is lifecycle.Unknown:
         return _unserved(effect, f"AWS could not {what}: {said}", facts)
     advice = rule.advice.format(origin=origin, action=iam_action(failure.service, failure.operation))
-    message = f"AWS refused to {what}: {said} ({failure.code}). {advice}".replace(". (", " (")
+    fact = f"AWS refused to {what}: {said.removesuffix('.')} ({failure.code})"
     if issubclass(rule.error, lifecycle.Throttled):
-        return rule.error(message, retry_after=failure.retry_after, **facts)
-    return rule.error(message, **facts)
+        return rule.error(fact, advice=advice, retry_after=failure.retry_after, **facts)
+    return rule.error(fact, advice=advice, **facts)
 
 
 def rule_for(failure: Failure) -> Rule | None:

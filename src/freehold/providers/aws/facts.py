@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NotFound
 from freehold.engine.keyed_codec import UUID
+from freehold.engine.port import run_together
 from freehold.engine.resources import State
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient
@@ -138,7 +139,7 @@ class AwsFacts:
             NativeTags(self._client).of_ec2(f"of cluster {cluster}", [{"Name": "key", "Values": keys}]),
         )
         found: TagsByArn = {}
-        for answer in await self._client.all(asked):
+        for answer in await run_together(asked):
             if isinstance(answer, Exception):
                 raise answer
             found |= {arn: tags for arn, tags in answer.items() if _is_named(tags, cluster)}

@@ -46,7 +46,12 @@ def aws_kinds(client: ApiClient) -> Registry:
         instance.kind(client),
     )
     region = client.session.region
-    return Registry([replace(kind, delete_command=_delete_command(FACTS[kind.name], region)) for kind in kinds])
+    return Registry(
+        [
+            replace(kind, deletion=replace(kind.deletion, delete_command=_delete_command(FACTS[kind.name], region)))
+            for kind in kinds
+        ]
+    )
 
 
 def _delete_command(facts: KindFacts, region: str) -> str:

@@ -14,13 +14,13 @@ from freehold.engine.interface import EngineDeps, Intervals
 from freehold.engine.inventory import Inventory
 from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
-from freehold.engine.outcomes import of_error
-from freehold.engine.port import LookPort, Port
+from freehold.engine.outcomes import outcome_of_error
+from freehold.engine.port import Port
 from freehold.engine.resources import NodeKey, Observed, Ref, State
 from freehold.engine.shared_lists import SharedLists
 from freehold.providers.access.audit import Audit
 from freehold.providers.access.limits import Limits
-from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort
+from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort, shared_look_port
 from freehold.providers.access.served_account import ServedAccount
 from freehold.providers.ibm import vpc
 from freehold.providers.ibm.calls import ApiClient
@@ -64,7 +64,7 @@ class IbmAccount(ServedAccount):
         self._codec = IbmCodec()
         facts = IbmFacts(ApiClient(self._session, self.port), clock)
         registry = ibm_kinds(self._session, self.port)
-        looking = LookPort(self.port)
+        looking = shared_look_port(self.port)
         self._inventory = Inventory(IbmTagger(ApiClient(self._session, looking), registry.carried), clock)
         self._durations = Durations(clock)
         self._lists = SharedLists(ibm_kinds(self._session, looking), clock)
@@ -176,7 +176,7 @@ class IbmFactsReader:
                 return Answer(seen) if seen else NoSuch()
             found = (await driver.find([lookup])).get(lookup.key, ())
         except CloudError as error:
-            outcome = of_error(error)
+            outcome = outcome_of_error(error)
             return NoAnswer(outcome.reason, outcome.message, outcome.after)
         there = [one for one in found if one.state is not State.DELETING]
         if len(there) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -94,10 +94,6 @@ class ApiClient:
             if start is None:
                 return
         raise errors.endless(operation, subject)
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        """Run independent pieces of work, together where the port can; a failure is a result."""
-        return await self._port.all(work)
 
     async def account(self) -> str:
         """The account of the API key."""

@@ -192,13 +192,13 @@ def translate(
     facts: dict[str, Any] = {"code": failure.code or str(failure.status), "request_id": failure.request_id}
     for rule in RULES:
         if rule.fits(failure):
-            message = f"IBM Cloud refused to {what}: {said}. {rule.advice.format(variable=variable)}"
-            message = message.replace("..", ".")
+            fact = f"IBM Cloud refused to {what}: {said.removesuffix('.')}"
+            facts["advice"] = rule.advice.format(variable=variable)
             if issubclass(rule.error, lifecycle.Throttled):
-                return rule.error(message, retry_after=failure.retry_after, **facts)
+                return rule.error(fact, retry_after=failure.retry_after, **facts)
             if issubclass(rule.error, lifecycle.InUse):
-                return rule.error(message, blocker=_blocker(said), **facts)
-            return rule.error(message, **facts)
+                return rule.error(fact, blocker=_blocker(said), **facts)
+            return rule.error(fact, **facts)
     return _unserved(effect, f"IBM Cloud could not {what}: {said}", facts)
 
 

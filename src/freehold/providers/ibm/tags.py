@@ -6,8 +6,8 @@ Source: docs/reference/ibm-cloud.md#global-tagging, #global-search.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
 
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
 from freehold.engine.inventory import TagChange, TagsByTarget, one_by_one
@@ -83,10 +83,6 @@ class IbmTagger:
     async def tagged(self, names: Sequence[str]) -> TagsByTarget:
         """What the search shows with one of these tags."""
         return await self._search(" OR ".join(f"tags:{_quoted(name)}" for name in names), ", ".join(names))
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        """Run independent pieces of work, together where the port can; a failure is a result."""
-        return await self._client.all(work)
 
     async def send(
         self, operation: str, names: Sequence[str], targets: Sequence[str], *, update: bool
@@ -171,7 +167,7 @@ class IbmTagger:
 
 def _unplaced(verb: str, target: str) -> CloudError:
     message = f"IBM Cloud did not {verb} the tags of {target}: something that it was asked about is not found"
-    return NotReady(f"{message}. It is tried again", code="404")
+    return NotReady(message, advice="It is tried again", code="404")
 
 
 _MISSING = r"(?:does not exist|not found)"
@@ -194,13 +190,13 @@ def _refusal(verb: str, target: str, said: str) -> CloudError:
     message = f"IBM Cloud did not {verb} the tags of {target}: {said}"
     if _is_missing(said, target):
         missing = NotFound if verb == "detach" else NotReady  # an index that lags does not know a new resource
-        return missing(f"{message}. It is looked for again", code="is_error")
+        return missing(message, advice="It is looked for again", code="is_error")
     if "not authorized" in said.casefold():
         return _unauthorized(verb, message)
     for words, error, advice in _REFUSALS:
         if words in said.casefold():
-            return error(f"{message}. {advice}", code="is_error")
-    return Unavailable(f"{message}. It is tried again", code="is_error")
+            return error(message, advice=advice, code="is_error")
+    return Unavailable(message, advice="It is tried again", code="is_error")
 
 
 def _unauthorized(verb: str, message: str) -> CloudError:

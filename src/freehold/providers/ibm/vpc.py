@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from freehold.engine.drivers import Listed
-from freehold.engine.resources import NodeKey, NonceSet, Observed, Place, Ref, State, Want
+from freehold.engine.resources import NodeKey, NonceSet, Observed, ParentResource, Ref, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.calls import PAGE, ApiClient, Json
 from freehold.providers.ibm.names import has_nonce, matches
@@ -48,7 +48,7 @@ def split(engine_id: str) -> tuple[str, str]:
     return region, ident
 
 
-def homes(places: Sequence[Place]) -> list[tuple[str, str]]:
+def homes(places: Sequence[ParentResource]) -> list[tuple[str, str]]:
     """Region and id of the VPCs among ``places``."""
     return sorted({split(place.ref.id) for place in places if place.kind == "vpc"})
 
@@ -59,7 +59,7 @@ async def regions(client: ApiClient, home: str = HOME) -> list[Json]:
     return await client.listed("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
 
 
-async def regions_to_search(client: ApiClient, places: Sequence[Place], wants: Sequence[Want]) -> list[str]:
+async def regions_to_search(client: ApiClient, places: Sequence[ParentResource], wants: Sequence[Want]) -> list[str]:
     """The regions that ``places`` or ``wants`` name, else every region.
 
     A workspace or a gateway names none: its VPC may be in another region.
@@ -191,7 +191,7 @@ class Collection:
         }
 
     async def by_nonce(
-        self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> list[tuple[str, Json]]:
         """In each VPC of ``places``, what has one of ``nonces`` in its name, with the region; one list a VPC.
 

@@ -49,7 +49,7 @@ def _part(
     blocked, unknown, waiting, remarks = [], [], [], []
     for key in members:
         node = graph.nodes.get(key)
-        name = f"{(node and node.noun) or key.kind} {graph.title(key) if node else key.logical}"
+        name = f"{(node and node.spec_noun) or key.kind} {graph.title(key) if node else key.logical}"
         match outcomes.get(key):
             case Blocked(reason=reason, message=message):
                 blocked.append((reason.value, f"{name}: {message}"))

@@ -99,9 +99,16 @@ def _row(
     ident = known_id(entry, outcome)
     state, reason, message = _row_state(outcome)
     row: Row = {"kind": key.kind, "name": _name(key, before, graph, observed, ident)}
-    optional = {"id": ident, "state": state, "ownership": ownership(entry, outcome), "reason": reason}
-    optional["message"] = message
+    optional: Row = {"id": ident, "state": state, "ownership": ownership(entry, outcome), "reason": reason}
+    optional |= {"message": message, "waitsFor": _waits_for(graph, outcome)}
     return row | {name: value for name, value in optional.items() if value}
+
+
+def _waits_for(graph: Graph | None, outcome: Outcome | None) -> list[str]:
+    """Return kind and name of each resource that must be ready first."""
+    if graph is None or not isinstance(outcome, Waiting):
+        return []
+    return [f"{key.kind} {graph.title(key)}" for key in outcome.waits_for if key in graph.nodes]
 
 
 def _name(

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from freehold.engine.dry_run_overlay import is_planned
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Journal
-from freehold.engine.outcomes import of_error
-from freehold.engine.overlay import is_planned
+from freehold.engine.outcomes import outcome_of_error
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake, Recorded
 from freehold.providers.aws.cluster.group_checks import named_groups
@@ -141,5 +141,5 @@ async def _namesakes(reader: FactsReader, cluster: str, uuid: str) -> Answer[tup
 
 
 def _unanswered(error: CloudError) -> NoAnswer:
-    outcome = of_error(error)
+    outcome = outcome_of_error(error)
     return NoAnswer(outcome.reason, outcome.message, outcome.after)

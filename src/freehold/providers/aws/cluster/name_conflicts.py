@@ -12,7 +12,7 @@ from typing import Any
 
 from freehold.engine.ownership import UUID
 from freehold.engine.reasons import Reason
-from freehold.engine.texts import texts_in
+from freehold.engine.value_texts import texts_in
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake

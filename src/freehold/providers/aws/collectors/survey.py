@@ -10,6 +10,7 @@ from freehold.collection.policy import Volumes
 from freehold.collection.rules import Rule, cluster_tag
 from freehold.collection.things import Task
 from freehold.engine.keyed_codec import OWNER, UUID
+from freehold.engine.port import run_together
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.collectors.collector import Collector, NewCollector, Scene, traces_in
@@ -91,7 +92,7 @@ class AwsSurvey:
         return self._collectors[things[0].task].steps(things, volumes) if things else ()
 
     async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
-        return await self._client.all([self._in_turn(each) for each in work])
+        return await run_together([self._in_turn(each) for each in work])
 
     async def _in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
         async with self._turns:

@@ -12,9 +12,9 @@ from typing import Any
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import Invalid, NotFound
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
-from freehold.providers.aws import delete_blockers as holders
+from freehold.providers.aws import delete_blockers
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import SERVICE, BalancingDriver
@@ -119,9 +119,9 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         fits = arn is not None and (arn.service, arn.type) == (SERVICE, "loadbalancer") and "/" not in arn.id
         return arn.id if arn and fits else ""
 
-    async def remains(self, ref: Ref) -> Sequence[str]:
+    async def leftovers(self, ref: Ref) -> Sequence[str]:
         """Where another one has its name by now, nothing tells whose its interfaces are: what they hold is refused."""
-        left = await holders.interfaces_of_balancer(self._client, ref.id)
+        left = await delete_blockers.interfaces_of_balancer(self._client, ref.id)
         return left if left and not await self.observe([ref]) else ()
 
     async def users(self, ref: Ref) -> Sequence[User]:
@@ -132,7 +132,7 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         """Not asked for by the engine: every look shows them."""
         seen = (await self.observe([ref])).get(ref.id)
         if seen is None:
-            raise NotFound(f"the load balancer {ref.id} does not exist. Check that it still exists")
+            raise NotFound(f"the load balancer {ref.id} does not exist", advice="Check that it still exists")
         return seen.parts or frozenset()
 
     async def add_part(self, ref: Ref, part: Part) -> None:
@@ -216,20 +216,14 @@ def kind(client: ApiClient) -> Kind:
         "classic-load-balancer",
         driver,
         requires=("subnet", "security-group", "internet-gateway"),
-        mutable=frozenset({"security_groups", "health_check", "idle_timeout", "cross_zone"}),
-        at_birth=lambda request: {**AT_BIRTH, "health_check": None},
-        calls_a_change=_calls,
-        exclusive_parts=frozenset({SUBNET}),
-        born_with_parts=True,
-        parts=driver,
-        part_batches=driver,
-        part_changer=driver,
-        usage=driver,
-        remains=driver,
-        gone_at_once=True,
-        addresses=frozenset({"address"}),
-        name_in_region=True,
-        id_returns=True,
-        listing=driver,
-        remembering=driver,
+        naming=NameRules(name_in_region=True, id_returns=True),
+        attributes=AttributeRules(
+            mutable=frozenset({"security_groups", "health_check", "idle_timeout", "cross_zone"}),
+            at_birth=lambda request: {**AT_BIRTH, "health_check": None},
+            calls_a_change=_calls,
+            addresses=frozenset({"address"}),
+        ),
+        parts=PartRules(exclusive=frozenset({SUBNET}), born_with=True, driver=driver, batches=driver, changer=driver),
+        deletion=DeleteRules(usage=driver, leftovers=driver, gone_at_once=True),
+        reads=ReadRules(listing=driver, attribute_cache=driver),
     )

@@ -5,9 +5,9 @@ Request: ``name`` (for messages). It has neither client token nor natural key, a
 
 from __future__ import annotations
 
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Request, State
-from freehold.providers.aws import delete_blockers as holders
+from freehold.providers.aws import delete_blockers
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen
 from freehold.providers.aws.ec2 import Ec2Driver, Shape
@@ -47,7 +47,7 @@ def _params(request: Request) -> Json:
 
 SHAPE = Shape(
     FACTS["elastic-ip"], READ, "allocate_address", "", "release_address", "AllocationId", _params,
-    shows_tags=False, holders=holders.holding_address, may_be=_may_be,
+    shows_tags=False, holders=delete_blockers.holding_address, may_be=_may_be,
 )  # fmt: skip
 
 
@@ -56,10 +56,9 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "elastic-ip",
         driver,
-        network=True,
-        outputs=frozenset({"address"}),
-        listing=driver,
-        nameless=True,
-        gone_at_once=True,
-        stripped=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(find_untagged=driver),
+        attributes=AttributeRules(outputs=frozenset({"address"})),
+        deletion=DeleteRules(after_collection=True, gone_at_once=True),
+        reads=ReadRules(listing=driver),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen, epoch
@@ -128,12 +128,13 @@ def kind(client: ApiClient) -> Kind:
         "instance",
         driver,
         requires=("subnet", "security-group", "internet-gateway"),
-        mutable=frozenset({"security_groups"}),
-        changeable=frozenset({"instance_type", "user_data", "associate_public_ip_address"}),
-        create_only=frozenset({"user_data", "associate_public_ip_address"}),
-        once=True,
-        nameless=True,
-        stripped=driver,
-        addresses=frozenset({"public_address", "private_address"}),
-        listing=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(never_recreate=True, find_untagged=driver),
+        attributes=AttributeRules(
+            mutable=frozenset({"security_groups"}),
+            changeable=frozenset({"instance_type", "user_data", "associate_public_ip_address"}),
+            create_only=frozenset({"user_data", "associate_public_ip_address"}),
+            addresses=frozenset({"public_address", "private_address"}),
+        ),
+        reads=ReadRules(listing=driver),
     )

@@ -7,10 +7,9 @@ NAT gateways need it, and it refuses the delete of both ends.
 from __future__ import annotations
 
 from freehold.engine.errors import InUse, Invalid, NameTaken
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Part, Ref, Request, State
-from freehold.providers.aws import delete_blockers as holders
-from freehold.providers.aws import reading
+from freehold.providers.aws import delete_blockers, reading
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen
 from freehold.providers.aws.ec2 import Ec2Driver, Shape
@@ -58,7 +57,9 @@ class InternetGatewayDriver(Ec2Driver):
                 ref, part, "detach_internet_gateway", InternetGatewayId=ref.id, VpcId=part.natural_key
             )  # fmt: skip
         except InUse as refused:
-            raise await holders.named(self._client, refused, holders.public_addresses_of(part.natural_key)) from refused
+            raise await delete_blockers.named(
+                self._client, refused, delete_blockers.public_addresses_of(part.natural_key)
+            ) from refused
 
 
 def _may_be(request: Request, seen: Seen) -> bool:
@@ -82,14 +83,10 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "internet-gateway",
         driver,
-        network=True,
         requires=("vpc",),
-        exclusive_parts=attachment,
-        essential_parts=attachment,
-        holding_parts=attachment,
-        parts=driver,
-        listing=driver,
-        gone_at_once=True,
-        nameless=True,
-        stripped=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(find_untagged=driver),
+        parts=PartRules(exclusive=attachment, essential=attachment, holding=attachment, driver=driver),
+        deletion=DeleteRules(after_collection=True, gone_at_once=True),
+        reads=ReadRules(listing=driver),
     )

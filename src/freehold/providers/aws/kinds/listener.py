@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import NotFound
-from freehold.engine.kinds import Kind
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Ref, Request, State, Want
-from freehold.engine.resources import Place as PlaceOf
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.aws import balancing, errors
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
@@ -75,7 +74,9 @@ class ListenerDriver(BalancingDriver):
         tagged = await balancing.with_tags(self._client, found)
         return {want.key: [seen.observed() for seen in tagged if _fits(seen, want)] for want in wants}
 
-    async def by_nonce(self, places: Sequence[PlaceOf], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         """In each load balancer that is there: one that is not shown any more is no empty one."""
         balancers = {place.ref.id for place in places if place.kind == BALANCER_KIND}
         balancers |= {want.request["balancer"] for want in wants}
@@ -135,9 +136,8 @@ def kind(client: ApiClient) -> Kind:
         "listener",
         driver,
         requires=(BALANCER_KIND, "target-group"),
-        mutable=frozenset({"port", "protocol", "target_groups"}),
-        answers_existing=True,
-        usage=driver,
-        home=BALANCER_KIND,
-        gone_at_once=True,
+        parent_kind=BALANCER_KIND,
+        creation=CreateRules(answers_existing=True),
+        attributes=AttributeRules(mutable=frozenset({"port", "protocol", "target_groups"})),
+        deletion=DeleteRules(usage=driver, gone_at_once=True),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.engine.drivers import User
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Observed, Ref, Request, State
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen, epoch, state_of
@@ -98,10 +98,9 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "nat-gateway",
         driver,
-        network=True,
         requires=("vpc", "internet-gateway", "subnet", "elastic-ip"),
-        usage=driver,
-        listing=driver,
-        nameless=True,
-        stripped=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(find_untagged=driver),
+        deletion=DeleteRules(after_collection=True, usage=driver),
+        reads=ReadRules(listing=driver),
     )

@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from freehold.engine.drivers import User
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
-from freehold.providers.aws import balancing
-from freehold.providers.aws import delete_blockers as holders
+from freehold.providers.aws import balancing, delete_blockers
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
 from freehold.providers.aws.calls import ApiClient, Json
@@ -109,8 +108,8 @@ class NetworkLoadBalancerDriver(BalancingDriver):
     def identify(self, target: str, carried: str = "") -> str:
         return identify(target, "loadbalancer/net")
 
-    async def remains(self, ref: Ref) -> Sequence[str]:
-        return await holders.interfaces_of_balancer(self._client, ref.id.partition("loadbalancer/")[2])
+    async def leftovers(self, ref: Ref) -> Sequence[str]:
+        return await delete_blockers.interfaces_of_balancer(self._client, ref.id.partition("loadbalancer/")[2])
 
     async def users(self, ref: Ref) -> Sequence[User]:
         """The targets behind its listeners: somebody's machines."""
@@ -132,15 +131,14 @@ def kind(client: ApiClient) -> Kind:
         "network-load-balancer",
         driver,
         requires=("subnet", "security-group", "internet-gateway"),
-        mutable=frozenset({"subnets", "security_groups", "attributes"}),
-        at_birth=lambda request: AT_BIRTH,
-        answers_existing=True,
-        usage=driver,
-        remains=driver,
-        gone_at_once=True,
-        addresses=frozenset({"address"}),
-        changeable=frozenset({"ip_address_type"}),
-        name_in_region=True,
-        listing=driver,
-        remembering=driver,
+        naming=NameRules(name_in_region=True),
+        creation=CreateRules(answers_existing=True),
+        attributes=AttributeRules(
+            mutable=frozenset({"subnets", "security_groups", "attributes"}),
+            at_birth=lambda request: AT_BIRTH,
+            addresses=frozenset({"address"}),
+            changeable=frozenset({"ip_address_type"}),
+        ),
+        deletion=DeleteRules(usage=driver, leftovers=driver, gone_at_once=True),
+        reads=ReadRules(listing=driver, attribute_cache=driver),
     )

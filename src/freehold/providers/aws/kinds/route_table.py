@@ -11,7 +11,7 @@ gateway endpoints, which the endpoint adds and removes.
 from __future__ import annotations
 
 from freehold.engine.errors import Invalid, NameTaken
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Part, Ref, Request, State
 from freehold.providers.aws import reading
 from freehold.providers.aws.calls import ApiClient, Json
@@ -145,14 +145,10 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "route-table",
         driver,
-        network=True,
         requires=("vpc", "subnet", "internet-gateway", "egress-only-gateway", "nat-gateway"),
-        exclusive_parts=associations,
-        holding_parts=associations,
-        parts=driver,
-        part_changer=driver,
-        listing=driver,
-        gone_at_once=True,
-        nameless=True,
-        stripped=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(find_untagged=driver),
+        parts=PartRules(exclusive=associations, holding=associations, driver=driver, changer=driver),
+        deletion=DeleteRules(after_collection=True, gone_at_once=True),
+        reads=ReadRules(listing=driver),
     )

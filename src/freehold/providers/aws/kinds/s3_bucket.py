@@ -13,10 +13,20 @@ from typing import Any
 
 from freehold.engine.errors import CloudError, Denied, InUse, NameTaken, NotFound
 from freehold.engine.keyed_codec import BIRTH
-from freehold.engine.kinds import Kind
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, State, Want
-from freehold.providers.aws import errors
-from freehold.providers.aws import policy_json as documents
+from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, PartRules
+from freehold.engine.resources import (
+    Birth,
+    NodeKey,
+    NonceSet,
+    Observed,
+    ParentResource,
+    Part,
+    Ref,
+    Request,
+    State,
+    Want,
+)
+from freehold.providers.aws import errors, policy_json
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Seen
@@ -37,7 +47,7 @@ _NAMED = 5
 
 def policy(document: Any) -> Part:
     """The bucket's policy, given as text or as what it says."""
-    return Part(POLICY, ONE, request={"Policy": canonical(document)}, behavior=digest(documents.policy(document)))
+    return Part(POLICY, ONE, request={"Policy": canonical(document)}, behavior=digest(policy_json.policy(document)))
 
 
 def lifecycle(rules: Sequence[Json]) -> Part:
@@ -135,7 +145,9 @@ class S3BucketDriver:
             found[want.key] = [self._shown(seen)] if seen else []
         return found
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         """S3 has no list that shows tags: each bucket that may have a birth mark is asked for its own."""
         found: dict[str, Observed] = {}
         for want in wants:
@@ -251,11 +263,8 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "s3-bucket",
         driver,
-        exclusive_parts=frozenset({POLICY}),
-        holding_parts=frozenset({OBJECT}),
-        answers_existing=True,
-        id_returns=True,
-        gone_at_once=True,
-        parts=driver,
-        part_changer=driver,
+        naming=NameRules(id_returns=True),
+        creation=CreateRules(answers_existing=True),
+        parts=PartRules(exclusive=frozenset({POLICY}), holding=frozenset({OBJECT}), driver=driver, changer=driver),
+        deletion=DeleteRules(gone_at_once=True),
     )

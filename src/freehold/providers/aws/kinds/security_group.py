@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import NotFound
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import DeleteRules, Kind, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State, Want
-from freehold.providers.aws import delete_blockers as holders
-from freehold.providers.aws import errors, interface_users
+from freehold.providers.aws import delete_blockers, errors, interface_users
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
@@ -183,12 +182,12 @@ def _by_direction(parts: Sequence[Part]) -> list[tuple[str, list[Part]]]:
     return [(kind, some) for kind, some in ways if some]
 
 
-def _holders(ident: str) -> tuple[holders.Search, ...]:
+def _holders(ident: str) -> tuple[delete_blockers.Search, ...]:
     """Interfaces in it, and groups whose rules name it."""
     members, named = {"group-id": ident}, {"ip-permission.group-id": ident}
     return (
-        holders.interfaces(members),
-        holders.Search(
+        delete_blockers.interfaces(members),
+        delete_blockers.Search(
             "describe_security_groups", "SecurityGroups", "GroupId", named, lambda row: row["GroupId"] != ident
         ),
     )
@@ -212,15 +211,15 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "security-group",
         driver,
-        network=True,
         requires=("vpc",),
-        exclusive_parts=frozenset({INGRESS}),
-        holding_parts=frozenset({INGRESS, EGRESS}),
-        parts=driver,
-        part_batches=driver,
-        independent_parts=True,
-        usage=driver,
-        listing=driver,
-        home="vpc",
-        gone_at_once=True,
+        parent_kind="vpc",
+        parts=PartRules(
+            exclusive=frozenset({INGRESS}),
+            holding=frozenset({INGRESS, EGRESS}),
+            driver=driver,
+            batches=driver,
+            independent=True,
+        ),
+        deletion=DeleteRules(after_collection=True, usage=driver, gone_at_once=True),
+        reads=ReadRules(listing=driver),
     )

@@ -12,10 +12,9 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import CloudError, Invalid, NotReady
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request
-from freehold.providers.aws import delete_blockers as holders
-from freehold.providers.aws import interface_users, reading
+from freehold.providers.aws import delete_blockers, interface_users, reading
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen, associated, block6, state_of
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
@@ -153,7 +152,7 @@ def _is_within(block: str, ranges: Sequence[IPv4Network | IPv6Network]) -> bool:
     return fits and any(_overlap(block, str(each)) and each.prefixlen <= asked.prefixlen for each in ranges)
 
 
-def in_the_way(request: Request, other: Observed) -> str:
+def conflict_reason(request: Request, other: Observed) -> str:
     """The block of a request that ``other`` has, whole or in part."""
     if other.attributes["vpc_id"] != request["vpc_id"]:
         return ""
@@ -163,10 +162,10 @@ def in_the_way(request: Request, other: Observed) -> str:
 
 def _taken_by(request: Request, others: Sequence[Observed], request_id: str = "") -> Invalid | None:
     """The refusal that names them."""
-    holders_of_it = sorted(each.id for each in others if in_the_way(request, each))
+    holders_of_it = sorted(each.id for each in others if conflict_reason(request, each))
     if not holders_of_it:
         return None
-    block = next(filter(None, (in_the_way(request, each) for each in others)))
+    block = next(filter(None, (conflict_reason(request, each) for each in others)))
     named = f"{block} of VPC {request['vpc_id']} is taken by subnet {', '.join(holders_of_it)}"
     message = f"{named}. Delete that subnet, or give another block in spec.network"
     return Invalid(message, code=CONFLICT, request_id=request_id)
@@ -180,7 +179,7 @@ def _params(request: Request) -> Json:
 
 SHAPE = Shape(
     FACTS["subnet"], READ, "create_subnet", "Subnet", "delete_subnet", "SubnetId", _params,
-    home=IN_VPC, holders=holders.interfaces_in,
+    home=IN_VPC, holders=delete_blockers.interfaces_in,
 )  # fmt: skip
 
 
@@ -189,17 +188,14 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "subnet",
         driver,
-        network=True,
         requires=("vpc",),
-        mutable=frozenset(_ATTRIBUTES),
-        at_birth=lambda request: dict.fromkeys(_ATTRIBUTES, False),
-        born_with_parts=True,
-        parts=driver,
-        usage=driver,
-        listing=driver,
-        gone_at_once=True,
-        nameless=True,
-        in_the_way=in_the_way,
-        home="vpc",
-        neighbours=driver,
+        parent_kind="vpc",
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(conflict_reason=conflict_reason, neighbours=driver),
+        attributes=AttributeRules(
+            mutable=frozenset(_ATTRIBUTES), at_birth=lambda request: dict.fromkeys(_ATTRIBUTES, False)
+        ),
+        parts=PartRules(born_with=True, driver=driver),
+        deletion=DeleteRules(after_collection=True, usage=driver, gone_at_once=True),
+        reads=ReadRules(listing=driver),
     )

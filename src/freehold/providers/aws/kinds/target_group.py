@@ -13,7 +13,7 @@ from typing import Any
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import InUse
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 from freehold.providers.aws import balancing
 from freehold.providers.aws.balancing import BalancingRead
@@ -153,13 +153,13 @@ def kind(client: ApiClient) -> Kind:
         "target-group",
         driver,
         requires=("vpc",),
-        mutable=frozenset({"health_check", "attributes"}),
-        at_birth=lambda request: _AT_BIRTH.get(request["target_type"], {"attributes": None}),
-        answers_existing=True,
-        parts=driver,
-        usage=driver,
-        name_in_region=True,
-        listing=driver,
-        remembering=driver,
-        gone_at_once=True,
+        naming=NameRules(name_in_region=True),
+        creation=CreateRules(answers_existing=True),
+        attributes=AttributeRules(
+            mutable=frozenset({"health_check", "attributes"}),
+            at_birth=lambda request: _AT_BIRTH.get(request["target_type"], {"attributes": None}),
+        ),
+        parts=PartRules(driver=driver),
+        deletion=DeleteRules(usage=driver, gone_at_once=True),
+        reads=ReadRules(listing=driver, attribute_cache=driver),
     )

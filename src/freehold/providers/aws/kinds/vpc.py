@@ -14,11 +14,10 @@ from ipaddress import ip_network
 from freehold.engine.drivers import Listed, User
 from freehold.engine.errors import InUse, NotFound
 from freehold.engine.keyed_codec import PREFIX
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 from freehold.engine.tag_text import key_and_value
-from freehold.providers.aws import delete_blockers as holders
-from freehold.providers.aws import errors, interface_users, reading
+from freehold.providers.aws import delete_blockers, errors, interface_users, reading
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen, associated, block6, state_of
 from freehold.providers.aws.ec2 import Ec2Driver, Shape
@@ -149,9 +148,9 @@ class VpcDriver(Ec2Driver):
         known = await self._dns.of(ref.id)
         self._dns.keep(ref.id, {**known, **wanted})
 
-    async def stripped(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
+    async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
         """Without subnets: ours has none before it is on record."""
-        free = {seen.id: seen for seen in await super().stripped(request, tags)}
+        free = {seen.id: seen for seen in await super().find_untagged(request, tags)}
         for some in chunks(sorted(free), FILTER_VALUES):
             inside = [{"Name": "vpc-id", "Values": some}]
             subject = f"subnets of {', '.join(some)}"
@@ -161,9 +160,9 @@ class VpcDriver(Ec2Driver):
 
     async def contents(self, ref: Ref) -> Sequence[User]:
         """Interfaces by what they belong to: a machine in it is what a person looks for."""
-        interfaces = holders.interfaces({}).operation
-        searches = [each for each in holders.inside_vpc(ref.id) if each.operation != interfaces]
-        found = await holders.all_of(self._client, searches)
+        interfaces = delete_blockers.interfaces({}).operation
+        searches = [each for each in delete_blockers.inside_vpc(ref.id) if each.operation != interfaces]
+        found = await delete_blockers.all_of(self._client, searches)
         return [*found, *await interface_users.of(self._client, "vpc-id", ref.id)]
 
     async def _beside(self, request: Request) -> list[Seen]:
@@ -217,7 +216,7 @@ def _params(request: Request) -> Json:
 
 
 SHAPE = Shape(
-    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, holders=holders.inside_vpc,
+    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, holders=delete_blockers.inside_vpc,
     may_be=_may_be,
 )  # fmt: skip
 
@@ -227,20 +226,16 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "vpc",
         driver,
-        network=True,
-        holds_external=True,
-        mutable=frozenset(_ATTRIBUTES),
-        at_birth=lambda request: _AT_BIRTH,
-        changeable=frozenset({"ipv6"}),
-        outputs=frozenset({"ipv6_cidrs"}),
-        output_lists=frozenset({"ipv6_cidrs"}),
-        essential_parts=frozenset({CIDR}),
-        holds_part=_is_in_range,
-        parts=driver,
-        contents=driver,
-        listing=driver,
-        remembering=driver,
-        gone_at_once=True,
-        nameless=True,
-        stripped=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(find_untagged=driver),
+        attributes=AttributeRules(
+            mutable=frozenset(_ATTRIBUTES),
+            at_birth=lambda request: _AT_BIRTH,
+            changeable=frozenset({"ipv6"}),
+            outputs=frozenset({"ipv6_cidrs"}),
+            output_lists=frozenset({"ipv6_cidrs"}),
+        ),
+        parts=PartRules(essential=frozenset({CIDR}), is_occupied=_is_in_range, driver=driver),
+        deletion=DeleteRules(after_collection=True, holds_external=True, contents=driver, gone_at_once=True),
+        reads=ReadRules(listing=driver, attribute_cache=driver),
     )

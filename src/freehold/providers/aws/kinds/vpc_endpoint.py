@@ -1,7 +1,7 @@
 """Kind ``vpc-endpoint``: a gateway endpoint, whose route tables are parts.
 
 Request: ``vpc_id``, ``service_name``, ``route_table_ids`` (it is born with them), and ``policy_document`` (as
-:func:`documents.policy` spells it) where not everything is to be allowed. It has no name.
+:func:`policy_json.policy` spells it) where not everything is to be allowed. It has no name.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from freehold.engine.errors import NotFound
-from freehold.engine.kinds import Kind
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Part, Ref, Request
-from freehold.providers.aws import errors
-from freehold.providers.aws import policy_json as documents
+from freehold.providers.aws import errors, policy_json
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import Place, Seen, state_of
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
@@ -42,7 +41,7 @@ def decode(body: Json, place: Place) -> Seen | None:
             "vpc_id": body["VpcId"],
             "service_name": body["ServiceName"],
             "type": body.get("VpcEndpointType", ""),
-            "policy_document": documents.policy(body.get("PolicyDocument", "")),
+            "policy_document": policy_json.policy(body.get("PolicyDocument", "")),
         },
         parts=frozenset(Part(ROUTE_TABLE, table) for table in body.get("RouteTableIds", ())),
         message=body.get("FailureReason", "") or body.get("LastError", {}).get("Message", ""),
@@ -114,12 +113,11 @@ def kind(client: ApiClient) -> Kind:
     return aws_kind(
         "vpc-endpoint",
         driver,
-        network=True,
         requires=("vpc", "route-table"),
-        mutable=frozenset({"policy_document"}),
-        born_with_parts=True,
-        nameless=True,
-        stripped=driver,
-        parts=driver,
-        listing=driver,
+        naming=NameRules(has_no_name=True),
+        creation=CreateRules(find_untagged=driver),
+        attributes=AttributeRules(mutable=frozenset({"policy_document"})),
+        parts=PartRules(born_with=True, driver=driver),
+        deletion=DeleteRules(after_collection=True),
+        reads=ReadRules(listing=driver),
     )

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Quota
 from freehold.engine.keyed_codec import CARRIED
+from freehold.engine.port import run_together
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.tags.tag_map import Tags
@@ -136,7 +137,7 @@ class NativeTags:
         for keeper, group in by_keeper(arns).items():
             for several_reads in chunks(list(chunks(list(group), _READS[keeper])), READS_AT_ONCE):
                 work = [self._read_or_error(keeper, {text: group[text] for text in some}) for some in several_reads]
-                for each in await self._client.all(work):
+                for each in await run_together(work):
                     if isinstance(each, Exception):
                         raise each
                     found |= each

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NotFound, NotOffered, NotReady
 from freehold.engine.inventory import TagChange, TagsByTarget
 from freehold.engine.keyed_codec import UUID, WITHIN
-from freehold.engine.tag_stand_in import StandInTagger
+from freehold.engine.tag_api_fallback import FallbackTagger
 from freehold.engine.tag_text import texts
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.tags import tagging_api
@@ -69,7 +69,7 @@ class SourceTagger:
         return await self._source.detach(changes)
 
 
-class AwsTagger(StandInTagger[SourceTagger]):
+class AwsTagger(FallbackTagger[SourceTagger]):
     """Through the tagging API, and through each service where that is denied or cannot be reached.
 
     ``carried``: the kinds whose mark is on another resource (``Registry.carried``). ``refused_at``: when each operation
@@ -126,10 +126,6 @@ class AwsTagger(StandInTagger[SourceTagger]):
         """What the index shows of resources whose own service is not known here."""
         return await self._index.by_arn(arns)
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        """Run independent pieces of work, together where the port can; a failure is a result."""
-        return await self._client.all(work)
-
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         """One call of the metadata controller's; what failed, by ARN. Raises CloudError where the whole call did."""
         tags = {key: value or "" for key, value in batch.tags}
@@ -158,8 +154,7 @@ def _as_texts(found: TagsByArn) -> TagsByTarget:
 
 
 def _not_yet(error: CloudError) -> CloudError:
-    """Nothing is tagged but what was just seen: a service that does not know it lags behind."""
+    """Return NotReady for NotFound: only what was just seen is tagged, so a service that does not know it lags."""
     if not isinstance(error, NotFound):
         return error
-    message = error.message.replace("Check that it still exists", "It is tried again")
-    return NotReady(message, code=error.code, request_id=error.request_id)
+    return NotReady(error.fact, advice="It is tried again", code=error.code, request_id=error.request_id)

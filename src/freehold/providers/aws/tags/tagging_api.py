@@ -111,10 +111,11 @@ class TaggingApi:
         """What is said of one resource; its service's own code is often in the text only."""
         code, text = str(said.get("ErrorCode", "")), str(said.get("ErrorMessage", ""))
         if re.search(r"does not exist|not ?found|could not be found", text, re.IGNORECASE) and _names(target, text):
-            return NotFound(f"AWS could not {verb} the tags of {target}: {text}. Check that it still exists", code=code)
+            fact = f"AWS could not {verb} the tags of {target}: {text}"
+            return NotFound(fact, advice="Check that it still exists", code=code)
         if re.search(r"too many tags|tag ?limit|more than \d+ tags", text, re.IGNORECASE):
             advice = "Take tags off it that nobody needs, or give fewer"
-            return Quota(f"AWS could not {verb} the tags of {target}: {text}. {advice}", code=code)
+            return Quota(f"AWS could not {verb} the tags of {target}: {text}", advice=advice, code=code)
         arn = Arn.parse(target)
         failure = errors.Failure(
             status=int(said.get("StatusCode") or 0),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.buckets import Buckets, join, split
 from freehold.providers.ibm.calls import ApiClient
@@ -63,7 +63,9 @@ class CosBucketDriver:
             found[want.key] = here
         return found
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         """Only what :meth:`find` finds: a bucket has the wanted name from the start, so no nonce is ever in it."""
         return [one for found in (await self.find(wants)).values() for one in found]
 
@@ -89,7 +91,7 @@ def kind(client: ApiClient) -> Kind:
         driver=CosBucketDriver(client),
         requires=("cos-instance",),
         carrier="cos-instance",
-        create_time=2.0,
-        delete_time=2.0,
         settle=SETTLE,
+        creation=CreateRules(usual_time=2.0),
+        deletion=DeleteRules(usual_time=2.0),
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.engine.drivers import Listed
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import buckets
 from freehold.providers.ibm.calls import PAGE, ApiClient
 from freehold.providers.ibm.resource_controller import COS, Instances, by_id, observed
@@ -35,7 +35,9 @@ class CosInstanceDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         return [observed(body) for body in await self._instances.by_nonce(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
@@ -69,14 +71,16 @@ def kind(client: ApiClient) -> Kind:
         api="rc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME",
-        delete_command="ibmcloud resource service-instance-delete {id}",
         driver=driver,
-        mutable=frozenset({"name"}),
-        contains=("cos-bucket",),
-        create_time=10.0,
-        delete_time=5.0,
         settle=SETTLE,
-        listing=driver,
-        container=driver,
+        naming=NameRules(rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=10.0),
+        attributes=AttributeRules(mutable=frozenset({"name"})),
+        deletion=DeleteRules(
+            delete_command="ibmcloud resource service-instance-delete {id}",
+            contains=("cos-bucket",),
+            usual_time=5.0,
+            container=driver,
+        ),
+        reads=ReadRules(listing=driver),
     )

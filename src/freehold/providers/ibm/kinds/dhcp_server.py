@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from freehold.engine.errors import CloudError, InUse, NotFound, NotReady
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.calls import ApiClient
 from freehold.providers.ibm.dhcp_networks import MarkedNetworks, network_seen, server_seen
@@ -54,7 +54,9 @@ class DhcpServerDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: await self._find(want) for want in wants}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         found: dict[str, Observed] = {}
         scopes = {want.request["workspace"]: "" for want in wants}
         scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
@@ -177,14 +179,13 @@ def kind(client: ApiClient) -> Kind:
         api="power",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud pi subnet update {network_id} --name NEW_NAME",
         driver=DhcpServerDriver(client),
         requires=("workspace",),
         carrier="workspace",
         carrier_owned=True,
-        mutable=frozenset({"network"}),
-        create_only=frozenset({"cidr", "dns", "snat"}),
-        create_time=300.0,
-        delete_time=210.0,  # its private network outlives it by half a minute (openshift/installer#9458)
         settle=SETTLE,
+        naming=NameRules(rename_command="ibmcloud pi subnet update {network_id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=300.0),
+        attributes=AttributeRules(mutable=frozenset({"network"}), create_only=frozenset({"cidr", "dns", "snat"})),
+        deletion=DeleteRules(usual_time=210.0),
     )

@@ -10,8 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from freehold.engine.drivers import Listed, User
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.kinds import (
+    AttributeRules,
+    CreateRules,
+    Dedupe,
+    DeleteRules,
+    Kind,
+    NameRules,
+    PartRules,
+    ReadRules,
+    Tagging,
+)
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.providers.ibm import vpc
 from freehold.providers.ibm.balancer_parts import Listeners, pool_prototype
 from freehold.providers.ibm.calls import ApiClient, Json
@@ -94,7 +104,9 @@ class LoadBalancerDriver:
             found[want.key] = [_observed(region, body) for body in bodies[region] if await self._fits(body, want)]
         return found
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         """One list a region: it cannot be narrowed to a VPC. What has a nonce of ours is ours in any VPC."""
         for region, home in vpc.homes(places):
             await vpc.confirm_vpc(self._client, region, home)
@@ -152,18 +164,15 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud is load-balancer-update {id} --name NEW_NAME",
-        delete_command="ibmcloud is load-balancer-delete {id}",
         driver=driver,
         requires=("vpc-subnet", "security-group"),
-        born_with_parts=True,
-        calls_a_part=2,  # its pool, too
-        create_time=240.0,
-        delete_time=120.0,
         settle=SETTLE,
-        parts=driver,
-        usage=driver,
-        addresses=frozenset({"hostname"}),
-        changeable=frozenset({"subnets", "security_groups"}),
-        listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed),
+        naming=NameRules(rename_command="ibmcloud is load-balancer-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=240.0),
+        attributes=AttributeRules(
+            addresses=frozenset({"hostname"}), changeable=frozenset({"subnets", "security_groups"})
+        ),
+        parts=PartRules(born_with=True, calls_a_part=2, driver=driver),
+        deletion=DeleteRules(delete_command="ibmcloud is load-balancer-delete {id}", usual_time=120.0, usage=driver),
+        reads=ReadRules(listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed)),
     )

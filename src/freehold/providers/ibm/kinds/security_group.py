@@ -7,8 +7,18 @@ from contextlib import suppress
 
 from freehold.engine.drivers import Listed
 from freehold.engine.errors import InUse, NotFound
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.kinds import (
+    AttributeRules,
+    CreateRules,
+    Dedupe,
+    DeleteRules,
+    Kind,
+    NameRules,
+    PartRules,
+    ReadRules,
+    Tagging,
+)
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.providers.ibm import rules, vpc
 from freehold.providers.ibm.calls import ApiClient, Json
 from freehold.providers.ibm.names import VPC, birth_name
@@ -50,7 +60,9 @@ class SecurityGroupDriver:
         found = await self._groups.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         return [_observed(region, body) for region, body in await self._groups.by_nonce(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
@@ -93,15 +105,13 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud is security-group-update {id} --name NEW_NAME",
-        delete_command="ibmcloud is security-group-delete {id}",
         driver=driver,
         requires=("vpc",),
-        mutable=frozenset({"name"}),
-        exclusive_parts=frozenset({rules.KIND}),
-        create_time=2.0,
-        delete_time=2.0,
         settle=SETTLE,
-        parts=driver,
-        listing=vpc.Listing(vpc.Collection(client, "security_group", "security_groups"), _listed),
+        naming=NameRules(rename_command="ibmcloud is security-group-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=2.0),
+        attributes=AttributeRules(mutable=frozenset({"name"})),
+        parts=PartRules(exclusive=frozenset({rules.KIND}), driver=driver),
+        deletion=DeleteRules(delete_command="ibmcloud is security-group-delete {id}", usual_time=2.0),
+        reads=ReadRules(listing=vpc.Listing(vpc.Collection(client, "security_group", "security_groups"), _listed)),
     )

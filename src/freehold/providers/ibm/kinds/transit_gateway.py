@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from freehold.engine.drivers import Listed
 from freehold.engine.errors import InUse
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.calls import PAGE, ApiClient, Json
 from freehold.providers.ibm.names import TRANSIT, birth_name, has_nonce, matches
@@ -80,7 +80,9 @@ class TransitGatewayDriver:
         bodies = await self._every()
         return {want.key: [_observed(body) for body in bodies if _fits(body, want)] for want in wants}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         return [
             _observed(body)
             for body in await self._every()
@@ -152,12 +154,11 @@ def kind(client: ApiClient) -> Kind:
         api="transit",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud tg gateway-update {id} --name NEW_NAME",
-        delete_command="ibmcloud tg gateway-delete {id}",
         driver=driver,
-        mutable=frozenset({"name", "global"}),
-        create_time=120.0,
-        delete_time=60.0,
         settle=SETTLE,
-        listing=driver,
+        naming=NameRules(rename_command="ibmcloud tg gateway-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=120.0),
+        attributes=AttributeRules(mutable=frozenset({"name", "global"}), calls_a_change=lambda changes: 1),
+        deletion=DeleteRules(delete_command="ibmcloud tg gateway-delete {id}", usual_time=60.0),
+        reads=ReadRules(listing=driver),
     )

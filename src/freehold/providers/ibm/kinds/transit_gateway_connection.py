@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from freehold.engine.drivers import Listed
 from freehold.engine.errors import NotFound
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, State, Want
+from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.calls import PAGE, ApiClient, Json
 from freehold.providers.ibm.names import TRANSIT, birth_name, has_nonce
@@ -99,7 +99,9 @@ class ConnectionDriver:
             for want in wants
         }
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         gateways = {want.request["gateway"]: want.request["gateway_crn"] for want in wants}
         gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}
         found: list[Observed] = []
@@ -163,13 +165,12 @@ def kind(client: ApiClient) -> Kind:
         api="transit",
         tagging=Tagging.NEVER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud tg connection-update {gateway} {id} --name NEW_NAME",
-        delete_command="ibmcloud tg connection-delete {gateway} {id}",
         driver=driver,
         requires=("transit-gateway", "vpc", "workspace"),
         carrier="transit-gateway",
-        create_time=120.0,
-        delete_time=60.0,
         settle=SETTLE,
-        listing=driver,
+        naming=NameRules(rename_command="ibmcloud tg connection-update {gateway} {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=120.0),
+        deletion=DeleteRules(delete_command="ibmcloud tg connection-delete {gateway} {id}", usual_time=60.0),
+        reads=ReadRules(listing=driver),
     )

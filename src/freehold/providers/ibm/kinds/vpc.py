@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.engine.drivers import Listed
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Part, Place, Ref, Request, Want
+from freehold.engine.kinds import (
+    AttributeRules,
+    CreateRules,
+    Dedupe,
+    DeleteRules,
+    Kind,
+    NameRules,
+    PartRules,
+    ReadRules,
+    Tagging,
+)
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.providers.ibm import vpc
 from freehold.providers.ibm.calls import PAGE, ApiClient, Json, rows
 from freehold.providers.ibm.names import VPC, birth_name, matches
@@ -56,7 +66,9 @@ class VpcDriver:
             found[want.key] = [self._seen(region, body) for body in named]
         return found
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         found: list[Observed] = []
         for region in await vpc.regions_to_search(self._client, places, wants):
             here = [want for want in wants if want.request["region"] == region]
@@ -138,16 +150,17 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud is vpc-update {id} --name NEW_NAME",
-        delete_command="ibmcloud is vpc-delete {id}",
         driver=driver,
-        mutable=frozenset({"name"}),
-        outputs=frozenset({"default_security_group"}),
-        contains=("vpc-subnet", "security-group"),
-        create_time=15.0,
-        delete_time=15.0,
         settle=SETTLE,
-        parts=driver,
-        container=driver,
-        listing=driver,
+        naming=NameRules(rename_command="ibmcloud is vpc-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=15.0),
+        attributes=AttributeRules(mutable=frozenset({"name"}), outputs=frozenset({"default_security_group"})),
+        parts=PartRules(driver=driver),
+        deletion=DeleteRules(
+            delete_command="ibmcloud is vpc-delete {id}",
+            contains=("vpc-subnet", "security-group"),
+            usual_time=15.0,
+            container=driver,
+        ),
+        reads=ReadRules(listing=driver),
     )

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from freehold.engine.drivers import Listed
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, Want
 from freehold.providers.ibm import vpc
 from freehold.providers.ibm.calls import ApiClient, Json
 from freehold.providers.ibm.names import VPC, birth_name
@@ -53,7 +53,9 @@ class VpcSubnetDriver:
         found = await self._subnets.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         return [_observed(region, body) for region, body in await self._subnets.by_nonce(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
@@ -72,13 +74,12 @@ def kind(client: ApiClient) -> Kind:
         api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud is subnet-update {id} --name NEW_NAME",
-        delete_command="ibmcloud is subnet-delete {id}",
         driver=VpcSubnetDriver(client),
         requires=("vpc",),
-        mutable=frozenset({"name"}),
-        create_time=10.0,
-        delete_time=10.0,
         settle=SETTLE,
-        listing=vpc.Listing(vpc.Collection(client, "subnet", "subnets"), _listed),
+        naming=NameRules(rename_command="ibmcloud is subnet-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=10.0),
+        attributes=AttributeRules(mutable=frozenset({"name"})),
+        deletion=DeleteRules(delete_command="ibmcloud is subnet-delete {id}", usual_time=10.0),
+        reads=ReadRules(listing=vpc.Listing(vpc.Collection(client, "subnet", "subnets"), _listed)),
     )

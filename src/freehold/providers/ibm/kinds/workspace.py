@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from freehold.engine.drivers import Listed
 from freehold.engine.errors import NotFound
-from freehold.engine.kinds import Dedupe, Kind, Tagging
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.power_networks import PowerNetworks
 from freehold.providers.ibm.resource_controller import POWER, Instances, by_id, observed
 from freehold.providers.ibm.times import SETTLE
-from freehold.providers.ibm.workspace_contents import Contents
 
 
 def _observed(body: Json) -> Observed:
@@ -28,7 +28,7 @@ class WorkspaceDriver:
 
     def __init__(self, client: ApiClient) -> None:
         self._instances = Instances(client, POWER)
-        self._contents = Contents(client)
+        self._contents = WorkspaceContents(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         name, zone, group = request["name"], request["zone"], request["resource_group"]
@@ -40,7 +40,9 @@ class WorkspaceDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [_observed(body) for body in await self._instances.matching(want)] for want in wants}
 
-    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
+    ) -> Sequence[Observed]:
         return [_observed(body) for body in await self._instances.by_nonce(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
@@ -68,6 +70,43 @@ class WorkspaceDriver:
             return ()
 
 
+class WorkspaceContents:
+    """What a delete of a workspace would destroy with it (docs/reference/ibm-cloud.md#powervs).
+
+    DHCP servers, networks that no DHCP server brought along, and virtual machines.
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        self._power = PowerNetworks(client)
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        """Read three lists. Ids of servers and networks are those of kind ``dhcp-server``."""
+        workspace = await self._power.workspace(ref.id, ref.target)
+        servers = await self._power.servers(workspace)
+        networks = await self._power.networks(workspace)
+        machines = await self._power.machines(workspace)
+        serving = {server["id"]: (server.get("network") or {}) for server in servers}
+        managed = {network.get("id") for network in serving.values()}
+        found = [
+            Observed(f"{ref.id}/dhcp/{ident}", network.get("name", f"dhcp server {ident}"), State.READY)
+            for ident, network in serving.items()
+        ]
+        found += [_network(ref.id, network) for network in networks if network["networkID"] not in managed]
+        # A DHCP server is a virtual machine too, and may be listed as one.
+        found += [
+            Observed(f"{ref.id}/pvm-instance/{vm['pvmInstanceID']}", vm["serverName"], State.READY)
+            for vm in machines
+            if vm["pvmInstanceID"] not in serving
+        ]
+        return found
+
+
+def _network(guid: str, network: Json) -> Observed:
+    """Return a network; that of a DHCP server that is gone goes after it (openshift/installer#9458)."""
+    state = State.DELETING if network.get("dhcpManaged") else State.READY
+    return Observed(f"{guid}/network/{network['networkID']}", network["name"], state)
+
+
 def kind(client: ApiClient) -> Kind:
     driver = WorkspaceDriver(client)
     return Kind(
@@ -75,14 +114,16 @@ def kind(client: ApiClient) -> Kind:
         api="rc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME",
-        delete_command="ibmcloud resource service-instance-delete {id}",
         driver=driver,
-        mutable=frozenset({"name"}),
-        contains=("dhcp-server",),
-        create_time=150.0,
-        delete_time=90.0,
         settle=SETTLE,
-        listing=driver,
-        container=driver,
+        naming=NameRules(rename_command="ibmcloud resource service-instance-update {id} --name NEW_NAME"),
+        creation=CreateRules(usual_time=150.0),
+        attributes=AttributeRules(mutable=frozenset({"name"})),
+        deletion=DeleteRules(
+            delete_command="ibmcloud resource service-instance-delete {id}",
+            contains=("dhcp-server",),
+            usual_time=90.0,
+            container=driver,
+        ),
+        reads=ReadRules(listing=driver),
     )

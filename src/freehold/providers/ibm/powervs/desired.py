@@ -251,7 +251,7 @@ class _Build:
             plain = {"name": name, "location": self.region, "resource_group": self.group}
             request = partial(_route, plain, wish, self._distant)
             gateway = Node(keys.GATEWAY, name, request, Naming.EXPLICIT if explicit else Naming.DEFAULT)
-        yield replace(gateway, unfit=self._local) if self._distant else gateway
+        yield replace(gateway, given_problem=self._local) if self._distant else gateway
         yield self._connection(keys.VPC_CONNECTION, keys.VPC, "vpc", connection_name(name, "vpc"))
         yield self._connection(
             keys.POWERVS_CONNECTION, keys.WORKSPACE, "power_virtual_server", connection_name(name, "pvs")

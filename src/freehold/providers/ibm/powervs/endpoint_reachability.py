@@ -28,7 +28,7 @@ def reachable(nodes: Iterator[Node], endpoint: Balancer, field: str, port: int) 
     for node in nodes:
         if node.key == endpoint.key:
             unfit, lacks = partial(_is_private, field), partial(_no_listener, port)
-            node = replace(node, unfit=unfit, lacks=lacks, through=_through(endpoint, field, port))
+            node = replace(node, given_problem=unfit, missing_inside=lacks, traffic_via=_through(endpoint, field, port))
         yield node
 
 

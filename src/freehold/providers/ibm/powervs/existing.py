@@ -143,7 +143,7 @@ def nodes(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Node, ...]:
             frozenset({WORKSPACE}),
             given=partial(constant, inside),
             field="spec.network",
-            noun="network",
+            spec_noun="network",
         ),
     )
 

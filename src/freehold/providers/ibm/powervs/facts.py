@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from freehold.engine.errors import CloudError
-from freehold.engine.outcomes import of_error
+from freehold.engine.outcomes import outcome_of_error
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
@@ -92,7 +92,7 @@ async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch
     try:
         return await question
     except CloudError as error:
-        outcome = of_error(error)
+        outcome = outcome_of_error(error)
         return NoAnswer(outcome.reason, outcome.message, outcome.after)
 
 

@@ -49,7 +49,9 @@ def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mappi
             locate = partial(constant, record[own].id) if own else partial(_inside, f"{kind}/{given}")
             field = "spec.network.id" if kind == "network" else "spec.dhcpServer.id"
             noun = "DHCP server" if kind == "dhcp" else "network"
-            return Node(NETWORK, given, no_request, Naming.EXPLICIT, requires, given=locate, field=field, noun=noun)
+            return Node(
+                NETWORK, given, no_request, Naming.EXPLICIT, requires, given=locate, field=field, spec_noun=noun
+            )
     explicit = (spec.network and spec.network.name) or (dhcp and dhcp.name)
     create = network_request(spec, names)
     naming = Naming.EXPLICIT if explicit else Naming.DEFAULT

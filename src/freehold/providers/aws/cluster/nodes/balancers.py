@@ -112,7 +112,7 @@ class _Front:
             field=self._field,
             part_field=lambda part: self._field,
             tags=self._own,
-            if_taken=self._if_taken,
+            name_taken_advice=self._if_taken,
         )
 
     def _classic_request(self, known: ReadyNodes) -> Request:
@@ -141,7 +141,7 @@ class _Front:
             requires=self._requires,
             field=self._field,
             tags=self._own,
-            if_taken=self._if_taken,
+            name_taken_advice=self._if_taken,
         )
 
     def _network_request(self, known: ReadyNodes) -> Request:
@@ -163,7 +163,7 @@ class _Front:
             requires=frozenset({keys.VPC}),
             field=self._field,
             tags=self._own,
-            if_taken="delete that one, or choose another name for the cluster",
+            name_taken_advice="delete that one, or choose another name for the cluster",
         )
 
     def _target_group_request(self, name: str, listener: Listener, known: ReadyNodes) -> Request:

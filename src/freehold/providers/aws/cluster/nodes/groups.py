@@ -66,7 +66,7 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
         parts_require=frozenset(_named(rules, addresses)),
         part_field=partial(_field, {each.source.value: each.source.field for each in rules if each.source.field}),
         tags=tags.own(capa_tags.security_group(tags.cluster, group.role.value)),
-        if_taken=(
+        name_taken_advice=(
             "delete that one, choose another name for the cluster or, in a VPC that the spec gives, write its id into "
             f"spec.network.securityGroupOverrides[{group.role.value}] to use it as it is"
         ),
@@ -76,7 +76,7 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
 
 def _given(key: NodeKey, group: Group, vpc: str, tags: NodeTags) -> Node:
     node = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
-    return replace(node, refused_tags=_refused_tags(group, tags), unfit=partial(_unfit, node.field, vpc))
+    return replace(node, refused_tags=_refused_tags(group, tags), given_problem=partial(_unfit, node.field, vpc))
 
 
 def _unfit(field: str, vpc: str, seen: Observed) -> str:

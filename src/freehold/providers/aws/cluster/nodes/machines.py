@@ -57,7 +57,7 @@ def bucket_nodes(plan: ClusterPlan, account: str, tags: NodeTags) -> Iterator[No
             field="spec.s3Bucket",
             part_field=lambda part: "spec.s3Bucket",
             tags=own,
-            if_taken="set spec.s3Bucket.name to another name; a bucket that is there is never used",
+            name_taken_advice="set spec.s3Bucket.name to another name; a bucket that is there is never used",
         )
 
 

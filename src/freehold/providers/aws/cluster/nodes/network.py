@@ -7,8 +7,8 @@ from functools import partial
 from ipaddress import IPv6Network
 from typing import Any
 
+from freehold.engine.dry_run_overlay import is_planned
 from freehold.engine.graph import Node, ReadyNodes
-from freehold.engine.overlay import is_planned
 from freehold.engine.resources import Part, Request
 from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.address_plan import Slot

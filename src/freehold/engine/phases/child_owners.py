@@ -1,4 +1,4 @@
-"""Owners within an owner: a cluster's delete waits for what its machines still have, and never takes it.
+"""Child owners: a cluster's delete waits for what its machines still have, and never takes it.
 
 A machine's resource has the machine's marks and the cluster's uuid under another key. That mark alone says nothing:
 whoever may tag can write it. It holds a delete only with the machine's seal, which covers the cluster's uuid and which
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from freehold.engine.context import STRANGER, PassContext
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import InnerOwners
-from freehold.engine.outcomes import Kept, Reason, Waiting, of_error
+from freehold.engine.outcomes import Kept, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import NodeMark, Owner
 from freehold.engine.resources import NodeKey, Ref
 
@@ -21,15 +21,15 @@ KIND = "inner owner"
 RECHECK = 30.0
 
 
-async def hold(ctx: PassContext, present: Collection[NodeKey]) -> bool:
-    """Whether an owner within this one still has something: then nothing of ours, ``present`` now, is deleted."""
+async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
+    """Hold the delete while an owner within this one still has something: nothing of ``present`` is deleted then."""
     inner, told = ctx.deps.inner, NodeKey(KIND, "first")
     if inner is None or told in ctx.outcomes:
         return inner is not None
     try:
-        waiting = await _first_within(ctx, inner)
+        waiting = await _find_first_within(ctx, inner)
     except CloudError as error:
-        outcome = of_error(error)
+        outcome = outcome_of_error(error)
         waiting = Waiting(
             outcome.reason, outcome.after, f"whether something must go first cannot be told: {error.message}"
         )
@@ -41,11 +41,11 @@ async def hold(ctx: PassContext, present: Collection[NodeKey]) -> bool:
     return True
 
 
-async def _first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
-    """The first one that exists is enough; the index also shows what is gone."""
+async def _find_first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
+    """Find one resource of an owner within this one that exists; the index also shows what is gone."""
     found = await inner.within(ctx.owner.uuid)
     for target in sorted(found):
-        sealed = _sealed(ctx, inner, target, found[target])
+        sealed = _find_sealed(ctx, inner, target, found[target])
         if sealed is None:
             message = f"{target} has a mark that its owner is part of this object, which nothing proves: left alone"
             ctx.outcomes[NodeKey(STRANGER, target)] = Kept(Reason.NOT_OWNED, message)
@@ -60,10 +60,12 @@ async def _first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
     return None
 
 
-def _sealed(ctx: PassContext, inner: InnerOwners, target: str, tags: Collection[str]) -> tuple[Owner, NodeMark] | None:
-    """The owner within this one whose seal is on it, and the mark; None where no seal of ours fits."""
+def _find_sealed(
+    ctx: PassContext, inner: InnerOwners, target: str, tags: Collection[str]
+) -> tuple[Owner, NodeMark] | None:
+    """Return the owner within this one whose seal is on it, and the mark; None where no seal of ours fits."""
     marks = ctx.deps.codec.read(tags)
-    for owner in _named(ctx, inner, tags):
+    for owner in _list_named(ctx, inner, tags):
         keys = ctx.deps.ring.of(owner)
         for mark in sorted(marks.nodes, key=lambda mark: (mark.key, mark.seal)):
             if mark.seal in {keys.seal(digest, mark.key, target) for digest in keys.readable}:
@@ -71,8 +73,8 @@ def _sealed(ctx: PassContext, inner: InnerOwners, target: str, tags: Collection[
     return None
 
 
-def _named(ctx: PassContext, inner: InnerOwners, tags: Collection[str]) -> Iterator[Owner]:
-    """Who the marks may mean: they do not tell an owner's kind."""
+def _list_named(ctx: PassContext, inner: InnerOwners, tags: Collection[str]) -> Iterator[Owner]:
+    """List who the marks may mean: they do not tell an owner's kind."""
     codec = ctx.deps.codec
     marks = codec.read(tags)
     for uuid in sorted(marks.uuids):
@@ -82,9 +84,9 @@ def _named(ctx: PassContext, inner: InnerOwners, tags: Collection[str]) -> Itera
 
 
 async def _exists(ctx: PassContext, inner: InnerOwners, target: str, mark: NodeMark) -> bool:
-    """Asked of the resource itself; of a kind that is not known here, whether its tags are still there."""
+    """Ask the resource itself; of a kind that is not known here, whether its tags are still there."""
     if mark.key.kind not in inner.registry:
-        return _sealed(ctx, inner, target, await ctx.deps.tagger.tags_of(target)) is not None
+        return _find_sealed(ctx, inner, target, await ctx.deps.tagger.tags_of(target)) is not None
     driver = inner.registry[mark.key.kind].driver
     ident = driver.identify(target)
     return not ident or ident in await driver.observe([Ref(ident, target)])

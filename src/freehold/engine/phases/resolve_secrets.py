@@ -1,4 +1,4 @@
-"""Reveal: secret values for a create are read when it is sent, and read again when it is repeated."""
+"""Resolve secrets: secret values for a create are read when it is sent, and read again when it is repeated."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from freehold.engine.resources import NodeKey, Request
 from freehold.engine.secret_values import DIGEST, Named, SecretValue, named, reference, with_each
 
 
-async def first(ctx: PassContext, key: NodeKey, request: Request) -> tuple[Request, Request]:
-    """The request as it is recorded, with digests, and as it is sent, with values. Raises CloudError."""
+async def resolve_first(ctx: PassContext, key: NodeKey, request: Request) -> tuple[Request, Request]:
+    """Return the request as it is recorded, with digests, and as it is sent, with values. Raises CloudError."""
     values = {one.path: await ctx.deps.secrets.read(one.reference) for one in named(request)}
     if not values:
         return dict(request), request
@@ -24,8 +24,8 @@ async def first(ctx: PassContext, key: NodeKey, request: Request) -> tuple[Reque
     return with_each(request, recorded), _with_values(request, values)
 
 
-async def again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request | None:
-    """The recorded request as it was sent. Raises CloudError.
+async def resolve_again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request | None:
+    """Return the recorded request as it was sent. Raises CloudError.
 
     None where a secret is not what it was then: the cloud has not seen this request, so it is not sent as a repeat.
     """

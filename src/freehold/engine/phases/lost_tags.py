@@ -1,4 +1,4 @@
-"""What an interrupted create may have made, and who else claims that: a person decides by it (ADR 7)."""
+"""Lost tags: what an interrupted create may have made and who else claims that, for a person to decide (ADR 7)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from freehold.engine.ownership import Strength
 from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
 
 
-async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
-    """Everything in its place with its name or a nonce of it; unless that tells, also what has lost its tags.
+async def find_candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
+    """Return everything in its place with its name or a nonce of it; if that does not tell, also what lost its tags.
 
     Raises CloudError.
     """
@@ -23,44 +23,45 @@ async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[O
     found = (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
     of_node = {each.id: each for each in found if not birth_marks.is_of_another_node(ctx, want, each)}
     if not any(birth_marks.matches_own_create(ctx, key, each) for each in of_node.values()):
-        of_node = {each.id: each for each in await _stripped(ctx, key, entry)} | of_node
+        of_node = {each.id: each for each in await _find_stripped(ctx, key, entry)} | of_node
     return list(of_node.values())
 
 
-async def ask(ctx: PassContext, key: NodeKey) -> Sequence[str]:
-    """Ids of what an open create may have made and has lost its tags, once its settle time is over: a person is asked.
+async def ask_person(ctx: PassContext, key: NodeKey) -> Sequence[str]:
+    """Return the ids of what an open create may have made and has lost its tags, once its settle time is over.
 
     They go on record, so that a tag which somebody puts on one, or its use, is no answer. The first look decides which
     they are: what shows later was not made by this create. Raises CloudError.
     """
     entry = ctx.journal.entries[key]
-    found = {each.id for each in await _stripped(ctx, key, entry)}
-    ids = tuple(sorted(found | {ident for ident in _asked(ctx, key, entry) if _is_only_missed(ctx, key, ident)}))
+    found = {each.id for each in await _find_stripped(ctx, key, entry)}
+    ids = tuple(sorted(found | {ident for ident in _read_asked(ctx, key, entry) if _is_only_missed(ctx, key, ident)}))
     signature = _signature(ctx, ctx.signing_key(key), key, entry, ids) if ids else ""
-    ctx.journal = ctx.journal.put(key, replace(entry, candidates=ids, signature=signature))
+    ctx.record(key, replace(entry, candidates=ids, signature=signature))
     return ids
 
 
 def is_unasked(ctx: PassContext, key: NodeKey, seen: Observed) -> bool:
-    """Whether it has lost its tags, and the pass has not asked about it: what the create has made may still show."""
+    """Return whether it has lost its tags, and no person was asked about it yet."""
     entry = ctx.journal.entries[key]
-    told = ctx.kind(key).stripped is None or birth_marks.has_birth_mark(ctx, key, seen)
-    return not told and seen.id not in _asked(ctx, key, entry)
+    told = ctx.kind(key).creation.find_untagged is None or birth_marks.has_birth_mark(ctx, key, seen)
+    return not told and seen.id not in _read_asked(ctx, key, entry)
 
 
-async def _stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
-    """What it may have made and somebody has taken tags off since; once a person was asked, of that what is there.
+async def _find_stripped(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
+    """Return what it may have made and somebody has taken tags off since; once a person was asked, of that what is
+    there.
 
     Not what has another owner's mark, or is on record here or for another object.
     """
-    driver = ctx.kind(key).stripped
+    driver = ctx.kind(key).creation.find_untagged
     if driver is None or not entry.request:
         return ()
-    if asked := _asked(ctx, key, entry):
+    if asked := _read_asked(ctx, key, entry):
         found = await ctx.kind(key).driver.observe([Ref(ident) for ident in sorted(asked)])
     else:
         sent = create_identity.birth_of(ctx, key, entry.attempt).marks | ctx.journal.tags | frozenset(entry.node_tags)
-        found = {each.id: each for each in await driver.stripped(entry.request, sent)}
+        found = {each.id: each for each in await driver.find_untagged(entry.request, sent)}
     there = [each for each in found.values() if each.state is not State.DELETING]
     _note_missed(ctx, asked, {each.id for each in there})
     recorded = {known.id for other, known in ctx.journal.entries.items() if other.kind == key.kind}
@@ -80,13 +81,13 @@ def _note_missed(ctx: PassContext, asked: Collection[str], there: Collection[str
 
 
 def _is_only_missed(ctx: PassContext, key: NodeKey, ident: str) -> bool:
-    """Reads lag: what was there has gone only when it has not been seen for the settle time."""
+    """Return whether it was missed for less than the settle time: reads lag, so that it may be there."""
     since = ctx.state.missed.get(ident)
-    return since is not None and not ctx.settled(key, since)
+    return since is not None and not ctx.is_settled(key, since)
 
 
-def _asked(ctx: PassContext, key: NodeKey, entry: Entry) -> frozenset[str]:
-    """Only what the operator has signed: everybody who may edit the object can write ids there."""
+def _read_asked(ctx: PassContext, key: NodeKey, entry: Entry) -> frozenset[str]:
+    """Return the ids that a person was asked about, if the operator signed them: ids may be forged."""
     if not entry.candidates:
         return frozenset()
     signatures = [_signature(ctx, digest, key, entry, entry.candidates) for digest in ctx.keys.readable]
@@ -97,8 +98,8 @@ def _signature(ctx: PassContext, digest: str, key: NodeKey, entry: Entry, ids: S
     return ctx.keys.signature(digest, "candidates", "\0".join((str(key), str(entry.attempt), *ids)))
 
 
-async def claims(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Mapping[str, str]:
-    """Other owners' claims to these resources, for a person: a mark, or a record. Without those that have none.
+async def find_claims(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Mapping[str, str]:
+    """Return other owners' claims to these resources, for a person: a mark, or a record. Without those that have none.
 
     Raises CloudError.
     """
@@ -107,12 +108,12 @@ async def claims(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) ->
         ident: f"an owner already: it is on record as that of {', '.join(objects)}" for ident, objects in owned.items()
     }
     for seen in several:
-        if seen.id not in found and seen.target and (mark := await _anothers_mark(ctx, key, seen)):
+        if seen.id not in found and seen.target and (mark := await _describe_foreign_mark(ctx, key, seen)):
             found[seen.id] = mark
     return found
 
 
-async def _anothers_mark(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
+async def _describe_foreign_mark(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
     tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
     if seen.carried:
         codec, own = ctx.deps.codec, ctx.owner.uuid.casefold()

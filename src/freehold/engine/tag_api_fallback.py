@@ -22,7 +22,7 @@ ASKED_AGAIN = 3600.0
 _NOT_THERE = (Denied, NotOffered)
 
 
-class StandInTagger(Generic[AnyTagger]):
+class FallbackTagger(Generic[AnyTagger]):
     """Tagger that asks ``first``; what that denies or does not offer it asks ``stand_in``, for an hour at once.
 
     Each operation by itself: reading may be allowed where writing is not. ``refused_at``, by operation, is shared by
@@ -68,7 +68,7 @@ class StandInTagger(Generic[AnyTagger]):
         return await self._change("detach", changes, lambda tagger, some: tagger.detach(some))
 
     async def ask(self, operation: str, ask: Callable[[AnyTagger], Awaitable[T]]) -> T:
-        """The answer of ``first``, or where that refuses ``operation`` of ``stand_in``."""
+        """Return the answer of ``first``, or where that refuses ``operation``, of ``stand_in``."""
         if not self.is_refused(operation):
             try:
                 return await ask(self._first)
@@ -82,7 +82,7 @@ class StandInTagger(Generic[AnyTagger]):
         changes: Sequence[TagChange],
         send: Callable[[AnyTagger, Sequence[TagChange]], Awaitable[Mapping[str, CloudError]]],
     ) -> Mapping[str, CloudError]:
-        """What ``first`` refused had no effect there, so that it can be sent to the other one."""
+        """Send to the other one what ``first`` refused: it had no effect there."""
         if self.is_refused(operation):
             return await send(self._stand_in, changes)
         failed = await send(self._first, changes)
@@ -96,7 +96,7 @@ class StandInTagger(Generic[AnyTagger]):
         return self._clock.monotonic() - self._refused_at.get(operation, -inf) < ASKED_AGAIN
 
     def _refused(self, operation: str, answers: Mapping[str, frozenset[str] | CloudError], *, of: int) -> list[str]:
-        """The targets that were refused; where all that were asked were, it is not tried again for a while."""
+        """Return the targets that were refused; where all were, it is not tried again for a while."""
         refused = [target for target, answer in answers.items() if isinstance(answer, _NOT_THERE)]
         if refused and len(refused) == of:
             self._refused_at[operation] = self._clock.monotonic()

@@ -13,7 +13,7 @@ from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.kinds import Kind
 from freehold.engine.resources import Observed, Part, Request, State
-from freehold.engine.texts import texts_in
+from freehold.engine.value_texts import texts_in
 
 T = TypeVar("T")
 PLANNED = "planned-"
@@ -77,7 +77,7 @@ class Overlay:
     _read: dict[Hashable, Any] = field(default_factory=dict)
 
     async def once(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """The cloud's answer; asked once, because nothing changes while a plan is made. Failures are asked again."""
+        """Ask the cloud once, because nothing changes while a plan is made. Failures are asked again."""
         if question not in self._read:
             self._read[question] = await ask()
         found: T = self._read[question]
@@ -86,14 +86,14 @@ class Overlay:
     async def each_once(
         self, name: str, keys: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[Mapping[str, T | CloudError]]]
     ) -> Mapping[str, T | CloudError]:
-        """The same for several, those that were not asked for yet in one call."""
+        """Ask once for each of several, for those that were not asked for yet in one call."""
         asked = [key for key in keys if (name, key) not in self._read]
         answers = await ask(asked) if asked else {}
         self._read |= {(name, key): found for key, found in answers.items() if not isinstance(found, CloudError)}
         return {key: answers[key] if key in answers else self._read[name, key] for key in keys}
 
     def seen(self, kind: Kind, observed: Observed) -> Observed:
-        """``observed`` as it will be once the cloud is done with it, with what the passes have changed."""
+        """Return ``observed`` as it will be once the cloud is done with it, with what the passes have changed."""
         changed = self.attributes.get((kind.name, observed.id), {})
         if observed.state is State.PENDING:
             known = {**unknown_outputs(kind), **observed.attributes}
@@ -112,31 +112,31 @@ class Overlay:
         return observed
 
     def left(self, kind: Kind, found: Sequence[Observed]) -> list[Observed]:
-        """Of what the cloud shows, what will still be there."""
+        """Return what the cloud shows and will still be there."""
         return [self.seen(kind, o) for o in found if o.state is not State.DELETING and not self._is_gone(kind, o)]
 
     def _is_gone(self, kind: Kind, observed: Observed) -> bool:
         return (kind.name, observed.id) in self.gone or (not observed.carried and observed.target in self.gone_targets)
 
     def without_gone(self, tags: TagsByTarget) -> TagsByTarget:
-        """``tags`` with what was changed of them, and without the targets that are gone."""
+        """Return ``tags`` with what was changed of them, and without the targets that are gone."""
         return {target: found for target, found in {**tags, **self.tags}.items() if target not in self.gone_targets}
 
     def is_unfinished(self, request: Request) -> bool:
-        """Whether it names a resource that the cloud still creates."""
+        """Return whether it names a resource that the cloud still creates."""
         return any(text in self.unfinished for text in texts_in(request))
 
 
 def unknown_outputs(kind: Kind) -> dict[str, Any]:
-    """Placeholders for the attributes that the cloud has yet to fill in."""
-    return {name: (UNKNOWN,) if name in kind.output_lists else UNKNOWN for name in kind.outputs}
+    """Return placeholders for the attributes that the cloud has yet to fill in."""
+    return {name: (UNKNOWN,) if name in kind.attributes.output_lists else UNKNOWN for name in kind.attributes.outputs}
 
 
 def mentions_planned(request: Request) -> bool:
-    """Whether it names a resource that does not exist yet: nothing can be inside that."""
+    """Return whether it names a resource that does not exist yet: nothing can be inside that."""
     return any(is_planned(text) for text in texts_in(request))
 
 
 def is_planned(text: str) -> bool:
-    """Whether an id or a target is one of a resource that does not exist yet."""
+    """Return whether an id or a target is one of a resource that does not exist yet."""
     return PLANNED in text or text == UNKNOWN

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def texts_in(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
-    """Those of mappings (their values), lists and sets. ``without``: names under which nothing is looked for."""
+    """Yield the texts in mappings (their values), lists and sets. ``without``: names that are left out."""
     match value:
         case str():
             yield value
@@ -22,7 +22,7 @@ def texts_in(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
 
 
 def parsed(text: str) -> Any:
-    """JSON of which every text can be hashed, signed and shown. Raises ValueError, also for a lone surrogate."""
+    """Parse JSON of which every text can be hashed, signed and shown. Raises ValueError, also for a lone surrogate."""
     text.encode()
     document = json.loads(text)
     if "\\ud" in text.lower():

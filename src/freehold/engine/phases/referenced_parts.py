@@ -1,7 +1,7 @@
-"""Before a delete: what a part of another resource of ours names waits until that one can go too.
+"""Referenced parts: delay the delete of a resource that a part of another owned resource refers to.
 
 The cloud refuses the delete of a security group that a rule of another group names. The rule is taken out with its own
-group (:func:`parts.take_out`), whose marks are read for its delete. So both go in one wave, and nothing is refused.
+group (:func:`parts.remove_holding`), whose marks are read for its delete: both go in one wave, and nothing is refused.
 Pure, but for what was seen.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import requirements
 from freehold.engine.resources import NodeKey, Part
-from freehold.engine.texts import texts_in
+from freehold.engine.value_texts import texts_in
 
 
-def held_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, NodeKey]:
-    """Of ``free``, on which nothing depends, what must wait, each with one that names it and waits, too.
+def hold_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, NodeKey]:
+    """Return what of ``free``, on which nothing depends, must wait, each with one that names it and waits, too.
 
     Only while something that goes frees the first of them: what waits for each other is tried, and the cloud decides.
     """
@@ -28,7 +28,7 @@ def held_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, Node
 
 
 def _named_by(ctx: PassContext, others: Sequence[NodeKey], free: Collection[NodeKey]) -> dict[NodeKey, NodeKey]:
-    """What of ``free`` they name, and what that names in turn, each with one that names it."""
+    """Return what of ``free`` they name, and what that names in turn, each with one that names it."""
     found: dict[NodeKey, NodeKey] = {}
     todo = list(others)
     while todo:
@@ -39,14 +39,14 @@ def _named_by(ctx: PassContext, others: Sequence[NodeKey], free: Collection[Node
     return found
 
 
-def named_by(ctx: PassContext, other: NodeKey, keys: Collection[NodeKey]) -> set[NodeKey]:
-    """Those of ``keys`` that a part of ``other`` names."""
+def find_named(ctx: PassContext, other: NodeKey, keys: Collection[NodeKey]) -> set[NodeKey]:
+    """Return those of ``keys`` that a part of ``other`` names."""
     return {key for key in keys if key != other and _names(ctx, other, key)}
 
 
-def unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
-    """What may name one of ``keys``, and was not looked at yet: others of their kinds, which one call shows too."""
-    kinds = {key.kind for key in keys if ctx.kind(key).holding_parts}
+def find_unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
+    """Return what may name one of ``keys`` and was not looked at yet: others of their kinds."""
+    kinds = {key.kind for key in keys if ctx.kind(key).parts.holding}
     return [
         key
         for key, entry in ctx.journal.ours.items()
@@ -58,7 +58,7 @@ def _names(ctx: PassContext, other: NodeKey, key: NodeKey) -> bool:
     kind, seen, ident = ctx.deps.registry.get(other.kind), ctx.node(other).last_seen, ctx.journal.entries[key].id
     if kind is None or seen is None or not ident:
         return False
-    return any(part.kind in kind.holding_parts and ident in _words(part) for part in seen.parts or ())
+    return any(part.kind in kind.parts.holding and ident in _words(part) for part in seen.parts or ())
 
 
 def _words(part: Part) -> set[str]:

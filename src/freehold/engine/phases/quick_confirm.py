@@ -1,4 +1,4 @@
-"""Confirm: a look at an object at rest by lists that all objects share. It changes nothing and proves nothing.
+"""Quick confirm: a look at an object at rest by lists that all objects share. It changes nothing and proves nothing.
 
 If everything is shown as wanted, the pass ends. Otherwise it continues as if no list had been read: it reads each
 resource by itself, and the marks of this object.
@@ -18,20 +18,30 @@ from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.outcomes import Ready
-from freehold.engine.phases import detach, drift, fitness, given_tags, keyed_tags, observe, parts, read_marks, recovery
+from freehold.engine.phases import (
+    detach,
+    drift,
+    given_requirements,
+    given_tags,
+    keyed_tags,
+    observe,
+    parts,
+    read_marks,
+    recovery,
+)
 from freehold.engine.resources import NodeKey, Observed, Part, Ref, State
 from freehold.engine.shared_lists import Marked
 
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
-    """What was pruned leaves only the number of its attempt behind: that is no work."""
+    """Return whether a record leaves work: not what was pruned, of which only the number of its attempt is left."""
     if entry.phase is Phase.VACANT:
         return key in ctx.graph.nodes or bool(entry.earlier)
     return entry.phase in (Phase.INTENDED, Phase.RECORDED)
 
 
-async def by_lists(ctx: PassContext) -> bool:
-    """Whether all is confirmed; the outcomes are set then. If not, nothing of what was read is used."""
+async def confirm_by_lists(ctx: PassContext) -> bool:
+    """Return whether all is confirmed; the outcomes are set then. If not, nothing of what was read is used."""
     if await _is_confirmed(ctx):
         return True
     ctx.ready_nodes.clear()
@@ -43,16 +53,16 @@ async def _is_confirmed(ctx: PassContext) -> bool:
     if not _is_settled(ctx):
         return False
     try:
-        rows = await _rows(ctx)
-        if rows is None or not _fit(ctx, rows) or not await _marks_are_complete(ctx, rows):
+        rows = await _read_rows(ctx)
+        if rows is None or not _are_unchanged(ctx, rows) or not await _marks_are_complete(ctx, rows):
             return False
         if not await given_tags.is_confirmed(ctx):
             return False
-        asked = fitness.demands(ctx)
-        inside = {key: await _parts(ctx, key, row, {one.place for one in asked}) for key, row in rows.items()}
+        asked = given_requirements.find_demands(ctx)
+        inside = {key: await _read_parts(ctx, key, row, {one.place for one in asked}) for key, row in rows.items()}
     except CloudError:  # the pass goes on, meets it again and tells of it
         return False
-    if any(one.lacks(inside[one.place] or frozenset()) for one in asked):
+    if any(one.missing_inside(inside[one.place] or frozenset()) for one in asked):
         return False
     if not all(drift.is_as_wanted(ctx, key, rows[key].observed, inside[key]) for key in rows if _is_ours(ctx, key)):
         return False
@@ -65,7 +75,7 @@ async def _is_confirmed(ctx: PassContext) -> bool:
 
 
 def _is_settled(ctx: PassContext) -> bool:
-    """Whether the record itself leaves nothing to do: all on it, signed with today's key, and nothing more on it."""
+    """Return whether the record leaves nothing to do: complete, signed with today's key, and no more on it."""
     journal, graph = ctx.journal, ctx.graph
     if ctx.deps.lists is None or journal.tags != ctx.user_tags or add_edges(journal, graph) != journal:
         return False
@@ -86,56 +96,56 @@ def _is_ours(ctx: PassContext, key: NodeKey) -> bool:
     return ctx.journal.entries[key].phase is Phase.OWNED
 
 
-async def _rows(ctx: PassContext) -> Mapping[NodeKey, Listed] | None:
-    """A row for each resource; None when one is missing.
+async def _read_rows(ctx: PassContext) -> Mapping[NodeKey, Listed] | None:
+    """Return a row for each resource; None when one is missing.
 
     Lists first, so that no read of a resource was in vain; all of them, because each counts who asks.
     """
-    rows = await _shown(ctx, listed=True)
+    rows = await _read_shown(ctx, listed=True)
     if rows is None:
         return None
-    others = await _shown(ctx, listed=False)
+    others = await _read_shown(ctx, listed=False)
     return None if others is None else {**rows, **others}
 
 
-async def _shown(ctx: PassContext, *, listed: bool) -> Mapping[NodeKey, Listed] | None:
-    """Of the kinds that have lists, or of those that are read themselves."""
+async def _read_shown(ctx: PassContext, *, listed: bool) -> Mapping[NodeKey, Listed] | None:
+    """Return the rows of the kinds that have lists, or of those that are read themselves."""
     found: dict[NodeKey, Listed | None] = {}
     for kind in sorted({key.kind for key in ctx.graph.nodes}):
-        if (ctx.deps.registry[kind].listing is not None) is listed:
+        if (ctx.deps.registry[kind].reads.listing is not None) is listed:
             keys = [key for key in ctx.graph.nodes if key.kind == kind]
-            shown = await (_in_list(ctx, kind, keys) if listed else _themselves(ctx, kind, keys))
+            shown = await (_read_lists(ctx, kind, keys) if listed else _read_themselves(ctx, kind, keys))
             themselves = {ident: row.observed for ident, row in shown.items()}
             for key in keys:
-                found[key] = shown[ctx.journal.entries[key].id] if observe.itself(ctx, key, themselves) else None
+                found[key] = shown[ctx.journal.entries[key].id] if observe.pick_recorded(ctx, key, themselves) else None
     rows = {key: row for key, row in found.items() if row is not None}
     return rows if len(rows) == len(found) else None
 
 
-async def _themselves(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
-    return {ident: Listed(seen) for ident, seen in (await observe.in_kind(ctx, kind, keys)).items()}
+async def _read_themselves(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
+    return {ident: Listed(seen) for ident, seen in (await observe.read_kind(ctx, kind, keys)).items()}
 
 
-async def _in_list(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
+async def _read_lists(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
     assert ctx.deps.lists is not None
     refs = [Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in keys]
-    return await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, _oldest(ctx))
+    return await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, _max_age(ctx))
 
 
-def _oldest(ctx: PassContext) -> float:
-    """How old a shared reading may be, in seconds: it must be younger than the last pass that read for itself."""
+def _max_age(ctx: PassContext) -> float:
+    """Return how old a shared reading may be, in seconds: younger than the last pass that read itself."""
     return min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)
 
 
-def _fit(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
-    """Whether each is ready, on record just so, and as its own read last showed it."""
+def _are_unchanged(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
+    """Return whether each is ready, on record just so, and as its own read last showed it."""
     for key, row in rows.items():
         seen, entry = row.observed, ctx.journal.entries[key]
         if seen.state is not State.READY or (seen.target, seen.carried) != (entry.target, entry.carried):
             return False
         if not _is_unchanged(ctx.node(key).last_seen, seen):
             return False
-        if not entry.phase.ours and ctx.graph.nodes[key].unfit(seen):
+        if not entry.phase.ours and ctx.graph.nodes[key].given_problem(seen):
             return False
     ctx.ready_nodes.update({key: row.observed for key, row in rows.items()})
     return True
@@ -149,15 +159,15 @@ def _is_unchanged(known: Observed | None, row: Observed) -> bool:
 
 
 async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
-    """Whether the index shows all that we want attached, no other seal of ours, and nothing that is not on record."""
-    marked = await shown_marks(ctx, _oldest(ctx))
+    """Return whether the index shows all wanted marks, no other seal, and nothing that is not on record."""
+    marked = await read_shown_marks(ctx, _max_age(ctx))
     ours = {key: row.observed for key, row in rows.items() if _is_ours(ctx, key) and ctx.kind(key).markable}
-    shown = {**marked, **await _unlisted(ctx, ours)}
+    shown = {**marked, **await _read_unlisted(ctx, ours)}
     for key, seen in ours.items():
         tags = seen.tags if seen.tags is not None else shown.get(seen.target, frozenset())
         if (
             not read_marks.is_complete(ctx, key, seen, tags)
-            or keyed_tags.taken(ctx, key, seen, tags) != ctx.node(key).taken
+            or keyed_tags.find_foreign_values(ctx, key, seen, tags) != ctx.node(key).mark_memory.foreign_values
         ):
             return False
         old = proofs.seals(ctx, key, seen) - {proofs.seal_mark(ctx, key, seen)}
@@ -167,16 +177,16 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
     return not recovery.is_anything_unrecorded(ctx, marked) and not ctx.outcomes and ctx.state.copied == told
 
 
-async def shown_marks(ctx: PassContext, max_age: float) -> TagsByTarget:
-    """What has marks of this object: as shared lists show it, and of what they show no tags, the index."""
+async def read_shown_marks(ctx: PassContext, max_age: float) -> TagsByTarget:
+    """Return what has marks of this object: as shared lists show it, and of what they show no tags, the index."""
     lists, uuid, codec = ctx.deps.lists, ctx.owner.uuid, ctx.deps.codec
     listed = lists.marked(uuid, codec, max_age) if lists else Marked()
     return {**(await ctx.deps.inventory.shared(max_age, listed.kinds)).of(uuid, codec), **listed.tags}
 
 
-async def _unlisted(ctx: PassContext, ours: Mapping[NodeKey, Observed]) -> TagsByTarget:
-    """The tags of what no index lists and no list shows with its tags. Raises CloudError."""
-    asked = sorted({seen.target for key, seen in ours.items() if seen.tags is None and not ctx.kind(key).indexed})
+async def _read_unlisted(ctx: PassContext, ours: Mapping[NodeKey, Observed]) -> TagsByTarget:
+    """Return the tags of what no index lists and no list shows with its tags. Raises CloudError."""
+    asked = sorted({seen.target for key, seen in ours.items() if seen.tags is None and not ctx.kind(key).reads.indexed})
     found: dict[str, frozenset[str]] = {}
     for target, tags in (await ctx.deps.tagger.tags_of_each(asked) if asked else {}).items():
         if isinstance(tags, CloudError):
@@ -185,12 +195,14 @@ async def _unlisted(ctx: PassContext, ours: Mapping[NodeKey, Observed]) -> TagsB
     return found
 
 
-async def _parts(ctx: PassContext, key: NodeKey, row: Listed, places: Collection[NodeKey]) -> frozenset[Part] | None:
-    """What is inside, read itself where the list does not show it; None where nothing is looked at.
+async def _read_parts(
+    ctx: PassContext, key: NodeKey, row: Listed, places: Collection[NodeKey]
+) -> frozenset[Part] | None:
+    """Return what is inside, read itself where the list does not show it; None where nothing is looked at.
 
     ``places`` are resources of others in which something must be.
     """
-    driver = ctx.kind(key).parts
+    driver = ctx.kind(key).parts.driver
     wanted = parts.are_looked_at(ctx, key) if _is_ours(ctx, key) else key in places
     if driver is None or not wanted:
         return None
@@ -203,13 +215,13 @@ async def _parts(ctx: PassContext, key: NodeKey, row: Listed, places: Collection
 
 
 def _remember(ctx: PassContext, key: NodeKey, seen: Observed, inside: frozenset[Part] | None) -> None:
-    """After a restart there is nothing to compare the next list with: this is it."""
+    """Remember what was shown: after a restart there is nothing else to compare the next list with."""
     node = ctx.node(key)
     if node.last_seen is None:
         node.last_seen = seen  # the list's own row, as long as it can be: a thousand objects would double it
         if inside is not None:
-            wanted = parts.wanted(ctx, key) or frozenset()
+            wanted = parts.find_wanted(ctx, key) or frozenset()
             ids = sorted(part.id for part in inside if part in wanted)
             node.last_seen = replace(seen, attributes={**seen.attributes, "parts": ids})
     node.look_at = inf
-    node.parts_checked = True
+    node.parts.checked = True

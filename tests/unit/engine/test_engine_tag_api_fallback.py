@@ -10,8 +10,8 @@ from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.engine.inventory import TagChange, Tagger, TagsByTarget
 from freehold.engine.outcomes import Ready
-from freehold.engine.port import step
-from freehold.engine.tag_stand_in import ASKED_AGAIN, StandInTagger
+from freehold.engine.tag_api_fallback import ASKED_AGAIN, FallbackTagger
+from harness.stepping import run_blocking
 from lab.life import Life
 from lab.network import NetworkWorld
 
@@ -72,25 +72,25 @@ class _Tags:
 def _pair(refusal: errors.CloudError | None = None) -> tuple[_Tags, _Tags, ManualClock, Tagger]:
     first, services, clock = _Tags({}), _Tags({"a": TAGS}), ManualClock()
     first.refusal = refusal
-    return first, services, clock, StandInTagger(first, services, clock)
+    return first, services, clock, FallbackTagger(first, services, clock)
 
 
 @pytest.mark.parametrize("refusal", [errors.Denied("no"), errors.NotOffered("not in this partition")], ids=str)
 def test_a_search_that_is_refused_is_answered_by_the_services(refusal: errors.CloudError) -> None:
     _, _, _, tagger = _pair(refusal)
-    assert step(tagger.marked("uuid")) == step(tagger.everything()) == {"a": TAGS}
-    assert step(tagger.tags_of("a")) == TAGS
+    assert run_blocking(tagger.marked("uuid")) == run_blocking(tagger.everything()) == {"a": TAGS}
+    assert run_blocking(tagger.tags_of("a")) == TAGS
 
 
 def test_what_is_refused_once_is_not_asked_for_again_before_an_hour_is_over() -> None:
     """Each refusal is a call; after that somebody may have granted the permission."""
     first, _, clock, tagger = _pair(errors.Denied("no"))
     for _ in range(5):
-        step(tagger.marked("uuid"))
+        run_blocking(tagger.marked("uuid"))
     assert first.asked == 1
     clock.advance(ASKED_AGAIN)
     first.refusal = None
-    assert step(tagger.marked("uuid")) == {}
+    assert run_blocking(tagger.marked("uuid")) == {}
     assert first.asked == 2
 
 
@@ -98,7 +98,7 @@ def test_an_outage_is_no_refusal() -> None:
     """Another answer would hide it: the next pass asks again."""
     first, services, _, tagger = _pair(errors.Unavailable("not now"))
     with pytest.raises(errors.Unavailable):
-        step(tagger.marked("uuid"))
+        run_blocking(tagger.marked("uuid"))
     assert (first.asked, services.asked) == (1, 0)
 
 
@@ -106,32 +106,32 @@ def test_where_both_refuse_nothing_counts_as_absent() -> None:
     _, services, _, tagger = _pair(errors.Denied("no"))
     services.refusal = errors.Denied("neither")
     with pytest.raises(errors.Denied, match="neither"):
-        step(tagger.marked("uuid"))
+        run_blocking(tagger.marked("uuid"))
 
 
 def test_single_targets_that_are_refused_go_to_the_services_and_the_others_do_not() -> None:
     first, services, _, tagger = _pair()
     first.refused = {"a"}
-    assert step(tagger.tags_of_each(["a", "b"])) == {"a": TAGS, "b": frozenset()}
-    assert step(tagger.attach([TagChange("a", frozenset({"x"})), TagChange("b", frozenset({"y"}))])) == {}
+    assert run_blocking(tagger.tags_of_each(["a", "b"])) == {"a": TAGS, "b": frozenset()}
+    assert run_blocking(tagger.attach([TagChange("a", frozenset({"x"})), TagChange("b", frozenset({"y"}))])) == {}
     assert services.tags == {"a": TAGS | {"x"}} and first.tags == {"b": frozenset({"y"})}
     assert (first.asked, services.asked) == (2, 2)
-    step(tagger.tags_of_each(["b"]))
-    step(tagger.attach([TagChange("b", TAGS)]))
+    run_blocking(tagger.tags_of_each(["b"]))
+    run_blocking(tagger.attach([TagChange("b", TAGS)]))
     assert (first.asked, services.asked) == (4, 2)
 
 
 def test_a_batch_that_is_refused_whole_is_sent_to_the_services_at_once_the_next_time() -> None:
     first, services, _, tagger = _pair(errors.Denied("no"))
     for _ in range(3):
-        assert step(tagger.attach([TagChange("b", TAGS)])) == {}
+        assert run_blocking(tagger.attach([TagChange("b", TAGS)])) == {}
     assert (first.asked, services.asked) == (1, 3)
 
 
 def test_what_the_services_refuse_too_is_told() -> None:
     _, services, _, tagger = _pair(errors.Denied("no"))
     services.refused = {"b"}
-    assert set(step(tagger.attach([TagChange("b", TAGS)]))) == {"b"}
+    assert set(run_blocking(tagger.attach([TagChange("b", TAGS)]))) == {"b"}
 
 
 def test_a_cluster_without_the_tag_api_is_made_marked_and_deleted() -> None:
