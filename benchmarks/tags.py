@@ -13,7 +13,7 @@ from typing import Final
 from benchmarks.processes import child
 from benchmarks.rows import Explained, Row
 from freehold.engine.port import Effect
-from freehold.operator.metadata.writes import AT_ONCE
+from freehold.tags.tag_pass import AT_ONCE
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect as Trouble
 from harness.metadata import NAMESPACE, WANTED, Lab

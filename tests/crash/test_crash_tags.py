@@ -105,7 +105,7 @@ async def test_others_write_between_any_two_calls(step: int) -> None:
 @STEPS
 @pytest.mark.parametrize("trouble", ["rolled back", "lost"])
 async def test_the_record_is_not_what_it_was_when_the_next_process_begins(trouble: str, step: int) -> None:
-    """Rolled back it says what was so before; where it is lost nothing is removed any more, and the object says so."""
+    """Rolled back it says what was so before; where it is lost nothing is removed any more."""
     story, calls, writes, _ = await _told()
     meanwhile: Callable[[], None] = story.roll_back_record if trouble == "rolled back" else story.lose_record_now
     for number in _some(calls, writes, max(step, 5)):
@@ -113,8 +113,6 @@ async def test_the_record_is_not_what_it_was_when_the_next_process_begins(troubl
         story.port.at, story.port.after = number, True
         await story.pursue(meanwhile)
         await story.check(kept=["centre"] if trouble == "lost" else [])
-        if trouble == "lost":
-            assert "RecordLost" in str(story.status())
 
 
 @STEPS

@@ -99,8 +99,9 @@ def test_the_proposals_manifests_on_a_laptop(served: Served) -> None:
         shown = served.somebody(lambda client: client.describe_tags(Filters=mine)["Tags"])
         return {each["Key"]: each["Value"] for each in shown}
 
-    until(lambda: group in served.freehold("tags", "list", "-l", f"{CLASSIFIER}=owned"), "the index shows it")
     served.kubectl("create", "namespace", NAMESPACE)
+    plan = ("tags", "plan", "-f", str(EXAMPLES / "metadata.yaml"))
+    until(lambda: group in served.freehold(*plan), "the index shows it")
     served.kubectl("apply", "-f", str(EXAMPLES / "metadata.yaml"))
     served.kubectl("-n", NAMESPACE, "wait", "cloudmetadata/metadata", "--for=condition=Ready", PATIENTLY)
     assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}

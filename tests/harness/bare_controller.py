@@ -13,16 +13,16 @@ from freehold.controllers.events import Severity
 from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Key
-from freehold.operator.metadata.accounts_aws import AwsTagAccounts
-from freehold.operator.metadata.changes import AuditedChanges, watched
-from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS, Means
-from freehold.operator.metadata.reconcile import MetadataReconciler
-from freehold.operator.metadata.record import TagRecord
 from freehold.providers.access.audit import FileAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import Identity, StaticKeys
 from freehold.providers.aws.identity_objects import Reference, RoleRequest
-from freehold.reconcilers.metadata.references import Provider
+from freehold.tags.accounts_aws import AwsTagAccounts
+from freehold.tags.cloud_reconcile import CloudReconciler
+from freehold.tags.context import AWS_METADATAS, CLOUD_METADATAS, Context
+from freehold.tags.ledger_store import LedgerStore
+from freehold.tags.pass_hooks import AuditedChanges, PassHooks
+from freehold.tags.policy.references import Provider
 from harness.stored_objects import MemoryObjects
 
 NAMESPACE, NAME = "metadata-controller", "tags"
@@ -73,10 +73,11 @@ class BareController:
     def __init__(self, cloud: AwsCloud, clock: Clock, audit: FileAudit, region: str) -> None:
         self._objects = MemoryObjects()
         known = _Known(self._objects, KeyRing.single(b"r" * 32))
-        places = watched(AwsTagAccounts(cloud, known, clock), [AuditedChanges(audit)])
-        record = TagRecord(self._objects, "freehold-system")
-        means = Means(self._objects, known, places, record, known, clock, known, lambda: 0.5, (region,))
-        self._reconciler = MetadataReconciler(means)
+        places = AwsTagAccounts(cloud, known, clock)
+        hooks = PassHooks(watches=[AuditedChanges(audit)])
+        record = LedgerStore(self._objects, "freehold-system")
+        means = Context(self._objects, known, places, record, known, clock, known, lambda: 0.5, (region,), hooks=hooks)
+        self._reconciler = CloudReconciler(means)
 
     async def asked_for(self, classifiers: Mapping[str, str], tags: Mapping[str, Any]) -> None:
         """``tags``: the spec of the AWSMetadata."""

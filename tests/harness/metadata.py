@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,32 +18,34 @@ from freehold.controllers.events import Severity
 from freehold.engine.clock import ManualClock
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import Call, Port
+from freehold.kube import errors as kube
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.operator.metadata.accounts_aws import AwsTagAccounts, Identities
-from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
-from freehold.operator.metadata.controller import GRANTS
-from freehold.operator.metadata.means import (
-    AWS_METADATAS,
-    CLOUD_METADATAS,
-    IBM_METADATAS,
-    PROVIDERS,
-    SLOW_SECONDS,
-    Means,
-)
-from freehold.operator.metadata.places import Region, TagPlace
-from freehold.operator.metadata.reconcile import MetadataReconciler
-from freehold.operator.metadata.record import NAME, TagRecord
-from freehold.operator.metadata.removal import TagRemoval
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import AssumedRole, Identity
 from freehold.providers.aws.identity_objects import Reference, RoleRequest
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.registry import SERVED_RESOURCES
-from freehold.reconcilers.metadata.demand import Place
-from freehold.reconcilers.metadata.references import Provider, Refused
-from freehold.tagging.configuration import Configuration
-from freehold.tagging.resources import Cloud
+from freehold.tags.accounts_aws import AwsTagAccounts, Identities
+from freehold.tags.accounts_ibm import IbmTagAccounts
+from freehold.tags.aws_dialect import AWS
+from freehold.tags.cloud_reconcile import CloudReconciler
+from freehold.tags.context import (
+    AWS_METADATAS,
+    CLOUD_METADATAS,
+    IBM_METADATAS,
+    PROVIDERS,
+    SLOW_SECONDS,
+    Context,
+)
+from freehold.tags.controller import GRANTS
+from freehold.tags.ledger_store import NAME, LedgerStore
+from freehold.tags.policy.configuration import Configuration
+from freehold.tags.policy.references import Provider, Refused
+from freehold.tags.policy.references import Reference as Referred
+from freehold.tags.policy.tag_request import TagScope
+from freehold.tags.provider_reconcile import ProviderReconciler
+from freehold.tags.tag_endpoint import TagEndpoint, UnreachableRegion
 from freehold_sim.aws.settings import Settings
 from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.account import BASE, Account, RecordingPort, SimMount
@@ -157,30 +160,31 @@ class Lab:
         self.grants_known = self.clouds_known = self.clusters_known = self.providers_known = True
         self.ibm: Account | None = None
         self.ibm_account: IbmAccount | None = None
+        self.woken: list[Referred] = []
         self.process = self.start()
 
     def _timestamp(self) -> str:
         """Later for each object, so that their age differs."""
         return f"2026-11-23T00:00:{len(self.objects.objects) % 60:02d}Z"
 
-    def start(self) -> MetadataReconciler:
+    def start(self) -> CloudReconciler:
         """Another process, which remembers nothing."""
-        self.means = Means(
-            self.objects, self, self, TagRecord(self.objects, PLACE), self.rings, self.clock, self.events,
-            lambda: self.fraction, (REGION,), configuration=self.configuration,
+        self.means = Context(
+            self.objects, self, self, LedgerStore(self.objects, PLACE), self.rings, self.clock, self.events,
+            lambda: self.fraction, (REGION,), configuration=self.configuration, wake=self.woken.append,
         )  # fmt: skip
         self.use(self.port)
         self.ibm_places = IbmTagAccounts(self.ibm_account, self.clock)
-        return MetadataReconciler(self.means)
+        return CloudReconciler(self.means)
 
     def use(self, port: Port) -> None:
         """Send all calls to AWS through it."""
         cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=port)
         self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
 
-    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         """TagAccounts."""
-        if place.cloud is Cloud.AWS:
+        if place.cloud is AWS:
             return await self.aws.at(place, subject)
         return await self.ibm_places.at(place, subject)
 
@@ -322,11 +326,23 @@ class Lab:
     # -- passes -------------------------------------------------------------------------------------------------
 
     async def work(self, name: str = "metadata") -> Result:
-        result = await self.process.reconcile(Key(NAMESPACE, name))
+        try:
+            result = await self.process.reconcile(Key(NAMESPACE, name))
+        except kube.Conflict:  # the queue tries again
+            result = RequeueAfter(1.0)
+        await self.wake()
         for (kind, key), stored in self.objects.objects.items():
             if kind in RESOURCES and "status" in stored:  # an API server would refuse what does not fit
                 parse(MetadataStatus, stored["status"], at=str(key))
         return result
+
+    async def wake(self) -> None:
+        """Reconcile the providers' objects that were woken; a conflict is tried again."""
+        while self.woken:
+            kind, *key = self.woken[-1]
+            with suppress(kube.Conflict):
+                await ProviderReconciler(self.means, kind).reconcile(Key(*key))
+                self.woken.pop()
 
     async def remove(self, name: str, kind: str = "AWSMetadata", passes: int = 12) -> None:
         """Delete a provider's object, with the passes that this takes."""
@@ -335,7 +351,7 @@ class Lab:
 
     async def let_go(self, name: str, kind: str = "AWSMetadata", passes: int = 12) -> None:
         """Passes over an object in deletion, until it is gone or at rest."""
-        removal = TagRemoval(self.means, kind)
+        removal = ProviderReconciler(self.means, kind)
         for _ in range(passes):
             result = await removal.reconcile(Key(NAMESPACE, name))
             if not isinstance(result, RequeueAfter) or result.seconds >= SLOW_SECONDS:

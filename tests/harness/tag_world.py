@@ -15,7 +15,7 @@ import requests
 from freehold.cli.local.access import ServeOptions
 from freehold.cli.local.simulator import ask
 from freehold.cli.local.state_directory import StateDirectory
-from freehold.tagging.configuration import Configuration
+from freehold.tags.policy.configuration import Configuration
 from harness.commands import freehold
 from harness.metadata import CLASSIFIER
 from harness.serving import served, simulator

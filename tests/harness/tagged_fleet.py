@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from freehold.tagging.conflicts import Claim, Claimant
-from freehold.tagging.limits import LimitPolicy
-from freehold.tagging.operations import Contradictions, Opcode, Operation, Wants, merge, operation
-from freehold.tagging.ownership import Entry, ForeignValuePolicy, Proof, Record, RecordLost
-from freehold.tagging.plan import ResourcePlan, plan_resource
-from freehold.tagging.resources import Cloud, Resource, aws_tags, ibm_tags
-from freehold.tagging.rules import Rules
-from freehold.tagging.wanted_keys import Reason
+from freehold.tags.aws_dialect import AWS
+from freehold.tags.ibm_dialect import IBM, ibm_tags
+from freehold.tags.policy.dialect import TagDialect
+from freehold.tags.policy.key_decision import Reason, Rules
+from freehold.tags.policy.ledger import Entry, ForeignValuePolicy, Proof, Record
+from freehold.tags.policy.limits import LimitPolicy
+from freehold.tags.policy.operations import Contradictions, Opcode, Operation, Wants, merge, operation
+from freehold.tags.policy.plan import ResourcePlan, plan_on, terms
+from freehold.tags.policy.precedence import Claim, Claimant
+from freehold.tags.policy.resources import Resource, single_valued
 
 VOLUME = "arn:aws:ec2:eu-west-1:111122223333:volume/vol-1"
 CRN = "crn:v1:bluemix:public:is:eu-de:a/1::subnet:1"
 
 
 def volume(tags: Mapping[str, str], kind: str = "ec2:volume", arn: str = VOLUME, region: str = "eu-west-1") -> Resource:
-    return Resource(arn, Cloud.AWS, kind, "111122223333", region, aws_tags(tags))
+    return Resource(arn, AWS, kind, "111122223333", region, single_valued(tags))
 
 
 def subnet(*names: str, crn: str = CRN) -> Resource:
-    return Resource(crn, Cloud.IBM, "is:subnet", "1", "eu-de", ibm_tags(names))
+    return Resource(crn, IBM, "is:subnet", "1", "eu-de", ibm_tags(names))
 
 
-def wants(*operations: Operation, cloud: Cloud = Cloud.AWS) -> Wants:
+def wants(*operations: Operation, cloud: TagDialect = AWS) -> Wants:
     merged = merge(cloud, operations)
     assert not isinstance(merged, Contradictions)
     return merged
@@ -37,7 +39,7 @@ def claim(
     created: float = 1.0,
     limit: LimitPolicy = LimitPolicy.STRICT,
     foreign: ForeignValuePolicy = ForeignValuePolicy.TAKE_OVER,
-    cloud: Cloud = Cloud.AWS,
+    cloud: TagDialect = AWS,
 ) -> Claim:
     claimant = Claimant(created, f"uid-{name}", f"AWSMetadata ns/{name}")
     return Claim(claimant, wants(*operations, cloud=cloud), limit, foreign)
@@ -60,9 +62,14 @@ def wrote(writer: str = "first", **tags: str) -> Record:
     return {key: Entry(f"uid-{writer}", frozenset({value}), Proof.CONFIRMED) for key, value in tags.items()}
 
 
-def plan(
-    resource: Resource, *claims: Claim, record: Record | RecordLost | None = None, rules: Rules | None = None
+def plan_resource(
+    resource: Resource, claims: Sequence[Claim], record: Record, rules: Rules, acting: str | None = None
 ) -> ResourcePlan:
+    """The plan of one resource."""
+    return plan_on(resource, terms(claims, rules), record, acting)
+
+
+def plan(resource: Resource, *claims: Claim, record: Record | None = None, rules: Rules | None = None) -> ResourcePlan:
     return plan_resource(resource, claims, {} if record is None else record, rules or Rules())
 
 

@@ -10,11 +10,11 @@ def test_the_room_of_an_edited_file_and_what_imports_it_are_chosen() -> None:
     chosen = chosen_tests(["src/freehold/engine/engine.py"])
     assert "tests/unit/engine/test_engine_journal.py" in chosen, "the whole room"
     assert "tests/unit/aws/test_aws_engine.py" in chosen, "it imports the file"
-    assert "tests/unit/tagging/test_tagging_properties.py" not in chosen
+    assert "tests/unit/tags/test_tags_properties.py" not in chosen
 
 
 def test_a_test_of_what_imports_the_file_is_chosen() -> None:
-    test = "tests/unit/operator/test_operator_tag_decisions.py"
+    test = "tests/unit/aws/test_aws_accounts.py"
     assert "freehold.engine.tag_text" not in imported_by(ROOT / test)
     assert test in chosen_tests(["src/freehold/engine/tag_text.py"])
 
@@ -38,7 +38,7 @@ def test_an_edited_test_is_run_wherever_it_is() -> None:
 def test_each_room_has_its_folder_of_unit_tests() -> None:
     rooms = {
         "freehold/providers/aws/kinds/vpc.py": "aws",
-        "freehold/operator/metadata/plan.py": "operator",
+        "freehold/tags/policy/plan.py": "tags",
         "freehold_sim/aws/cloud.py": "freehold_sim_aws",
         "freehold_sim/server.py": "freehold_sim",
         "freehold/__init__.py": "",

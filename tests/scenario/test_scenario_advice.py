@@ -168,7 +168,7 @@ def test_each_reason_has_a_test_that_follows_its_advice_or_says_that_there_is_no
 def _is_of_metadata(reason: str) -> bool:
     """The metadata controller's own: its tests are the scenarios of metadata."""
     constant = next((name for name, said in vars(names).items() if said == reason), "")
-    text = "\n".join(path.read_text() for path in (ROOT / "src/freehold/reconcilers/metadata").glob("*.py"))
+    text = "\n".join(path.read_text() for path in (ROOT / "src/freehold/tags/policy").glob("*.py"))
     return bool(constant) and constant in text
 
 

@@ -9,9 +9,9 @@ import pytest
 from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.engine.port import Call
 from freehold.kube.resources import Key
-from freehold.operator.metadata.controller import GRANTS
-from freehold.operator.metadata.means import AWS_METADATAS, CONFLICT_SECONDS, UNKNOWN_SECONDS
-from freehold.operator.metadata.removal import TagRemoval
+from freehold.tags.context import AWS_METADATAS, UNKNOWN_SECONDS
+from freehold.tags.controller import GRANTS
+from freehold.tags.provider_reconcile import ProviderReconciler
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 
@@ -133,7 +133,7 @@ def _told(lab: Lab, name: str = "tags") -> tuple[object, ...]:
 
 async def _look(lab: Lab, name: str = "tags") -> Result:
     """What a watch of the AWSMetadata asks for, also when a process begins."""
-    return await TagRemoval(lab.means, "AWSMetadata").reconcile(Key(NAMESPACE, name))
+    return await ProviderReconciler(lab.means, "AWSMetadata").reconcile(Key(NAMESPACE, name))
 
 
 async def _give_up(lab: Lab, how: str) -> None:
@@ -204,10 +204,10 @@ async def test_a5_while_it_is_not_known_who_refers_to_it_an_object_keeps_its_sta
     await lab.delete("CloudMetadata", "metadata")
     setattr(lab, unknown, False)
     assert await _look(lab) == RequeueAfter(UNKNOWN_SECONDS, at_rest=True)
-    assert await lab.work() == RequeueAfter(UNKNOWN_SECONDS, at_rest=True)
+    assert await lab.work() == Done()
     assert _told(lab)[1:] == ("True", "none", WANTED)
     setattr(lab, unknown, True)
-    assert await lab.work() == Done()
+    assert await _look(lab) == Done()
     assert _told(lab) == FORGOTTEN
 
 
@@ -222,7 +222,6 @@ async def test_a5_an_object_that_somebody_writes_at_the_same_time_is_told_again(
         await lab.objects.patch(AWS_METADATAS, Key(NAMESPACE, "tags"), {"metadata": {"labels": {"a": "b"}}})
 
     lab.objects.between = meanwhile
-    assert await lab.work() == RequeueAfter(CONFLICT_SECONDS)
     assert await lab.work() == Done()
     assert _told(lab) == FORGOTTEN
 
@@ -248,6 +247,7 @@ async def test_a2_a_grant_that_is_withdrawn_leaves_an_object_to_which_nobody_may
     await _from_elsewhere(lab)
     await lab.objects.delete(GRANTS, Key("", "g"))
     await lab.process.reconcile(Key("elsewhere", "far"))
+    await lab.wake()
     assert _told(lab) == FORGOTTEN
 
 

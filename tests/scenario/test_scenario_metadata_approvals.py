@@ -132,43 +132,6 @@ async def test_a_resource_that_could_not_be_read_counts() -> None:
     assert "2 resources, more than 1" in lab.condition("Approved")[2]
 
 
-async def _split(parts: str, number: int) -> tuple[Lab, list[str]]:
-    """A CloudMetadata for each part of a fleet, all of one AWSMetadata; ``number`` resources in each."""
-    lab = Lab(approve_above=3)
-    arns = [each for part in parts for each in _theirs(lab, number, part=part)]
-    lab.wait(60)
-    await lab.tags("tags", {"env": "test"})
-    for part in parts:
-        await lab.cloud(part, "tags", matchAll={"part": part})
-    await lab.settle(*parts)
-    return lab, arns
-
-
-async def test_several_cloud_metadata_of_one_provider_object_are_counted_together() -> None:
-    """Else whoever splits the classifiers needs no approval."""
-    lab, arns = await _split("abc", 3)
-    assert _values(lab, arns) == {"theirs"}
-    assert "9 resources, more than 3" in lab.condition("Approved", name="a")[2]
-
-
-async def test_several_cloud_metadata_within_the_limit_wait_for_nobody() -> None:
-    lab, arns = await _split("ab", 1)
-    assert _values(lab, arns) == {"test"}
-
-
-async def test_one_that_is_refused_keeps_nobody_waiting() -> None:
-    lab = Lab(approve_above=3)
-    arns = _theirs(lab, 1)
-    lab.wait(60)
-    await lab.tags("tags", {"env": "test"})
-    await lab.cloud("metadata", "tags")
-    await lab.cloud("wrong", "tags", controllerconfig={"syncevery": "nonsense"})
-    await lab.work()
-    await lab.work("wrong")
-    await lab.settle()
-    assert _values(lab, arns) == {"test"}
-
-
 async def test_an_approval_is_used_once() -> None:
     """People who set their values back have decided something else since."""
     lab = Lab(approve_above=1)

@@ -12,11 +12,11 @@ import pytest
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Key, Resource
-from freehold.operator.metadata.controller import GRANTS
-from freehold.operator.metadata.plan import TagPlan
-from freehold.operator.metadata.planning import PlanMeans, StoredObjects
-from freehold.operator.metadata.record import NAME
 from freehold.providers.registry import SERVED_RESOURCES
+from freehold.tags.controller import GRANTS
+from freehold.tags.ledger_store import NAME
+from freehold.tags.planning import StoredObjects, TagPlanner
+from freehold.tags.tag_plan import TagPlan
 from harness.aws_account import REGION
 from harness.metadata import NAMESPACE, PLACE, Lab
 from harness.metadata_beside_clusters import Beside, BesideAws, BesidePowerVS
@@ -103,11 +103,10 @@ async def test_a_second_pass_beside_a_cluster_makes_one_call(make: Make) -> None
 
 
 async def _planned(lab: Lab) -> TagPlan:
-    means = PlanMeans(
+    planner = TagPlanner(
         await StoredObjects.read(lab.objects, ()), lab, lab.clock, lab.rings.ring, (PLACE, NAME), (REGION,)
     )
-    (plan,) = await means.plans([Key(NAMESPACE, "metadata")])
-    return plan
+    return await planner.plan(Key(NAMESPACE, "metadata"))
 
 
 @CLOUDS

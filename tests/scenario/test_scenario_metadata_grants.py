@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.kube.resources import Key
-from freehold.operator.metadata.controller import GRANTS
+from freehold.tags.controller import GRANTS
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 from harness.metadata_on_both import Both
 

@@ -6,7 +6,7 @@ import pytest
 
 from freehold.api import names
 from freehold.kube.resources import Key
-from freehold.operator.metadata.means import AWS_METADATAS
+from freehold.tags.context import AWS_METADATAS
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 from harness.metadata_on_both import Both

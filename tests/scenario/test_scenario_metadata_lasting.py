@@ -92,30 +92,11 @@ async def test_a_right_that_is_lost_on_ibm_cloud_is_told_at_once() -> None:
     assert "rant the API key's owner the editor role" in both.condition("Ready")[2]
 
 
-async def test_a_key_that_is_set_back_at_our_own_cadence_is_found_too(lab: Lab) -> None:
-    """A pass each period, with its jitter, as the operator has it."""
-    (arn,) = lab.groups(1)
-    await lab.apply_examples()
-    await lab.settle()
-    lab.sent()
-    result, told, writes = await lab.work(), [], 0
-    for number in range(12):
-        lab.somebody_strips(arn, "env")
-        lab.fraction = (number * 0.37) % 1
-        assert isinstance(result, RequeueAfter)
-        lab.wait(result.seconds)
-        result = await lab.work()
-        told.append(lab.condition("Policy")[1])
-        writes += len(lab.writes())
-    assert told == ["AsAsked"] * 3 + ["Contested"] + ["AsAsked", "Contested"] * 4
-    assert writes == told.count("AsAsked")
-
-
 @pytest.mark.parametrize(
     ("denied", "passes"),
     [
         ({10, 20, 30, 40, 50}, 1),
-        ({*range(10), *range(0, 60, 4)}, 3),
+        ({*range(10), *range(0, 60, 4)}, 5),
         ({*range(60)} - {7, 23, 58}, 40),
     ],
     ids=["a few", "the first ones", "nearly all"],

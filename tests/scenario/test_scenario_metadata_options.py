@@ -7,7 +7,7 @@ import re
 import pytest
 
 from freehold.controllers.controller import RequeueAfter
-from freehold.tagging.protected import IgnoreList
+from freehold.tags.policy.protected import IgnoreList
 from harness.metadata import CLASSIFIER, WANTED, Lab
 
 APPROVE = "freehold.dev/approve-tags"

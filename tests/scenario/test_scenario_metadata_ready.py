@@ -6,8 +6,7 @@ import pytest
 
 from freehold.api import conditions
 from freehold.controllers.controller import RequeueAfter
-from freehold.operator.metadata.means import CONFLICT_SECONDS
-from freehold.operator.metadata.reconcile import INDEX_SECONDS
+from freehold.tags.cloud_reconcile import INDEX_SECONDS
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, WANTED, Lab
 
@@ -114,7 +113,7 @@ async def test_a17_an_object_that_is_edited_during_a_pass_is_not_ready_after_it(
             await lab.edit("AWSMetadata", "tags", {"resourcetags": {"env": "stage"}})
 
     lab.port.between = meanwhile
-    assert await lab.work() == RequeueAfter(CONFLICT_SECONDS)
+    assert await lab.work() == RequeueAfter(1.0)
     assert _told(lab)[0] == APPLYING[0]
     await lab.work()
     assert (_told(lab), lab.tags_on(arn)["env"]) == (APPLIED, "stage")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.tagging.ownership import RecordLost
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, Lab
 
@@ -82,18 +81,3 @@ async def test_a11_a_refused_change_of_value_leaves_the_earlier_one_ours(lab: La
     lab.wait()
     await lab.settle()
     assert lab.tags_on(arn) == {CLASSIFIER: "owned", "other": "x"}
-
-
-async def test_a12_a_refused_write_does_not_make_a_lost_record_known(lab: Lab) -> None:
-    """That nothing of ours is on the resource would not be true."""
-    (arn,) = lab.groups(1)
-    await lab.tags("t", {"env": "test"})
-    await lab.cloud("metadata", "t")
-    await lab.settle()
-    await lab.lose_record()
-    lab.account.cloud.faults.add(Fault(Effect.DENIED, CREATE, count=None))
-    await lab.edit("AWSMetadata", "t", {"resourcetags": {"team": "x"}})
-    lab.wait()
-    await lab.work()
-    known = await lab.means.record.load(lab.rings.ring, begun=True)
-    assert isinstance(known.of(arn), RecordLost)

@@ -10,8 +10,8 @@ import pytest
 from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
-from freehold.operator.metadata.means import PROVIDERS
-from freehold.tagging.protected import IgnoreList
+from freehold.tags.context import PROVIDERS
+from freehold.tags.policy.protected import IgnoreList
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Killed, Lab
 

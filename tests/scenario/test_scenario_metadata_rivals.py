@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.controllers.keyring.needs import first_ring
 from freehold.kube.resources import Key
-from freehold.operator.metadata.key_needs import tag_needs
+from freehold.tags.key_needs import tag_needs
 from harness.metadata import CLASSIFIER, NAMESPACE, PLACE, WANTED, Lab
 
 
@@ -102,25 +102,6 @@ async def test_a2_a_stranger_without_a_grant_does_not_speak_for_our_tags(lab: La
 
 REFUSED = {"classifiers": {"env": "x"}}
 """A classifier among the tags."""
-
-
-async def test_a_refused_object_does_not_speak_where_another_one_acts(lab: Lab) -> None:
-    """The older one is refused; the tags of the AWSMetadata are as wanted, and it says so, in one and the same way."""
-    lab.groups(1)
-    await lab.tags("tags", WANTED)
-    await lab.cloud("old", "tags", **REFUSED)
-    await lab.cloud("metadata", "tags")
-    await lab.settle("old", "metadata")
-    assert lab.condition("Ready", name="old")[1] == "InvalidTags"
-    told = lab.status("AWSMetadata", "tags")
-    assert (told["status"], told["resourcetags"]) == ("True", WANTED)
-    lab.wait()
-    lab.objects.written.clear()
-    await lab.settle("metadata", "old")
-    assert lab.objects.written == []
-    await lab.edit("CloudMetadata", "old", {"classifiers": {"env": None, "no such": "resource"}})
-    await lab.settle("metadata", "old")
-    assert lab.status("AWSMetadata", "tags")["message"].startswith("no resource with these classifiers")
 
 
 async def test_where_all_are_refused_the_oldest_one_speaks(lab: Lab) -> None:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import freehold
-from freehold.reconcilers.metadata.references import Refused
-from freehold.reconcilers.metadata.status import of_provider
-from freehold.tagging.stored_record import SHARDS
+from freehold.tags.policy.ledger_format import SHARDS
+from freehold.tags.policy.references import Refused
+from freehold.tags.policy.status import of_provider
 from freehold_sim.aws.settings import Settings
 from harness.metadata import Lab
 
@@ -49,7 +49,7 @@ async def test_each_shard_of_the_record_is_written_once_before_the_calls_and_onc
     assert sent.count("ec2.create_tags") == 5
     shards = [each for each in stored if "freehold-tags-" in each]
     assert len(shards) == 2 * SHARDS
-    assert len(stored) == 2 * SHARDS + 4, "the head, the annotation, and two statuses"
+    assert len(stored) == 2 * SHARDS + 3, "the annotation, and two statuses"
 
 
 async def _pass_beside(others: int, resources: int) -> int:

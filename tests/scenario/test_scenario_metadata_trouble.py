@@ -263,42 +263,6 @@ async def test_a11_what_a_foreign_writer_does_between_any_two_calls_stays() -> N
     assert all(WANTED.items() <= lab.tags_on(arn).items() for arn in arns)
 
 
-async def test_a_key_that_somebody_sets_back_each_time_is_named_and_left_alone() -> None:
-    lab = Lab()
-    (arn,) = lab.groups(1)
-    await lab.apply_examples()
-    await lab.settle()
-    for _ in range(4):
-        lab.somebody_strips(arn, "env")
-        lab.wait(60)
-        lab.sent()
-        await lab.work()
-    assert lab.writes() == []
-    assert lab.condition("Policy")[:2] == ("False", "Contested")
-    lab.wait(900)
-    await lab.settle()
-    assert lab.tags_on(arn)["env"] == "test", "for a sync period"
-
-
-async def test_a_key_to_be_deleted_that_somebody_sets_again_each_time_is_named_and_left_alone() -> None:
-    """Two controllers that disagree would write for ever, each with a line in the audit log."""
-    lab = Lab()
-    (arn,) = lab.groups(1, bad="x")
-    await lab.tags("tags", {"bad": ""}, opcode="delete")
-    await lab.cloud("metadata", "tags")
-    told = []
-    for _ in range(6):
-        lab.somebody_sets(arn, bad="x")
-        lab.wait(60)
-        await lab.work()
-        told.append("bad" in lab.tags_on(arn))
-    assert told == [False] * 4 + [True] * 2, "as removed for the first time, and set again three times"
-    assert lab.condition("Policy")[:2] == ("False", "Contested")
-    lab.wait(900)
-    await lab.settle()
-    assert "bad" not in lab.tags_on(arn), "for a sync period"
-
-
 async def test_a17_ready_does_not_flap_by_trouble_of_a_moment() -> None:
     """Who waits for it would start and stop with each refusal."""
     lab = Lab()

@@ -10,8 +10,8 @@ import pytest
 from freehold.controllers.controller import RequeueAfter
 from freehold.kube.resources import Key
 from freehold.kube.watch import State
-from freehold.operator.metadata.controller import GRANTS, Caches
-from freehold.operator.metadata.means import UNKNOWN_SECONDS
+from freehold.tags.context import UNKNOWN_SECONDS
+from freehold.tags.controller import GRANTS, Caches
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 
 

@@ -12,14 +12,13 @@ from test_scenario_metadata_providers import Both
 
 from freehold.engine.errors import CloudError, Throttled
 from freehold.engine.port import Effect
-from freehold.kube import errors as kube
-from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.metadata.changes import AuditedChanges, watched
-from freehold.operator.metadata.means import CLOUD_METADATAS
-from freehold.operator.metadata.plan import TagPlan
-from freehold.operator.metadata.planning import PlanMeans, StoredObjects
-from freehold.operator.metadata.reconcile import MetadataReconciler
+from freehold.kube.resources import Json, Key
 from freehold.providers.access.audit import Changes
+from freehold.tags.cloud_reconcile import CloudReconciler
+from freehold.tags.context import CLOUD_METADATAS
+from freehold.tags.pass_hooks import AuditedChanges, PassHooks
+from freehold.tags.planning import StoredObjects, TagPlanner
+from freehold.tags.tag_plan import TagPlan
 from harness.aws_account import REGION
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, WANTED, Lab
 
@@ -35,13 +34,9 @@ async def planned(lab: Lab, *wanted: Json) -> TagPlan:
 
 
 async def plans(lab: Lab, *names: str, wanted: Sequence[Json] = ()) -> dict[str, TagPlan]:
-    means = means_of(lab, await StoredObjects.read(lab.objects, wanted))
-    return dict(zip(names, await means.plans([Key(NAMESPACE, name) for name in names]), strict=True))
-
-
-def means_of(lab: Lab, objects: StoredObjects) -> PlanMeans:
-    record = (PLACE, "freehold-tags")
-    return PlanMeans(objects, lab, lab.clock, lab.rings.ring, record, (REGION,), lab.configuration)
+    objects, record = await StoredObjects.read(lab.objects, wanted), (PLACE, "freehold-tags")
+    planner = TagPlanner(objects, lab, lab.clock, lab.rings.ring, record, (REGION,), lab.configuration)
+    return {name: await planner.plan(Key(NAMESPACE, name)) for name in names}
 
 
 async def split(lab: Lab, parts: str, number: int, **theirs: str) -> None:
@@ -164,60 +159,6 @@ async def test_what_waits_for_a_person_is_marked_and_its_digest_is_the_controlle
     assert plan.digest and plan.digest in lab.condition("Approved")[2]
 
 
-async def test_what_all_cloud_metadata_of_a_provider_would_overwrite_is_counted_together() -> None:
-    """As the operator counts it: a plan of one that says nothing of the approval would be wrong."""
-    lab = Lab(approve_above=3)
-    await split(lab, "ab", 2, env="theirs")
-    found = (await plans(lab, "a"))["a"]
-    assert all(call.waits for call in found.calls) and "on 4 resources, more than 3" in found.approval
-    await lab.settle("a", "b")
-    assert found.digest in lab.condition("Approved", name="a")[2]
-
-
-@pytest.mark.parametrize(
-    ("number", "theirs"), [(1, {"env": "theirs"}), (9, {})], ids=["within the limit", "nothing to overwrite"]
-)
-async def test_several_cloud_metadata_within_the_limit_wait_for_nobody(number: int, theirs: dict[str, str]) -> None:
-    lab = Lab(approve_above=3)
-    await split(lab, "ab", number, **theirs)
-    assert [each.digest for each in (await plans(lab, "a", "b")).values()] == ["", ""]
-
-
-@pytest.mark.parametrize("approve_above", [100, 1], ids=["nothing to overwrite", "enough by itself"])
-async def test_others_are_planned_only_where_their_number_decides(approve_above: int) -> None:
-    """A plan is asked for often, and another one's pass costs the reads of that one."""
-    lab = Lab(approve_above=approve_above)
-    await split(lab, "abc", 2, **({"env": "theirs"} if approve_above == 1 else {}))
-
-    async def reads(name: str) -> list[str]:
-        lab.port.calls.clear()
-        await plans(lab, name)
-        return [call.operation for call in lab.port.calls]
-
-    await reads("a")
-    beside = await reads("a")
-    for name in "bc":
-        await lab.delete("CloudMetadata", name)
-    assert beside == await reads("a")
-
-
-class Unreadable(StoredObjects):
-    """The API server does not answer when one of them is read."""
-
-    def get(self, resource: Resource, key: Key) -> Json:
-        if key.name == "b":
-            raise kube.Unavailable("the API server does not answer")
-        return super().get(resource, key)
-
-
-async def test_what_cannot_be_counted_is_said_beside_the_plan() -> None:
-    lab = Lab(approve_above=3)
-    await split(lab, "ab", 2, env="theirs")
-    (plan,) = await means_of(lab, await Unreadable.read(lab.objects, ())).plans([Key(NAMESPACE, "a")])
-    assert plan.changes and not plan.digest
-    assert any(f"what {NAMESPACE}/b would overwrite" in note and "may wait" in note for note in plan.notes)
-
-
 @pytest.mark.parametrize("theirs", [{}, {"env": "theirs"}], ids=["added", "overwritten"])
 async def test_a_plan_is_the_same_alone_and_beside_others(lab: Lab, theirs: dict[str, str]) -> None:
     """What the first of them would store is not there for the next one."""
@@ -277,8 +218,8 @@ class Lines:
 def audited(lab: Lab) -> Lines:
     """From now on the process of the lab is audited."""
     lines = Lines(lab)
-    accounts = watched(lab, [AuditedChanges(lines)])
-    lab.process = MetadataReconciler(replace(lab.means, accounts=accounts))
+    hooks = PassHooks(watches=[AuditedChanges(lines)])
+    lab.process = CloudReconciler(replace(lab.means, hooks=hooks))
     return lines
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from freehold.api.names import TAGS_APPLIED_ANNOTATION
-from freehold.tagging.configuration import Configuration
-from freehold.tagging.protected import IgnoreList
+from freehold.tags.policy.configuration import Configuration
+from freehold.tags.policy.protected import IgnoreList
 from harness.metadata import EXAMPLES, WANTED
 from harness.tag_world import TagWorld
 from harness.terminals import freehold_on_terminal
@@ -139,7 +139,7 @@ if number < len(edits):
     return f"{sys.executable} {script}"
 
 
-def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Path) -> None:
+def test_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Path) -> None:
     """What is there, how far it is as wanted, a change in the editor, and who did it."""
     with world.served() as cloud:
         assert world.run("tags", "apply", "-f", manifest, "--create-namespace", "--yes").code == 0
@@ -150,15 +150,10 @@ def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Pa
         (share,) = unclear.json()["objects"]
         assert (unclear.code, share["resources"], share["as wanted"], share["not known"]) == (1, 2, 1, 1)
         cloud("DELETE", "faults", None)
-        _list_report_edit_and_audit(world, tmp_path)
+        _report_edit_and_audit(world, tmp_path)
 
 
-def _list_report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
-    listed = world.run("tags", "list", "-l", "owner=x", "-o", "json").json()
-    assert [each["resource"].rpartition("/")[2] for each in listed] == [world.ids["a"]]
-    assert {"key": "env", "value": "test"} in listed[0]["tags"]
-    assert world.run("tags", "list", "-l", "owner=*", "-o", "json").json() == [], "nothing is a wildcard"
-
+def _report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
     report = world.run("tags", "report", "-o", "json").json()
     (share,) = report["objects"]
     assert (share["resources"], share["as wanted"], share["drifted"]) == (2, 1, 1)
@@ -241,7 +236,7 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
         wrong = world.run("tags", "apply", "-f", manifest, "--approve", "0" * 16, "--yes")
         assert wrong.code == 1 and "no plan has the digest" in wrong.err
         short = world.run("tags", "apply", "-f", manifest, "--approve", digest[:16], "--yes")
-        assert short.code == 1 and f"give all of it\n  - --approve {digest}" in short.err, short.err
+        assert short.code == 1 and "no plan has the digest" in short.err, short.err
         approved = world.run("tags", "apply", "-f", manifest, "--approve", digest, "--yes")
         assert approved.code == 0 and "3 tagged" in approved.out, approved.out + approved.err
         assert world.tags() == {name: {"env": "test"} for name in world.ids}

@@ -22,7 +22,7 @@ PROTECTED_KEY: Final = (
     r"(freehold\.dev|x-k8s\.io|k8s\.io|kubernetes\.io|k8s\.aws|k8s\.amazonaws\.com|csi\.aws\.com|karpenter\.sh)"
     r"([/.:]|\p{Z}*$)"
 )
-"""What is found in a key that no metadata object may touch (:mod:`freehold.tagging.protected`). For CEL."""
+"""What is found in a key that no metadata object may touch (:mod:`freehold.tags.policy.protected`). For CEL."""
 AWS_ILLEGAL: Final = r"[^\p{L}\p{Z}\p{N}_.:/=+\-@]"
 """What is in no tag that all services of AWS take (docs/reference/metadata-compat.md#limits-and-legal-tags).
 

@@ -39,9 +39,6 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Key
-from freehold.operator.metadata import record
-from freehold.operator.metadata.controller import Place, metadata_controllers
-from freehold.operator.metadata.key_needs import tag_needs
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import Audit, FileAudit, NoAudit
 from freehold.providers.access.limits import Limits
@@ -50,7 +47,10 @@ from freehold.providers.objects import gate
 from freehold.providers.objects.gate import Mode
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES
-from freehold.tagging.configuration import Configuration
+from freehold.tags import ledger_store
+from freehold.tags.controller import OperatorScope, metadata_controllers
+from freehold.tags.key_needs import tag_needs
+from freehold.tags.policy.configuration import Configuration
 
 FILE_POLL_SECONDS = 1.0
 SECRET_POLL_SECONDS = 60.0
@@ -103,7 +103,7 @@ class Settings:
     def record(self) -> str:
         """The name of the record of written tags: operators with rings of their own in one namespace share none."""
         own = isinstance(self.keys, RingSecret) and self.keys.name != keyring_secret.NAME
-        return f"{self.keys.name}-tags" if own else record.NAME
+        return f"{self.keys.name}-tags" if own else ledger_store.NAME
 
 
 class ConflictingProvider(Exception):
@@ -173,7 +173,7 @@ class Operator:
                 controller = self._build(client, served, reconciler, keeper)
                 self._served[served.kind] = controller, reconciler.looks
                 self._controllers.append(controller)
-            place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
+            place = OperatorScope(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers += metadata_controllers(
                 client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
                 tuple(self._controllers), settings.onlookers, audit,

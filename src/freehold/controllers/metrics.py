@@ -18,12 +18,12 @@ from freehold.controllers.observers import Onlookers
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect, Port
 from freehold.kube.resources import Key
-from freehold.operator.metadata.observer import Outcomes
 from freehold.providers.access.audit import Changes
-from freehold.reconcilers.metadata.outcome import Outcome
-from freehold.reconcilers.metadata.status import NOT_APPLIED, left_of
-from freehold.tagging.batches import Batch
-from freehold.tagging.wanted_keys import Reason
+from freehold.tags.pass_hooks import Outcomes
+from freehold.tags.policy.batches import Batch
+from freehold.tags.policy.key_decision import Reason
+from freehold.tags.policy.outcome import Outcome
+from freehold.tags.policy.status import NOT_APPLIED, left_of
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Metrics:
     # -- the metadata controller --------------------------------------------------------------------------------
 
     def passed(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (metadata.observer). What was refused has no resources; what is gone has no metrics."""
+        """An observer (metadata.pass_hooks). What was refused has no resources; what is gone has no metrics."""
         if outcomes is None:
             self._forget(key)
             return
@@ -103,7 +103,7 @@ class Metrics:
             self._resources.labels(*key, state).set(number)
 
     def ready(self, key: Key, is_ready: bool) -> None:
-        """A ReadyObserver (metadata.observer)."""
+        """A ReadyObserver (metadata.pass_hooks)."""
         self._ready.labels(*key).set(is_ready)
 
     def _forget(self, key: Key) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from freehold.controllers.controller import Reconcile
 from freehold.engine.port import Port
 from freehold.kube.resources import Key
-from freehold.operator.metadata.changes import ChangeWatch
-from freehold.operator.metadata.observer import Observer, Outcomes, ReadyObserver
+from freehold.tags.pass_hooks import ChangeWatch, Observer, Outcomes, ReadyObserver
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Onlookers:
             each(key, is_ready)
 
     def passed(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (metadata.observer) that tells them all."""
+        """An observer (metadata.pass_hooks) that tells them all."""
         for each in self.passes:
             each(key, outcomes)
 

@@ -19,7 +19,7 @@ from freehold.demo.stage import Serving, Stage
 from freehold.demo.tag_checks import Spoiled
 from freehold.demo.world import AWSWorld, Call
 from freehold.kube.resources import Key
-from freehold.operator.metadata.means import CLOUD_METADATAS
+from freehold.tags.context import CLOUD_METADATAS
 
 _INDEX_SECONDS = 30.0
 """Until the index of the cloud shows what is new, in domain seconds (docs/reference/simulator-aws.md)."""

@@ -91,7 +91,14 @@ class InUse(CloudError):
 
 
 class NotReady(CloudError):
-    """Refused because the resource is in the middle of a change (409 ``UPDATE_PENDING``)."""
+    """Refused because the resource is in the middle of a change (409 ``UPDATE_PENDING``).
+
+    ``if_not_new``: what it means of a resource that is not new, where the cloud says the same of a new one for a while.
+    """
+
+    def __init__(self, fact: str, *, if_not_new: CloudError | None = None, **said: str) -> None:
+        super().__init__(fact, **said)
+        self.if_not_new = if_not_new
 
 
 class NotFound(CloudError):

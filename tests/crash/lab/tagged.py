@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect
 from freehold.kube.resources import CONFIG_MAPS
-from freehold.operator.metadata.places import Region, TagPlace
-from freehold.reconcilers.metadata.demand import Place
-from freehold.reconcilers.metadata.fleet import ReadCost
-from freehold.reconcilers.metadata.references import Refused
-from freehold.tagging.batches import Batch, Verb
-from freehold.tagging.classifiers import Query
-from freehold.tagging.resources import Resource
+from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.classifiers import Query
+from freehold.tags.policy.plan_resources import ReadCost
+from freehold.tags.policy.references import Refused
+from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.tag_request import TagScope
+from freehold.tags.tag_endpoint import TagEndpoint, UnreachableRegion
 from harness.metadata import CLASSIFIER, Killed, Lab
 
 GROUPS, SECRETS = 70, 30
@@ -31,7 +31,7 @@ FLEET = "fleet"
 
 T = TypeVar("T")
 Tags = dict[str, str]
-Wrap = Callable[["Story", TagPlace], TagPlace]
+Wrap = Callable[["Story", TagEndpoint], TagEndpoint]
 
 
 class Story(Lab):
@@ -84,11 +84,11 @@ class Story(Lab):
     def _foreign_on(self, arn: str) -> Tags:
         return {key: value for key, value in self.tags_on(arn).items() if key not in (*BEFORE, *AFTER)}
 
-    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         found = await super().at(place, subject)
         if self.wrap is None or isinstance(found, Refused):
             return found
-        return [each if isinstance(each, Region) else self.wrap(self, each) for each in found]
+        return [each if isinstance(each, UnreachableRegion) else self.wrap(self, each) for each in found]
 
     # -- what happens -------------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ def _spelled(api: str, operation: str) -> str:
 class _Wrapped:
     """A place that does something else than it should."""
 
-    def __init__(self, story: Story, inner: TagPlace) -> None:
+    def __init__(self, story: Story, inner: TagEndpoint) -> None:
         self.story = story
         self.inner = inner
 
@@ -228,7 +228,7 @@ class _Wrapped:
 class ReplacesTheList(_Wrapped):
     """Writes the whole list of tags, as it was read, with ours in it."""
 
-    def __init__(self, story: Story, inner: TagPlace) -> None:
+    def __init__(self, story: Story, inner: TagEndpoint) -> None:
         super().__init__(story, inner)
         self._read: dict[str, Tags] = {}
 

@@ -19,12 +19,13 @@ from freehold.api.schema_lint import lint
 from freehold.api.structural import structural
 from freehold.providers.aws.types.metadata import AWSMetadata
 from freehold.providers.ibm.types.metadata import IBMMetadata
-from freehold.reconcilers.metadata.demand import Defaults, demand_of
-from freehold.reconcilers.metadata.references import Provider, Refused
-from freehold.tagging.operations import Opcode, operation, parse_opcode
-from freehold.tagging.resources import Cloud
-from freehold.tagging.sync_period import parse_sync_period
-from freehold.tagging.validation import problems
+from freehold.tags.aws_dialect import AWS
+from freehold.tags.ibm_dialect import IBM
+from freehold.tags.policy.operations import Opcode, operation, parse_opcode
+from freehold.tags.policy.references import Provider, Refused
+from freehold.tags.policy.sync_period import parse_sync_period
+from freehold.tags.policy.tag_request import Defaults, parse_request
+from freehold.tags.policy.validation import problems
 from freehold_apiserver.custom import CustomStrategy
 from harness.metadata import EXAMPLES
 
@@ -39,7 +40,7 @@ MODELS: dict[str, type[ApiModel]] = {
 STRATEGIES = {
     kind: CustomStrategy(structural(model), has_status="status" in model.model_fields) for kind, model in MODELS.items()
 }
-CLOUD = {"AWSMetadata": Cloud.AWS, "IBMMetadata": Cloud.IBM}
+CLOUD = {"AWSMetadata": AWS, "IBMMetadata": IBM}
 PREFIXES = ("aws:", "EKS:", "kubernetes.io", "elbv2.k8s.aws/", "my.karpenter.sh", "not-kubernetes.io/", "csiVolumeName")
 BY = {"classifiers": {"env": "test"}}
 
@@ -58,7 +59,7 @@ def controller_says(kind: str, spec: dict[str, Any]) -> str:
     is_cloud = kind == "CloudMetadata"
     cloud = {"metadata": named, "spec": spec if is_cloud else BY}
     provider = Provider("AWSMetadata" if is_cloud else kind, {"metadata": named, "spec": {} if is_cloud else spec})
-    found = demand_of(cloud, provider.reference, provider, "", Defaults((), 600.0))
+    found = parse_request(cloud, provider.reference, provider, "", Defaults((), 600.0))
     return found.message if isinstance(found, Refused) else ""
 
 
@@ -293,7 +294,7 @@ def test_schema_refuses_ascii_keys_exactly_where_the_controller_does(head: str, 
     """A key that one of them takes and the other one does not would be stored and never applied, or never stored."""
     tags = {head + key: "v"}
     assert bool(refusals("AWSMetadata", {"resourcetags": tags})) == bool(
-        problems(Cloud.AWS, [operation(Opcode.UPDATE, tags)], None, "spec")
+        problems(AWS, [operation(Opcode.UPDATE, tags)], None, "spec")
     )
 
 

@@ -10,9 +10,10 @@ from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.providers.aws.tags.native_tags import Reading, reading_of
 from freehold.providers.aws.tags.tagged_resources import kind_of, named_in
-from freehold.providers.aws.tags.tagger import AwsTagger
-from freehold.tagging.batches import Batch, Verb
-from freehold.tagging.classifiers import Query
+from freehold.tags.accounts_aws import AwsTagEndpoint, RegionIndex
+from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.classifiers import Query
+from freehold.tags.policy.resources import Resource
 from freehold_sim.aws.settings import Quotas
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
@@ -23,12 +24,32 @@ GONE = f"arn:aws:ec2:{REGION}:{ACCOUNT}:security-group/sg-00000000000000000"
 FLEET_A = {"Key": "fleet", "Value": "a"}
 
 
+class Plain:
+    """An endpoint whose tags read as they are written."""
+
+    def __init__(self, account: AwsAccount) -> None:
+        index = RegionIndex(ManualClock())
+        self.endpoint = AwsTagEndpoint(ACCOUNT, REGION, account.api, account.port, index)
+        self.send = self.endpoint.send
+
+    async def find(self, query: Query) -> dict[str, dict[str, str]]:
+        return {each.id: _plain(each) for each in await self.endpoint.find(query)}
+
+    async def read(self, arns: Collection[str]) -> dict[str, dict[str, str] | errors.CloudError]:
+        found = await self.endpoint.read(arns)
+        return {arn: _plain(each) if isinstance(each, Resource) else each for arn, each in found.items()}
+
+
+def _plain(resource: Resource) -> dict[str, str]:
+    return {key: value for key, values in resource.tags.items() for value in values}
+
+
 class Fleet:
     """An account with security groups and one secret, each with the classifier ``fleet=a``."""
 
     def __init__(self, account: AwsAccount, size: int = 3) -> None:
         self.account = account
-        self.tagger = AwsTagger(account.api, ManualClock())
+        self.tagger = Plain(account)
         self.vpc = account.vpc()
         self.groups = [self.group(str(number), fleet="a") for number in range(size)]
         self.secret = account.cloud.strangers.create(
@@ -97,7 +118,7 @@ async def test_resources_are_read_themselves_where_the_index_lags(fleet: Fleet) 
 
 async def test_a_cluster_is_read_by_its_own_service(account: AwsAccount) -> None:
     arn = account.cluster(tags={"fleet": "a"})["arn"]
-    tagger = AwsTagger(account.api, ManualClock())
+    tagger = Plain(account)
     assert await tagger.read([arn, arn.replace("/one", "/gone")]) == {
         arn: {"fleet": "a"},
         arn.replace("/one", "/gone"): {},
@@ -108,7 +129,7 @@ async def test_what_cannot_be_read_is_told_and_not_taken_for_untagged(fleet: Fle
     """Its foreign value would be overwritten."""
     queue = f"arn:aws:sqs:{REGION}:{ACCOUNT}:queue"
     found = await fleet.tagger.read([queue, fleet.groups[0]])
-    assert isinstance(found[queue], errors.NotOffered) and queue in str(found[queue])
+    assert isinstance(found[queue], errors.Unavailable) and queue in str(found[queue])
     assert found[fleet.groups[0]] == {"fleet": "a"}
 
 

@@ -33,10 +33,10 @@ from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
-from freehold.operator.metadata.record import LABEL, NAME, TagRecord
 from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
+from freehold.tags.ledger_store import LABEL, NAME, LedgerStore
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.powervs import example
@@ -91,7 +91,7 @@ class Laptop:
         api = ApiServer(store, custom_resource_definitions())
         try:
             async with KubeClient(Connection(await api.start())) as client:
-                record = TagRecord(client, "freehold-system")
+                record = LedgerStore(client, "freehold-system")
                 await record.save(await record.load(ring, begun=False), {"arn:a": wrote(env="test")}, ring)
                 if damaged:
                     row = (await client.list(CONFIG_MAPS, "freehold-system", label_selector=f"{LABEL}={NAME}")).items[1]
@@ -396,18 +396,6 @@ def test_a_key_of_the_record_of_written_tags_is_in_use(laptop: Laptop) -> None:
     with pytest.raises(CliError, match="still needed") as refused:
         laptop.run("remove", FIRST.writing)
     assert "freehold-system/freehold-tags" in str(refused.value.more)
-
-
-def test_the_loss_of_the_record_of_written_tags_is_accepted_only_after_the_plan_and_a_yes(laptop: Laptop) -> None:
-    laptop.holds(FIRST)
-    laptop.tagged(FIRST)
-    assert "nothing of the record of written tags is lost" in laptop.run("accept-record")
-    laptop.tagged(FIRST, damaged=True)
-    said = laptop.run("accept-record")
-    assert "1 of 16 parts" in said and "nothing has been changed" in said
-    assert "1 of 16 parts" in laptop.run("accept-record")
-    assert "the loss is noted" in laptop.run("accept-record", "--yes")
-    assert "nothing of the record of written tags is lost" in laptop.run("accept-record")
 
 
 def test_an_unused_key_is_removed(laptop: Laptop) -> None:

@@ -14,7 +14,7 @@ from freehold.cli.errors import CliError
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Conflict
 from freehold.kube.resources import Json
-from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS
+from freehold.tags.context import AWS_METADATAS, CLOUD_METADATAS
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cluster-tags.yaml"
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from html.parser import HTMLParser
 
 import pytest
 
-from freehold.cli.commands import tags_list, tags_report
-from freehold.cli.errors import CliError
-from freehold.cli.output import tags_csv, tags_report_html, tags_text
+from freehold.cli.commands import tags_report
+from freehold.cli.output import tags_report_html, tags_text
 from freehold.cli.output.tags_findings import Standing
-from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
+from freehold.tags.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 
 SG = "arn:aws:ec2:eu-central-1:111122223333:security-group/sg-1"
 HOSTILE = "\x1b[31m</td><script>alert(1)</script>\n‮"
@@ -103,24 +100,6 @@ def test_where_a_value_ends_can_be_seen(value: str, told: str) -> None:
     assert tags_text.shown(value) == told
 
 
-# -- in a spreadsheet ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
-def test_no_cell_of_a_csv_is_a_formula(first: str) -> None:
-    """https://owasp.org/www-community/attacks/CSV_Injection"""
-    evil = f"{first}cmd|' /C calc'!A0"
-    text = tags_csv.as_csv(("key", "value"), [("a", evil), (evil, 'quoted ", and more')])
-    rows = list(csv.reader(io.StringIO(text, newline="")))
-    assert rows == [["key", "value"], ["a", f"'{evil}"], [f"'{evil}", 'quoted ", and more']]
-    assert all(not cell.startswith(first) for row in rows for cell in row)
-
-
-def test_every_cell_of_a_csv_is_quoted() -> None:
-    """A program that splits at semicolons or spaces must not find the beginning of a cell inside one."""
-    assert tags_csv.as_csv(("a",), [("x;=1+1",)]) == '"a"\n"x;=1+1"\n'
-
-
 # -- in a page -----------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +137,7 @@ def test_the_page_needs_nothing_from_anywhere() -> None:
     """No address, no script: it can be sent by mail, and opened where there is no network."""
     page = tags_report_html.page(report(plan("env", "prod", "test")))
     found = Elements(page)
-    assert found.tags.count("svg") >= 3
+    assert found.tags.count("table") == 2
     assert not re.search(r"https?://|url\(|@import|<link|<script", page)
     assert {name for name, _ in found.attributes} & {"src", "href"} == set()
     policy = dict(found.attributes)["content"]
@@ -220,17 +199,3 @@ def test_a_report_of_a_region_that_was_not_asked_claims_nothing_of_it() -> None:
     found = report(TagPlan("team/tags", 1, kinds={"ec2:volume": 1}, unanswered=("eu-west-1: no answer",), blind=True))
     text = Elements(tags_report_html.page(found)).text
     assert "Tags: 100 % as wanted, of what could be looked at" in text and "Every tag" not in text
-
-
-@pytest.mark.parametrize("text", ["", "=x"])
-def test_a20_a_selector_without_a_key_is_refused(text: str) -> None:
-    """It would select the whole account."""
-    with pytest.raises(CliError, match="KEY=VALUE"):
-        tags_list.parsed(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "selector"), [("a=b", ("a", "b")), ("a", ("a", None)), ("a=", ("a", "")), ("a=b=c", ("a", "b=c"))]
-)
-def test_a_selector_is_a_key_and_a_value(text: str, selector: tuple[str, str | None]) -> None:
-    assert tags_list.parsed(text) == selector

@@ -39,11 +39,11 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key, Resource
-from freehold.operator.metadata.key_needs import tag_needs
-from freehold.operator.metadata.means import PROVIDERS
 from freehold.providers.crds import custom_resource_definitions
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.registry import SERVED_RESOURCES
+from freehold.tags.context import PROVIDERS
+from freehold.tags.key_needs import tag_needs
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import run_ready_tasks

@@ -15,10 +15,10 @@ from freehold.controllers.metrics_server import Address, served
 from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
-from freehold.operator.metadata.accounts_aws import AwsTagAccounts
-from freehold.operator.metadata.changes import watched
-from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.providers.aws.accounts import AwsCloud
+from freehold.tags.accounts_aws import AwsTagAccounts
+from freehold.tags.cloud_reconcile import CloudReconciler
+from freehold.tags.pass_hooks import PassHooks
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 
 
@@ -37,12 +37,11 @@ def metrics() -> Metrics:
     return Metrics()
 
 
-def measured(lab: Lab, metrics: Metrics) -> MetadataReconciler:
+def measured(lab: Lab, metrics: Metrics) -> CloudReconciler:
     """The lab's controller, with metrics."""
     cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measured(lab.port))
     lab.aws = AwsTagAccounts(cloud, lab.identities, lab.clock)
-    accounts = watched(lab, [metrics])
-    return MetadataReconciler(replace(lab.means, accounts=accounts, observe=metrics.passed, ready=metrics.ready))
+    return CloudReconciler(replace(lab.means, hooks=PassHooks(metrics.passed, metrics.ready, [metrics])))
 
 
 async def test_tags_that_are_written_repaired_and_failed_are_counted(metrics: Metrics) -> None:

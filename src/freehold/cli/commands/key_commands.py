@@ -122,19 +122,6 @@ def keys_accept(digest: str, without: tuple[str, ...], agreed: str, **where: Any
     command.accept(command.ring_target(**where), digest, without, agreed)
 
 
-@keys.command(name="accept-record", short_help="Accept that the record of written tags is lost.")
-@options.yes("Do it, instead of showing what would happen.")
-@_ring
-def keys_accept_record(yes: bool, **where: Any) -> None:
-    """Accept that part of the record of written tags is lost: what it does not name counts as somebody else's.
-
-    Shows the plan; with --yes it is done.
-    """
-    from freehold.cli.commands import keys as command
-
-    command.accept_record(command.ring_target(**where), yes)
-
-
 @keys.command(name="remove", short_help="Remove a key that no object needs.")
 @click.argument("digest", metavar="KEY", callback=options.filled)
 @_ring

@@ -41,14 +41,10 @@ from freehold.controllers.keyring.stored_form import (
     dumps,
     parsed,
 )
-from freehold.engine.journal import StaleObject
-from freehold.kube.client import KubeClient
 from freehold.kube.errors import KubeError
-from freehold.operator.metadata.key_needs import tag_needs
-from freehold.operator.metadata.means import PROVIDERS
-from freehold.operator.metadata.record import RecordKeyMissing, TagRecord
-from freehold.reconcilers.metadata.references import Provider, Reference
-from freehold.reconcilers.metadata.writer import begun_by_any, witnessed
+from freehold.tags.context import PROVIDERS
+from freehold.tags.key_needs import tag_needs
+from freehold.tags.policy.references import Reference
 
 
 @dataclass(frozen=True)
@@ -217,38 +213,6 @@ def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) 
         lost_key.print_rest(shown, left_out)
 
     _run(where, give_up)
-
-
-def accept_record(where: RingTarget, yes: bool) -> None:
-    """``freehold keys accept-record``: a plan, or with ``yes`` the record of written tags says so."""
-
-    async def give_up(place: OpenRing) -> None:
-        client, ring = place.session.client, place.document.ring()
-        record = TagRecord(client, place.namespace)
-        providers = await _list_providers(client)
-        known = await record.load(ring, begun=begun_by_any(providers), witnessed=witnessed(providers, ring))
-        if not known.lost:
-            tell("nothing of the record of written tags is lost")
-            return
-        tell(f"{known.lost} of {len(known.shards)} parts of the record of written tags are lost")
-        tell("  tags on resources that it does not name any more would count as somebody else's from now on:")
-        tell("  update takes them over, nothing removes them, and objects do not say RecordLost any more")
-        if not yes:
-            tell(f"nothing has been changed; to go on: {hint('keys accept-record', '--yes')}")
-            return
-        await record.accept_loss(known, ring)
-        tell("the loss is noted in the record")
-
-    try:
-        _run(where, give_up)
-    except RecordKeyMissing as problem:
-        raise CliError(str(problem)) from problem
-    except StaleObject as problem:
-        raise CliError(f"{problem}; run this again") from problem
-
-
-async def _list_providers(client: KubeClient) -> list[Provider]:
-    return [Provider(kind, row) for kind, resource in PROVIDERS.items() for row in (await client.list(resource)).items]
 
 
 def remove(where: RingTarget, digest: str) -> None:

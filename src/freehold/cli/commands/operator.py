@@ -20,7 +20,7 @@ from freehold.cli.local.simulator import clock_of, limits_of
 from freehold.cli.output.terminal import say, warn
 from freehold.collection.selector import Selector
 from freehold.providers.registry import PROVIDERS, SERVED
-from freehold.tagging.configuration import Configuration
+from freehold.tags.policy.configuration import Configuration
 
 if TYPE_CHECKING:
     from freehold.controllers.observers import Onlookers

@@ -20,7 +20,7 @@ from freehold.cli.local.state_directory import CloudChoice, Lock, StateDirectory
 from freehold.cli.output.terminal import say, tell_at_once
 from freehold.collection.selector import Selector
 from freehold.providers.aws.access import SIMULATED_ACCESS_KEY, SIMULATED_REGION
-from freehold.tagging.configuration import Configuration
+from freehold.tags.policy.configuration import Configuration
 
 
 def run(

@@ -22,8 +22,8 @@ def _metadata(command: Callable[..., Any]) -> Callable[..., Any]:
     def configured(
         *given: Any, sync_period: float, approve_above: int, ignore_tag_keys: str, ignore_tag_prefixes: str, **more: Any
     ) -> Any:
-        from freehold.tagging.configuration import Configuration
-        from freehold.tagging.protected import IgnoreList
+        from freehold.tags.policy.configuration import Configuration
+        from freehold.tags.policy.protected import IgnoreList
 
         ignored = IgnoreList(frozenset(_words(ignore_tag_keys)), tuple(_words(ignore_tag_prefixes)))
         return command(*given, metadata=Configuration(sync_period, approve_above, ignored), **more)
@@ -34,7 +34,7 @@ def _metadata(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _period(context: click.Context, parameter: click.Parameter, value: str) -> float:
-    from freehold.tagging.sync_period import parse_sync_period
+    from freehold.tags.policy.sync_period import parse_sync_period
 
     seconds = parse_sync_period(value)
     if not isinstance(seconds, float):

@@ -28,10 +28,9 @@ from freehold.cli.output.tables import Rows, printed
 from freehold.cli.output.tags_text import print_plan
 from freehold.cli.output.terminal import say, shortened, tell, warn, width
 from freehold.kube.resources import NAMESPACES, Json, Key
-from freehold.tagging.approval import is_shortened
 
 if TYPE_CHECKING:
-    from freehold.operator.metadata.plan import TagPlan
+    from freehold.tags.tag_plan import TagPlan
 
 _LOOK_SECONDS = 2.0
 _TAGGED = "tagged"
@@ -102,7 +101,7 @@ async def _agreed(target: Access, asked: Asked) -> tuple[Sequence[Target], Seque
 
 
 def _refuse_others(wanted: Sequence[Target]) -> None:
-    from freehold.operator.metadata.planning import METADATA_KINDS
+    from freehold.tags.planning import METADATA_KINDS
 
     others = [str(each) for each in wanted if each.resource not in (*METADATA_KINDS, NAMESPACES)]
     if others:
@@ -124,12 +123,6 @@ async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]
     waiting = {each.object: each.digest for each in plans if each.digest}
     named = set(asked.approve.split(","))  # a condition names one, a plan those of all providers
     given = {name: asked.approve for name, digest in waiting.items() if named & set(digest.split(","))}
-    whole = {each for digest in waiting.values() for each in digest.split(",")}
-    if again := sorted(each for each in whole for part in named if is_shortened(part, each)):
-        raise CliError(
-            "nothing was applied: the first digits of a digest approve nothing; give all of it",
-            [f"--approve {each}" for each in again],
-        )
     if asked.approve and not given:
         raise CliError(f"nothing was applied: no plan has the digest {asked.approve}; the world has changed since")
     if asked.yes:
@@ -162,7 +155,7 @@ def audit_approvals(target: Access, session: Session, digests: Mapping[str, str]
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:
     """The controller looks again at once, also where nothing but the cloud has changed."""
-    from freehold.operator.metadata.means import CLOUD_METADATAS
+    from freehold.tags.context import CLOUD_METADATAS
 
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for each in plans:
@@ -268,8 +261,8 @@ async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
 
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
-    from freehold.operator.metadata.means import CLOUD_METADATAS
-    from freehold.reconcilers.metadata.status import APPLYING
+    from freehold.tags.context import CLOUD_METADATAS
+    from freehold.tags.policy.status import APPLYING
 
     told: dict[str, Any] = {}
     for key in keys:

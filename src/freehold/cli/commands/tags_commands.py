@@ -19,12 +19,6 @@ def _where(function: F) -> F:
     return options.simulate(options.namespace(options.state(options.of_cluster(function))))
 
 
-def _output(*formats: str) -> Callable[[F], F]:
-    return click.option(
-        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="Format."
-    )
-
-
 @click.group(short_help="Plan, apply and look at the tags of cloud resources.")
 def tags() -> None:
     """Plan, apply and look at the tags of cloud resources: what CloudMetadata and AWSMetadata objects ask for."""
@@ -89,39 +83,15 @@ def tags_audit(**given: Any) -> None:
     command.run(**given)
 
 
-@tags.command(name="list", short_help="List the resources that have a tag.")
-@click.option(
-    "-l",
-    "--selector",
-    multiple=True,
-    required=True,
-    metavar="KEY=VALUE",
-    callback=options.filled,
-    help="Resources with this tag; KEY alone: with any value. Repeated: with all of them.",
-)
-@click.option("--cloud", type=click.Choice(["aws", "ibm"]), default="aws", show_default=True, help="Where to look.")
-@click.option(
-    "--region", multiple=True, metavar="REGION", callback=options.filled, help="[default: AWS_REGION]; may be repeated."
-)
-@_output("table", "json", "csv", "yaml")
-@_where
-def tags_list(**given: Any) -> None:
-    """List the resources of the account that have a tag, with all their tags. Changes nothing.
-
-    The index of the cloud is asked, which is some seconds late. Nothing is a wildcard.
-    """
-    from freehold.cli.commands import tags_list as command
-
-    command.run(**given)
-
-
 @tags.command(name="report", short_help="Tell how far the tags are as they are asked for.")
-@_output("table", "json", "csv", "html")
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json", "html"]), default="table", show_default=True, help="Format."
+)
 @_where
 def tags_report(**given: Any) -> None:
     """Tell drift and compliance of all CloudMetadata objects: what is not as asked for, on which resources, and why.
 
-    Changes nothing. html is one page with charts, which loads nothing: freehold tags report -o html > FILE
+    Changes nothing. html is one page, which loads nothing: freehold tags report -o html > FILE
     """
     from freehold.cli.commands import tags_report as command
 

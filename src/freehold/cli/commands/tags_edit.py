@@ -33,7 +33,7 @@ from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
-    from freehold.operator.metadata.plan import TagPlan
+    from freehold.tags.tag_plan import TagPlan
 
 _SHOWN = ("apiVersion", "kind", "metadata", "spec")
 _KEPT = ("name", "namespace", "labels")
@@ -95,8 +95,8 @@ async def _edit(target: Access, words: Sequence[str], namespace: str, patience: 
 
 async def _stored(session: Session, words: Sequence[str], namespace: str) -> list[tuple[Resource, Json]]:
     """Read the object that the words name, with what it refers to. Raises CliError."""
-    from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS
-    from freehold.reconcilers.metadata.references import Reference, refers_to
+    from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
+    from freehold.tags.policy.references import Reference, refers_to
 
     resources = (CLOUD_METADATAS, *PROVIDERS.values())
     naming = Naming("tags edit", resources)

@@ -29,7 +29,7 @@ def run(
     cloud: str | None, profile: str, role: str, region: str, api_key_file: str, trusted_profile: str, no_check: bool,
     forget: bool, state: Path | None,
 ) -> None:  # fmt: skip
-    """The command. Raises CliError."""
+    """Run the command. Raises CliError."""
     directory = StateDirectory.open(state or default_path())
     if cloud is None:
         if profile or role or region or api_key_file or trusted_profile or no_check or forget:
@@ -134,7 +134,7 @@ async def _caller(identity: Identity, region: str, profile: str) -> str:
 
 
 def _sso(profile: str, problem: CloudError) -> str:
-    """A profile of IAM Identity Center needs a person and a browser first."""
+    """Say how a person signs on, where the profile is of IAM Identity Center."""
     from botocore.session import Session
 
     found = Session().full_config.get("profiles", {}).get(profile, {})

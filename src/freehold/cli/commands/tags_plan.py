@@ -25,7 +25,7 @@ from freehold.cli.output.terminal import warn
 from freehold.kube.resources import Json, Key, key_of
 
 if TYPE_CHECKING:
-    from freehold.operator.metadata.plan import TagPlan
+    from freehold.tags.tag_plan import TagPlan
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
     simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
     keys_namespace: str,
 ) -> int:  # fmt: skip
-    """The command; its exit code. Raises CliError."""
+    """Run the command; its exit code. Raises CliError."""
     if words and filename:
         raise CliError("give a NAME or -f FILE, not both", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else None
@@ -60,7 +60,7 @@ def show(
 
 
 def refuse_unclear(plans: Sequence[TagPlan]) -> None:
-    """Raises CliError where something prevents what is asked for, or could not be asked."""
+    """Raise CliError where something prevents what is asked for, or could not be asked."""
     if problems := [f"{each.object}: {problem}" for each in plans for problem in each.problems]:
         raise CliError("not all tags can be made as they are asked for", problems)
     if unanswered := [f"{each.object}: {question}" for each in plans for question in each.unanswered]:
@@ -80,8 +80,8 @@ async def _plans(
 
 
 async def _named(session: Session, words: Sequence[str], where: str) -> str:
-    """The name that the words say; empty for all objects. Raises CliError."""
-    from freehold.operator.metadata.means import CLOUD_METADATAS
+    """Find the name that the words say; empty for all objects. Raises CliError."""
+    from freehold.tags.context import CLOUD_METADATAS
 
     if not words:
         return ""
@@ -92,8 +92,8 @@ async def _named(session: Session, words: Sequence[str], where: str) -> str:
 
 
 async def as_stored(session: Session, wanted: Sequence[Target], *, create_namespace: bool = False) -> list[Json]:
-    """The objects of the metadata controller as the server would store them. Raises CliError."""
-    from freehold.operator.metadata.planning import METADATA_KINDS
+    """Return the objects of the metadata controller as the server would store them. Raises CliError."""
+    from freehold.tags.planning import METADATA_KINDS
 
     missing = await missing_namespaces(session.client, wanted)
     if not create_namespace and (unmade := not_in_manifest(missing, wanted)):
@@ -107,8 +107,8 @@ async def as_stored(session: Session, wanted: Sequence[Target], *, create_namesp
 
 
 async def selected(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
-    """The stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
-    from freehold.operator.metadata.means import CLOUD_METADATAS
+    """Find the stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
+    from freehold.tags.context import CLOUD_METADATAS
 
     rows = (await session.client.list(CLOUD_METADATAS, "" if anywhere else namespace)).items
     keys = sorted(key_of(row) for row in rows)
@@ -126,14 +126,14 @@ async def selected(session: Session, name: str, namespace: str, *, anywhere: boo
 
 
 async def plans_of(session: Session, target: Access, wanted: Sequence[Json], keys: Sequence[Key] = ()) -> list[TagPlan]:
-    """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError.
+    """Plan ``keys``, and what would be stored or refers to it. Raises CliError.
 
     A grant may stop objects of every namespace: which, and why, is told.
     """
-    from freehold.operator.metadata.controller import GRANTS
-    from freehold.operator.metadata.means import CLOUD_METADATAS
-    from freehold.operator.metadata.planning import plan_tags
-    from freehold.reconcilers.metadata.references import Reference, refers_to
+    from freehold.tags.context import CLOUD_METADATAS
+    from freehold.tags.controller import GRANTS
+    from freehold.tags.planning import plan_tags
+    from freehold.tags.policy.references import Reference, refers_to
 
     stored = (await session.client.list(CLOUD_METADATAS)).items if wanted else []
     asked = set(keys)

@@ -19,13 +19,12 @@ from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.session import opened
 from freehold.cli.output.formats import emit
 from freehold.cli.output.tables import Rows, printed
-from freehold.cli.output.tags_csv import print_csv
 from freehold.cli.output.tags_findings import Finding, Report, Share, Standing
 from freehold.cli.output.tags_text import shown
 from freehold.cli.output.terminal import columns, say, shortened, tell, width
 
 if TYPE_CHECKING:
-    from freehold.operator.metadata.plan import ResourceChanges, TagPlan, TagRow
+    from freehold.tags.tag_plan import ResourceChanges, TagPlan, TagRow
 
 _DRIFT = ("Stripped", "Drifted")
 
@@ -37,7 +36,7 @@ def run(
     output: str, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
     keys_namespace: str,
 ) -> None:  # fmt: skip
-    """The command. Raises CliError, after the report, where not all is known."""
+    """Run the command. Raises CliError, after the report, where not all is known."""
     target = access(
         state=state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace, log=False,
@@ -47,9 +46,6 @@ def run(
     match output:
         case "table":
             _print(report)
-        case "csv":
-            heads = tuple(Finding.__dataclass_fields__)
-            print_csv(heads, [tuple(map(str, asdict(each).values())) for each in report.findings])
         case "html":
             from freehold.cli.output.tags_report_html import page
 
@@ -89,7 +85,7 @@ def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> Report:
 
 
 def standing(resource: ResourceChanges) -> Standing:
-    """The most urgent of its rows."""
+    """Say how the most urgent of its rows stands."""
     found = {_of_row(row) for row in resource.rows} | ({Standing.REFUSED} if resource.notes else set())
     return next((each for each in Standing if each in found), Standing.AS_WANTED)
 

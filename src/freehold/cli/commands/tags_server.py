@@ -9,12 +9,12 @@ from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
-    from freehold.tagging.configuration import Configuration
+    from freehold.tags.policy.configuration import Configuration
 
 
 async def outcomes(session: ReadSession) -> Json:
     """Empty where no operator runs there, and of a cluster."""
-    from freehold.operator.metadata.outcomes import OUTCOMES
+    from freehold.tags.pass_hooks import OUTCOMES
 
     try:
         return await session.client.request("POST", OUTCOMES, body={})
@@ -23,8 +23,8 @@ async def outcomes(session: ReadSession) -> Json:
 
 
 async def configuration(session: ReadSession) -> Configuration:
-    """The operator's own where it can be asked, else what its options are by default."""
-    from freehold.operator.metadata.outcomes import configuration_of
-    from freehold.tagging.configuration import Configuration
+    """Ask for the operator's configuration; else return what its options are by default."""
+    from freehold.tags.pass_hooks import configuration_of
+    from freehold.tags.policy.configuration import Configuration
 
     return configuration_of(await outcomes(session)) or Configuration()

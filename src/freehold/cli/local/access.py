@@ -12,7 +12,7 @@ from freehold.cli.local.state_directory import CloudChoice, StateDirectory, defa
 
 if TYPE_CHECKING:
     from freehold.collection.selector import Selector
-    from freehold.tagging.configuration import Configuration
+    from freehold.tags.policy.configuration import Configuration
 
 SPEED = 30.0
 """Simulated seconds in a real one, where nothing else is asked for."""

@@ -11,7 +11,7 @@ from freehold.cli.errors import CliError
 
 if TYPE_CHECKING:
     from freehold.controllers.observers import Onlookers
-    from freehold.operator.metadata.observer import Observer
+    from freehold.tags.pass_hooks import Observer
 
 
 @contextmanager

@@ -75,7 +75,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             lock.publish(replace(server, operator=True))
 
         if options.operator:
-            from freehold.operator.metadata.outcomes import OUTCOMES, TagOutcomes
+            from freehold.tags.pass_hooks import OUTCOMES, TagOutcomes
 
             settings = _settings(state, options, server, clock)
             outcomes = TagOutcomes(settings.metadata)
@@ -161,7 +161,7 @@ def _definitions() -> list[dict[str, Any]]:
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
     from freehold.controllers.app import Settings  # with the vendor's SDKs: only where they are needed
     from freehold.engine.interface import Intervals
-    from freehold.tagging.configuration import Configuration
+    from freehold.tags.policy.configuration import Configuration
 
     intervals, deep = Intervals(), options.deep_every
     if deep is not None:  # shared readings in the same proportion

@@ -12,7 +12,7 @@ from freehold.cli.output.tables import Rows, printed
 from freehold.cli.output.terminal import escaped, folded, say, shortened, tell, width
 
 if TYPE_CHECKING:
-    from freehold.operator.metadata.plan import ResourceChanges, TagCall, TagPlan, TagRow
+    from freehold.tags.tag_plan import ResourceChanges, TagCall, TagPlan, TagRow
 
 SIGNS: Final = {"add": "+", "change": "~", "remove": "-", "leave": "="}
 
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[^\s\"'=:,→]+")
 
 
 def shown(text: str) -> str:
-    """A key or value as it can stand in a line: quoted where its ends would not be seen."""
+    """Spell a key or value in a line: quoted where its ends would not be seen."""
     return escaped(text) if _PLAIN.fullmatch(text) else escaped(json.dumps(text, ensure_ascii=False))
 
 
@@ -124,7 +124,7 @@ def _is_foreign(row: TagRow) -> bool:
 
 
 def _others(alike: Sequence[ResourceChanges]) -> str:
-    """What is on them and nobody asks to change, in one line: it is only there to be seen."""
+    """Say in one line what is on them and nobody asks to change: it is only there to be seen."""
     rows = [row for each in alike for row in each.rows if _is_foreign(row)]
     if not rows:
         return ""

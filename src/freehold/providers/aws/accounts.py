@@ -108,9 +108,9 @@ class AwsAccount(ServedAccount):
     def _new_facts(self) -> AwsFacts:
         return AwsFacts(self.client, self.tags, self._clock)
 
-    def tagger_for(self, subject: str) -> AwsTagger:
-        """What changes tags for one object; what it sends is audited under ``subject``."""
-        return self._tagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
+    def client_for(self, subject: str) -> ApiClient:
+        """Return a client for one object; what it sends is audited under ``subject``."""
+        return ApiClient(self._session, ObjectPort(self.port, subject, self._audit))
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""

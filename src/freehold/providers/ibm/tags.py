@@ -205,6 +205,8 @@ def _unauthorized(verb: str, message: str) -> CloudError:
     Nothing is detached but what was read before, so of a detach it means what it says.
     """
     advice = "grant the API key's owner the editor role on it"
+    denied = f"{message}. {advice[0].upper()}{advice[1:]}"
     if verb == "attach":
-        return NotReady(f"{message}. It is tried again; if it goes on, {advice}", code="is_error")
-    return Denied(f"{message}. {advice[0].upper()}{advice[1:]}", code="is_error")
+        tried = f"{message}. It is tried again; if it goes on, {advice}"
+        return NotReady(tried, code="is_error", if_not_new=Denied(denied, code="NotAuthorized"))
+    return Denied(denied, code="is_error")

@@ -19,8 +19,8 @@ from freehold.providers.aws.tags.capa_tags import (
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
 from freehold.providers.objects.spec_problems import Problem
-from freehold.tagging.protected import Access, IgnoreList, access
-from freehold.tagging.resources import Cloud
+from freehold.tags.aws_dialect import AWS
+from freehold.tags.policy.protected import Access, IgnoreList, access
 
 Checks = Iterator[Problem]
 _FIELD = "spec.additionalTags"
@@ -67,7 +67,7 @@ def _is_anothers(names: DefaultNames, key: str, value: str) -> bool:
 
 def _is_protected(key: str) -> bool:
     """Return whether only a key like this is protected: those that are refused everywhere are told there."""
-    return not any(user_tag_problems(key, "")) and access(Cloud.AWS, key, IgnoreList()) is Access.PROTECTED
+    return not any(user_tag_problems(key, "")) and access(AWS, key, IgnoreList()) is Access.PROTECTED
 
 
 def user_tag_problems(key: str, value: str, *, is_upstreams: bool = False) -> Iterator[str]:

@@ -289,11 +289,6 @@ class NativeTags:
         """Take these tags off each; what failed. EC2 leaves a tag that has another value meanwhile."""
         return await self._change("detach", arns, tags)
 
-    async def send_to_ec2(self, verb: str, arns: Sequence[str], tags: Tags) -> None:
-        """One CreateTags or DeleteTags, for all of them or, where it raises, for none."""
-        service, operation, params = _request(Keeper.EC2, verb, by_keeper(arns)[Keeper.EC2], tags)
-        await self._client.write(service, operation, several(arns), **params)
-
     async def _change(self, verb: str, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
         failed = {arn: unknown_service(verb, arn) for arn in arns}
         for keeper, group in by_keeper(arns).items():
@@ -320,6 +315,11 @@ class NativeTags:
         except CloudError as error:
             return dict.fromkeys(group, error)
         return {}
+
+
+def ec2_request(verb: str, arns: Sequence[str], tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    """Return service, operation and parameters of one CreateTags or DeleteTags: for all, or for none."""
+    return _request(Keeper.EC2, verb, by_keeper(arns)[Keeper.EC2], tags)
 
 
 def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> tuple[str, str, dict[str, Any]]:

@@ -6,20 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from freehold.engine.clock import Clock
-from freehold.engine.errors import CloudError, NotFound, NotOffered, NotReady
+from freehold.engine.errors import CloudError, NotFound, NotReady
 from freehold.engine.inventory import TagChange, TagsByTarget
 from freehold.engine.keyed_codec import UUID, WITHIN
 from freehold.engine.tag_api_fallback import FallbackTagger
 from freehold.engine.tag_text import texts
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.tags import tagging_api
-from freehold.providers.aws.tags.native_tags import NativeTags, Reading, TagsByArn, reading_of
+from freehold.providers.aws.tags.native_tags import NativeTags, TagsByArn
 from freehold.providers.aws.tags.service_tags import ServiceTags
 from freehold.providers.aws.tags.source import TagSource
-from freehold.providers.aws.tags.tag_map import Tags
 from freehold.providers.aws.tags.tagging_api import TaggingApi
-from freehold.tagging.batches import Batch, Verb
-from freehold.tagging.classifiers import Query
 
 T = TypeVar("T")
 
@@ -109,44 +106,6 @@ class AwsTagger(FallbackTagger[SourceTagger]):
 
     async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
         return await self._resources.tags_of_each(targets)
-
-    # -- for the metadata controller ----------------------------------------------------------------------------
-
-    async def find(self, query: Query) -> TagsByArn:
-        """What the index of this region shows for a query. Services do not stand in: they would show less."""
-        return await self._index.with_tag(query.key, query.values or ())
-
-    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
-        """The tags that each resource itself has now: none of one that is missing; why, where that is not known."""
-        unknown = {arn: _unreadable(arn) for arn in arns if reading_of(arn) is Reading.NEVER}
-        known = [arn for arn in arns if arn not in unknown]
-        return {**unknown, **await self._native.tags_of_each(known)}
-
-    async def by_arn(self, arns: Collection[str]) -> TagsByArn:
-        """What the index shows of resources whose own service is not known here."""
-        return await self._index.by_arn(arns)
-
-    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
-        """One call of the metadata controller's; what failed, by ARN. Raises CloudError where the whole call did."""
-        tags = {key: value or "" for key, value in batch.tags}
-        match batch.verb:
-            case Verb.CREATE_TAGS | Verb.DELETE_TAGS:
-                verb = "attach" if batch.verb is Verb.CREATE_TAGS else "detach"
-                await self._native.send_to_ec2(verb, batch.targets, tags)
-                return {}
-            case Verb.TAG_RESOURCES:
-                return await self._index.tag(batch.targets, tags)
-            case Verb.UNTAG_RESOURCES:
-                return await self._index.untag(batch.targets, tags)
-        raise ValueError(f"{batch.verb} is no call of AWS")
-
-
-def _unreadable(arn: str) -> CloudError:
-    return NotOffered(
-        f"the tags of {arn} cannot be read from its service, so none of them is overwritten or removed: remove it from "
-        "the classifiers, or change its tags there; with spec.deletionPolicy: Retain they stay",
-        code="NotReadable",
-    )
 
 
 def _as_texts(found: TagsByArn) -> TagsByTarget:

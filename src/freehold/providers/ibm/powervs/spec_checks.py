@@ -21,8 +21,8 @@ from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.spec_problems import Problem
-from freehold.tagging.protected import Access, IgnoreList, access
-from freehold.tagging.resources import Cloud
+from freehold.tags.ibm_dialect import IBM
+from freehold.tags.policy.protected import Access, IgnoreList, access
 
 Checks = Iterator[Problem]
 _SMALLEST_SUBNET = 29
@@ -73,7 +73,7 @@ def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
 def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
     """Check the tags, which are on existing resources too: none may say that one is a cluster's, or a controller's."""
     for index, tag in enumerate(spec.tags):
-        if access(Cloud.IBM, tag.key, IgnoreList()) is Access.PROTECTED:
+        if access(IBM, tag.key, IgnoreList()) is Access.PROTECTED:
             yield Problem(
                 f"spec.tags[{index}].key",
                 f"{tag.key!r} would be put on existing resources, too, and controllers of clusters decide by such keys "

@@ -1,1 +1,0 @@
-"""The metadata controller: the tags of resources that nobody here owns, kept as CloudMetadata asks for."""

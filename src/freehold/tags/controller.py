@@ -1,0 +1,197 @@
+"""The controllers of the metadata kinds: ``CloudMetadata``, woken by what it refers to, and what goes with its tags."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from freehold.api import names
+from freehold.api.served import METADATA_GRANT
+from freehold.controllers.connections import Connections
+from freehold.controllers.controller import Controller, Done, Reconcile, Result, Watched
+from freehold.controllers.keyring.keeper import RingKeeper
+from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.objects import separate_managers
+from freehold.controllers.observers import NOBODY, Onlookers
+from freehold.controllers.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.controllers.timing import RunningTime
+from freehold.controllers.workqueue import Priority
+from freehold.engine.clock import SystemClock
+from freehold.kube.client import KubeClient
+from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.kube.watch import State
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.aws.access import AwsConnection
+from freehold.providers.ibm.access import IbmConnection
+from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import SERVED_RESOURCES
+from freehold.tags.cloud_reconcile import CloudReconciler
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, Recorder
+from freehold.tags.ledger_store import LedgerStore
+from freehold.tags.pass_hooks import AuditedChanges, ChangeAudit, PassHooks
+from freehold.tags.policy.configuration import Configuration
+from freehold.tags.policy.dialect import TagDialect
+from freehold.tags.policy.references import Provider, Reference, Refused, refers_to
+from freehold.tags.policy.tag_request import TagScope
+from freehold.tags.provider_reconcile import ProviderReconciler
+
+if TYPE_CHECKING:
+    from freehold.tags.find_and_plan import Endpoints
+    from freehold.tags.tag_endpoint import TagAccounts
+
+GRANTS = resource_of(METADATA_GRANT)
+_OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
+
+
+@dataclass(frozen=True)
+class OperatorScope:
+    """Where the record is kept, and which objects are served: of one namespace, or of all where it is empty."""
+
+    record_namespace: str
+    record_name: str
+    namespace: str
+    workers: int
+
+
+class Caches:
+    """What the watches have shown (context.Stored)."""
+
+    def __init__(self, controller: Callable[[], Controller]) -> None:
+        self._controller = controller
+
+    def clouds(self) -> Sequence[Json]:
+        return self._controller().all()
+
+    def knows_clouds(self) -> bool:
+        return self._controller().follower(CLOUD_METADATAS).state is State.SYNCED
+
+    def providers(self) -> Sequence[Provider] | None:
+        known = {kind: self._known(resource) for kind, resource in PROVIDERS.items()}
+        if None in known.values():
+            return None
+        return [Provider(kind, raw) for kind, rows in known.items() for raw in rows or ()]
+
+    def clusters(self) -> Sequence[Json] | None:
+        known = [self._known(resource) for resource in SERVED_RESOURCES]
+        if None in known:
+            return None
+        return [raw for rows in known for raw in rows or ()]
+
+    def _known(self, resource: Resource) -> Sequence[Json] | None:
+        """List what a watch has shown. One that fails must not read as: there is none. Without a CRD there is none."""
+        follower = self._controller().follower(resource)
+        return list(follower.objects.values()) if follower.state in (State.SYNCED, State.ABSENT) else None
+
+    def grants(self) -> Sequence[Json] | None:
+        """Also where there is no CRD: nobody may have more rights by that."""
+        follower = self._controller().follower(GRANTS)
+        return list(follower.objects.values()) if follower.state is State.SYNCED else None
+
+
+class _Places:
+    """The places in each cloud (tag_endpoint.TagAccounts). What a cloud needs is loaded for its first object."""
+
+    def __init__(self, connections: Connections, clock: SystemClock) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._loaded: dict[TagDialect, TagAccounts] = {}
+
+    async def at(self, place: TagScope, subject: str) -> Endpoints | Refused:
+        if place.cloud not in self._loaded:
+            self._loaded[place.cloud] = self._load(place.cloud)
+        return await self._loaded[place.cloud].at(place, subject)
+
+    def _load(self, dialect: TagDialect) -> TagAccounts:
+        connection = self._connections[dialect.name]
+        if isinstance(connection, IbmConnection):
+            from freehold.tags.accounts_ibm import IbmTagAccounts
+
+            return IbmTagAccounts(connection.account, self._clock)
+        from freehold.tags.accounts_aws import AwsTagAccounts
+
+        assert isinstance(connection, AwsConnection)
+        return AwsTagAccounts(connection.cloud, connection.identities, self._clock)
+
+
+def tag_accounts(connections: Connections, clock: SystemClock) -> TagAccounts:
+    """Return where the tags of an object are: for the controllers, for plans and for those who ask."""
+    return _Places(connections, clock)
+
+
+def metadata_controllers(
+    client: KubeClient,
+    connections: Connections,
+    regions: tuple[str, ...],
+    keeper: RingKeeper,
+    clock: SystemClock,
+    recorder: Recorder,
+    place: OperatorScope,
+    configuration: Configuration,
+    clusters: Sequence[Controller],
+    onlookers: Onlookers = NOBODY,
+    audit: ChangeAudit | None = None,
+) -> list[Controller]:
+    """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds."""
+    going: dict[str, Controller] = {}
+    context = Context(
+        client=client,
+        stored=Caches(lambda: controller),
+        accounts=tag_accounts(connections, clock),
+        record=LedgerStore(client, place.record_namespace, place.record_name),
+        rings=keeper,
+        clock=clock,
+        recorder=recorder,
+        fraction=random.random,
+        regions=regions,
+        namespace=place.namespace,
+        configuration=configuration,
+        hooks=PassHooks(onlookers.passed, onlookers.ready, (AuditedChanges(audit or NoAudit()), *onlookers.changes)),
+        wake=lambda each: going[each.kind].queue.add(Key(each.namespace, each.name), Priority.LIVE),
+    )
+
+    def controller_of(resource: Resource, reconcile: Reconcile, **more: Any) -> Controller:
+        async def guarded(key: Key) -> Result:
+            """Do nothing without a ring: the keeper asks for all objects when there is one."""
+            if keeper.problem:
+                return Done()
+            raw = built.get(key)
+            if raw is not None:  # an earlier version wrote fields of it under another manager
+                await separate_managers(client, resource, raw)
+            try:
+                return await reconcile(key)
+            except RingError:  # it went while we looked around; nothing was written after that
+                return Done()
+
+        timed = onlookers.timed(guarded) if resource == CLOUD_METADATAS else guarded
+        time, namespace = RunningTime(clock), place.namespace
+        built = Controller(client, resource, timed, time=time, namespace=namespace, workers=place.workers, **more)
+        return built
+
+    watches = [
+        *(
+            Watched(resource, referring(lambda: controller.all(), kind), _matters, place.namespace)
+            for kind, resource in PROVIDERS.items()
+        ),
+        Watched(GRANTS, lambda grant: [key_of(each) for each in controller.all()], on_spec_or_metadata),
+    ]
+    reconcile = CloudReconciler(context).reconcile
+    controller = controller_of(CLOUD_METADATAS, reconcile, watches=watches, reads=clusters)
+    for kind, resource in PROVIDERS.items():
+        going[kind] = controller_of(resource, ProviderReconciler(context, kind).reconcile)
+    return [controller, *going.values()]
+
+
+def referring(clouds: Callable[[], Iterable[Json]], kind: str) -> Callable[[Json], list[Key]]:
+    """Map a provider's object to the objects that refer to it."""
+
+    def referring(tags: Json) -> list[Key]:
+        return [key_of(each) for each in clouds() if refers_to(each, Reference(kind, *key_of(tags)))]
+
+    return referring
+
+
+def _matters(old: Any, new: Any) -> bool:
+    """Not its status, and not the annotation that we put on it ourselves."""
+    return on_spec_or_metadata(old, new, _OWN)

@@ -1,0 +1,87 @@
+"""What the watches of the metadata controller show, and which objects a change concerns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.kube.resources import Json, Key, Resource
+from freehold.kube.watch import State
+from freehold.providers.registry import SERVED_RESOURCES
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
+from freehold.tags.controller import GRANTS, Caches, referring
+
+
+class Follower:
+    def __init__(self, *objects: Json) -> None:
+        self.state = State.SYNCED
+        self.objects = dict(enumerate(objects))
+
+
+class Watches:
+    """A controller, as far as its caches are asked for."""
+
+    def __init__(self) -> None:
+        self.followers: dict[Resource, Follower] = {}
+
+    def follower(self, resource: Resource) -> Follower:
+        return self.followers[resource]
+
+
+@pytest.mark.parametrize("state", State)
+def test_grants_are_known_only_while_their_watch_is(state: State) -> None:
+    """A watch that fails, or has not begun, must not read as: there is no grant, so everything is allowed."""
+    watches: Any = Watches()
+    grant = {"metadata": {"name": "team"}}
+    watches.followers[GRANTS] = Follower(grant)
+    watches.followers[GRANTS].state = state
+    assert Caches(lambda: watches).grants() == ([grant] if state is State.SYNCED else None)
+
+
+@pytest.mark.parametrize("state", State)
+def test_who_refers_to_an_object_is_known_only_while_the_watch_is(state: State) -> None:
+    """Nobody refers to anything, as far as a watch shows that has not begun."""
+    watches: Any = Watches()
+    watches.followers[CLOUD_METADATAS] = Follower()
+    watches.followers[CLOUD_METADATAS].state = state
+    assert Caches(lambda: watches).knows_clouds() == (state is State.SYNCED)
+
+
+@pytest.mark.parametrize("failing", [None, *SERVED_RESOURCES], ids=str)
+def test_clusters_are_known_only_while_the_watch_of_each_kind_works(failing: Resource | None) -> None:
+    """Of all clouds: what the clusters of one ask for must not be changed because those of the other are known."""
+    watches: Any = Watches()
+    watches.followers = {each: Follower({"metadata": {"name": each.plural}}) for each in SERVED_RESOURCES}
+    if failing:
+        watches.followers[failing].state = State.FAILING
+    found = Caches(lambda: watches).clusters()
+    names = ["ibmpowervsclusters", "awsclusters"]
+    assert found == (None if failing else [{"metadata": {"name": name}} for name in names])
+
+
+def test_the_providers_of_all_clouds_are_known_by_kind() -> None:
+    watches: Any = Watches()
+    metadata = {"name": "tags", "namespace": "team"}
+    watches.followers = {resource: Follower({"metadata": metadata}) for resource in PROVIDERS.values()}
+    found = [str(each.reference) for each in Caches(lambda: watches).providers()]
+    assert found == ["AWSMetadata team/tags", "IBMMetadata team/tags"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "concerned"),
+    [
+        ({"awsref": {"name": "tags"}}, True),
+        ({"awsmetadataref": {"name": "tags", "namespace": "team"}}, True),
+        ({"refs": [{"kind": "AWSMetadata", "name": "tags"}]}, True),
+        ({"ibmref": {"name": "tags"}}, False),
+        ({"awsref": {"name": "tags", "namespace": "other"}}, False),
+        (None, False),
+    ],
+    ids=["awsref", "A2 the other spelling", "in the list", "of another cloud", "in another namespace", "none"],
+)
+def test_a_change_of_a_providers_object_wakes_who_refers_to_it(provider: Json | None, concerned: bool) -> None:
+    spec = {"classifiers": {"env": "test"}, **({"cloudprovider": provider} if provider else {})}
+    cloud = {"metadata": {"name": "fleet", "namespace": "team"}, "spec": spec}
+    found = referring(lambda: [cloud], "AWSMetadata")({"metadata": {"name": "tags", "namespace": "team"}})
+    assert found == ([Key("team", "fleet")] if concerned else [])
