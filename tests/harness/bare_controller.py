@@ -17,9 +17,9 @@ from freehold.providers.access.audit import FileAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import Identity, StaticKeys
 from freehold.providers.aws.identity_objects import Reference, RoleRequest
-from freehold.tags.accounts_aws import AwsTagAccounts
+from freehold.providers.aws.tags.endpoints import AwsTagAccounts
 from freehold.tags.cloud_reconcile import CloudReconciler
-from freehold.tags.context import AWS_METADATAS, CLOUD_METADATAS, Context
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context
 from freehold.tags.ledger_store import LedgerStore
 from freehold.tags.pass_hooks import AuditedChanges, PassHooks
 from freehold.tags.policy.references import Provider
@@ -55,7 +55,7 @@ class _Known:
         return True
 
     def providers(self) -> Sequence[Provider]:
-        return [Provider(AWS_METADATAS.kind, each) for each in self._all(AWS_METADATAS.kind)]
+        return [Provider(PROVIDERS["AWSMetadata"].kind, each) for each in self._all(PROVIDERS["AWSMetadata"].kind)]
 
     def clusters(self) -> Sequence[Json]:
         return ()
@@ -83,7 +83,7 @@ class BareController:
         """``tags``: the spec of the AWSMetadata."""
         provider = {"awsref": {"name": NAME}}
         for resource, spec in (
-            (AWS_METADATAS, tags),
+            (PROVIDERS["AWSMetadata"], tags),
             (CLOUD_METADATAS, {"cloudprovider": provider, "classifiers": dict(classifiers)}),
         ):
             metadata = {"name": NAME, "namespace": NAMESPACE}
@@ -92,7 +92,7 @@ class BareController:
 
     async def edit(self, tags: Mapping[str, Any]) -> None:
         """A merge patch of the AWSMetadata's spec."""
-        await self._objects.patch(AWS_METADATAS, Key(NAMESPACE, NAME), {"spec": dict(tags)})
+        await self._objects.patch(PROVIDERS["AWSMetadata"], Key(NAMESPACE, NAME), {"spec": dict(tags)})
 
     async def work(self) -> Json:
         """One pass; the status that it leaves."""

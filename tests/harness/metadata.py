@@ -24,16 +24,14 @@ from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import AssumedRole, Identity
 from freehold.providers.aws.identity_objects import Reference, RoleRequest
+from freehold.providers.aws.tags.dialect import AWS
+from freehold.providers.aws.tags.endpoints import AwsTagAccounts, Identities
 from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.tag_endpoints import IbmTagAccounts
 from freehold.providers.registry import SERVED_RESOURCES
-from freehold.tags.accounts_aws import AwsTagAccounts, Identities
-from freehold.tags.accounts_ibm import IbmTagAccounts
-from freehold.tags.aws_dialect import AWS
 from freehold.tags.cloud_reconcile import CloudReconciler
 from freehold.tags.context import (
-    AWS_METADATAS,
     CLOUD_METADATAS,
-    IBM_METADATAS,
     PROVIDERS,
     SLOW_SECONDS,
     Context,
@@ -56,9 +54,7 @@ from harness.stored_objects import MemoryObjects
 PLACE = "freehold-system"
 NAMESPACE = "metadata-controller"
 CLASSIFIER = "kubernetes.io/cluster/test-7lpkm-crhfx"
-RESOURCES: Mapping[str, Resource] = {
-    each.kind: each for each in (CLOUD_METADATAS, AWS_METADATAS, IBM_METADATAS, GRANTS)
-}
+RESOURCES: Mapping[str, Resource] = {each.kind: each for each in (CLOUD_METADATAS, PROVIDERS["AWSMetadata"], GRANTS)}
 
 EXAMPLES = (Path(__file__).parents[2] / "examples" / "metadata.yaml").read_text()
 """The proposal's two, unmodified."""
@@ -250,7 +246,7 @@ class Lab:
         await self.apply(_object(CLOUD_METADATAS, name, given))
 
     async def tags(self, name: str, tags: Mapping[str, str], **spec: Any) -> None:
-        await self.apply(_object(AWS_METADATAS, name, {"resourcetags": dict(tags), **spec}))
+        await self.apply(_object(PROVIDERS["AWSMetadata"], name, {"resourcetags": dict(tags), **spec}))
 
     async def edit(self, kind: str, name: str, spec: Json) -> None:
         await self.objects.patch(RESOURCES[kind], Key(NAMESPACE, name), {"spec": spec})

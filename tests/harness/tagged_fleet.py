@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.ibm_dialect import IBM, ibm_tags
+from freehold.providers.aws.tags.dialect import AWS
+from freehold.providers.ibm.tag_dialect import IBM, ibm_tags
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.key_decision import Reason, Rules
 from freehold.tags.policy.ledger import Entry, ForeignValuePolicy, Proof, Record

@@ -25,7 +25,7 @@ SAFETY = (
     "engine/phases/delete.py",
     "engine/phases/final_check.py",
     "engine/proofs.py",
-    "tagging/ownership.py",
+    "tags/policy/ledger.py",
 )
 
 NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -9,7 +9,7 @@ import pytest
 from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.engine.port import Call
 from freehold.kube.resources import Key
-from freehold.tags.context import AWS_METADATAS, UNKNOWN_SECONDS
+from freehold.tags.context import PROVIDERS, UNKNOWN_SECONDS
 from freehold.tags.controller import GRANTS
 from freehold.tags.provider_reconcile import ProviderReconciler
 from freehold_sim.faults import Effect, Fault
@@ -219,7 +219,7 @@ async def test_a5_an_object_that_somebody_writes_at_the_same_time_is_told_again(
 
     async def meanwhile(name: str) -> None:
         lab.objects.between = _nobody
-        await lab.objects.patch(AWS_METADATAS, Key(NAMESPACE, "tags"), {"metadata": {"labels": {"a": "b"}}})
+        await lab.objects.patch(PROVIDERS["AWSMetadata"], Key(NAMESPACE, "tags"), {"metadata": {"labels": {"a": "b"}}})
 
     lab.objects.between = meanwhile
     assert await lab.work() == Done()

@@ -6,7 +6,7 @@ import pytest
 
 from freehold.api import names
 from freehold.kube.resources import Key
-from freehold.tags.context import AWS_METADATAS
+from freehold.tags.context import PROVIDERS
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 from harness.metadata_on_both import Both
@@ -150,7 +150,7 @@ async def test_a31_what_is_kept_goes_with_the_object_where_it_says_so(lab: Lab) 
     assert names.TAGS_FINALIZER in lab.object("AWSMetadata", "tags")["metadata"]["finalizers"]
     await lab.remove("tags")
     assert _own(lab, arn) == {}
-    assert (AWS_METADATAS.kind, Key(NAMESPACE, "tags")) not in lab.objects.objects
+    assert (PROVIDERS["AWSMetadata"].kind, Key(NAMESPACE, "tags")) not in lab.objects.objects
 
 
 async def test_a31_on_ibm_cloud_delete_keeps_the_rest_in_its_spelling() -> None:

@@ -65,6 +65,10 @@ class CloudProviders(ApiModel):
     refs: Annotated[Items[ProviderReference], Field(max_length=32)] = ()
     """More of them, as for several accounts of one cloud."""
 
+    def reference(self, provider: str) -> MetadataReference | None:
+        """Return the reference to the object of the provider of this name, in either of its spellings."""
+        return getattr(self, f"{provider}ref", None) or getattr(self, f"{provider}metadataref", None)
+
 
 _NAMED = Rule(
     "!has(self.classifiers) || self.classifiers.all(key, size(key) >= 1)",

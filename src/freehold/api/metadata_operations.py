@@ -33,7 +33,10 @@ ExactTags = Annotated[Items[ExactTag], Field(max_length=50)]
 
 
 class Operation(Protocol):
-    """The lists of one operation."""
+    """The opcode and the lists of one operation."""
+
+    @property
+    def opcode(self) -> str: ...
 
     @property
     def resourcetags(self) -> Mapping[str, str] | None: ...

@@ -15,6 +15,7 @@ from freehold.api.placeholders import Placeholder
 from freehold.api.served import ServedName
 
 if TYPE_CHECKING:
+    from freehold.api.base import ApiModel
     from freehold.api.served_kind import ServedKind
     from freehold.collection.selector import Selector
     from freehold.engine.clock import Clock
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from freehold.providers.access.audit import Audit
     from freehold.providers.access.limits import Limits
     from freehold.providers.objects.adapter import Adapter
+    from freehold.tags.policy.dialect import TagDialect
+    from freehold.tags.tag_endpoint import TagAccounts
 
 
 class Reader(Protocol):
@@ -64,6 +67,10 @@ class Connection(Protocol):
 
     def accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Return the accounts of the objects of one kind of this provider."""
+        ...
+
+    def tag_accounts(self, clock: Clock) -> TagAccounts:
+        """Return where the tags of metadata objects are."""
         ...
 
 
@@ -111,6 +118,18 @@ class ObjectKind:
 
 
 @dataclass(frozen=True)
+class TagKind:
+    """The object with one provider's tags: its names, its spec, and how the cloud spells and limits tags.
+
+    ``spec`` and ``dialect`` are slow to import.
+    """
+
+    served: ServedName
+    spec: Callable[[], type[ApiModel]]
+    dialect: Callable[[], TagDialect]
+
+
+@dataclass(frozen=True)
 class Provider:
     """One cloud.
 
@@ -127,7 +146,7 @@ class Provider:
     name: str
     title: str
     objects: tuple[ObjectKind, ...]
-    tags: ServedName
+    tags: TagKind
     access: AccessOf
     has_credentials: Callable[[Mapping[str, str]], bool]
     variable: str

@@ -11,7 +11,9 @@ from freehold.api.served_kind import Column, ServedKind
 from freehold.providers.registry import PROVIDERS
 
 _REFERENCES = [
-    Column(each.name.upper(), f".spec.cloudprovider.{each.name}ref.name", f"The {each.tags.kind} that it refers to")
+    Column(
+        each.name.upper(), f".spec.cloudprovider.{each.name}ref.name", f"The {each.tags.served.kind} that it refers to"
+    )
     for each in sorted(PROVIDERS, key=lambda provider: provider.name)
 ]
 

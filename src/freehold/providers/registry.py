@@ -15,7 +15,7 @@ SERVED: tuple[ServedName, ...] = tuple(kind.served for provider in PROVIDERS for
 """The kinds that are reconciled."""
 REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
 """The kinds that are only read, where an object of a kind above names one."""
-METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *(provider.tags for provider in PROVIDERS), METADATA_GRANT)
+METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *(provider.tags.served for provider in PROVIDERS), METADATA_GRANT)
 """The kinds of the metadata controller."""
 
 SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)

@@ -15,8 +15,7 @@ from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.providers.aws.types.served import AWS_METADATA
-from freehold.providers.ibm.types.served import IBM_METADATA
+from freehold.providers import registry
 from freehold.providers.objects.served_resources import resource_of
 from freehold.tags.find_and_plan import Finder, PassMemory
 from freehold.tags.ledger_store import LedgerStore, StoredLedger
@@ -32,21 +31,22 @@ from freehold.tags.tag_endpoint import TagAccounts
 from freehold.tags.tag_pass import TagPass
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
-AWS_METADATAS: Final = resource_of(AWS_METADATA)
-IBM_METADATAS: Final = resource_of(IBM_METADATA)
-PROVIDERS: Final[Mapping[str, Resource]] = {AWS_METADATA.kind: AWS_METADATAS, IBM_METADATA.kind: IBM_METADATAS}
-"""By kind."""
+PROVIDERS: Final = {
+    each.served.kind: resource_of(each.served)
+    for each in sorted((provider.tags for provider in registry.PROVIDERS), key=lambda tags: tags.served.kind)
+}
+"""The providers' objects for tags, by kind."""
 
 GRANTS_UNKNOWN: Final = Refused(
     "GrantsUnknown",
     "which MetadataGrant objects there are is not known, so nothing is done: grant the operator list and watch on "
     "metadatagrants, cluster-wide",
 )
+_ASKING: Final = ", ".join((*(each.kind for each in registry.SERVED), *PROVIDERS))
 OBJECTS_UNKNOWN: Final = Refused(
     "ObjectsUnknown",
-    "which clusters (AWSCluster, IBMPowerVSCluster), AWSMetadata and IBMMetadata objects there are is not known, so no "
-    "tag is changed: what they ask for comes first. Grant the operator list and watch on them; its log says what is "
-    "refused",
+    f"which objects there are of {_ASKING} is not known, so no tag is changed: what they ask for comes first. Grant "
+    "the operator list and watch on them; its log says what is refused",
 )
 
 _MEETINGS: Final = 5

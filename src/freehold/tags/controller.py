@@ -23,8 +23,6 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import State
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.access import AwsConnection
-from freehold.providers.ibm.access import IbmConnection
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED_RESOURCES
 from freehold.tags.cloud_reconcile import CloudReconciler
@@ -100,19 +98,8 @@ class _Places:
 
     async def at(self, place: TagScope, subject: str) -> Endpoints | Refused:
         if place.cloud not in self._loaded:
-            self._loaded[place.cloud] = self._load(place.cloud)
+            self._loaded[place.cloud] = self._connections[place.cloud.name].tag_accounts(self._clock)
         return await self._loaded[place.cloud].at(place, subject)
-
-    def _load(self, dialect: TagDialect) -> TagAccounts:
-        connection = self._connections[dialect.name]
-        if isinstance(connection, IbmConnection):
-            from freehold.tags.accounts_ibm import IbmTagAccounts
-
-            return IbmTagAccounts(connection.account, self._clock)
-        from freehold.tags.accounts_aws import AwsTagAccounts
-
-        assert isinstance(connection, AwsConnection)
-        return AwsTagAccounts(connection.cloud, connection.identities, self._clock)
 
 
 def tag_accounts(connections: Connections, clock: SystemClock) -> TagAccounts:

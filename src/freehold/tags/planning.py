@@ -25,12 +25,11 @@ from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.tags import tagged_resources as aws
-from freehold.providers.ibm import tagged as ibm
 from freehold.providers.registry import SERVED_RESOURCES
 from freehold.tags.cloud_reconcile import CloudReconciler
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, ParsedObjects
 from freehold.tags.controller import GRANTS, tag_accounts
+from freehold.tags.dialects import DIALECTS
 from freehold.tags.ledger_store import LedgerStore
 from freehold.tags.pass_hooks import Outcomes, PassHooks
 from freehold.tags.policy.approval import is_risky
@@ -255,7 +254,7 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
 
 
 def _kind_of(resource: str) -> str:
-    return aws.kind_of(resource) or ibm.kind_of(resource)
+    return next((kind for dialect in DIALECTS.values() if (kind := dialect.kind_of(resource))), "")
 
 
 def _told(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from freehold.api.metadata_grant import MetadataGrant
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.schema_lint import lint
 from freehold.api.structural import structural
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.metadata import AWSMetadata
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.providers.ibm.types.metadata import IBMMetadata
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.ibm_dialect import IBM
 from freehold.tags.policy.operations import Opcode, operation, parse_opcode
 from freehold.tags.policy.references import Provider, Refused
 from freehold.tags.policy.sync_period import parse_sync_period

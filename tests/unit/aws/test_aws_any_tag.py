@@ -8,9 +8,9 @@ import pytest
 
 from freehold.engine import errors
 from freehold.engine.clock import ManualClock
+from freehold.providers.aws.tags.endpoints import AwsTagEndpoint, RegionIndex
 from freehold.providers.aws.tags.native_tags import Reading, reading_of
 from freehold.providers.aws.tags.tagged_resources import kind_of, named_in
-from freehold.tags.accounts_aws import AwsTagEndpoint, RegionIndex
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.resources import Resource

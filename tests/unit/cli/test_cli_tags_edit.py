@@ -14,7 +14,7 @@ from freehold.cli.errors import CliError
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Conflict
 from freehold.kube.resources import Json
-from freehold.tags.context import AWS_METADATAS, CLOUD_METADATAS
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cluster-tags.yaml"
 
@@ -30,7 +30,7 @@ def edits(path: Path, **typed: Json) -> list[tags_edit.Edited]:
     shown = yaml.safe_load(tags_edit._shown(STORED))
     metadata = {**shown["metadata"], **typed.pop("metadata", {})}
     path.write_text(yaml.safe_dump({**shown, **typed, "metadata": metadata}))
-    return tags_edit._edits(path, [(AWS_METADATAS, STORED)])
+    return tags_edit._edits(path, [(PROVIDERS["AWSMetadata"], STORED)])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ async def test_a_name_that_two_unrelated_objects_have_is_refused(client: KubeCli
     """What a CloudMetadata refers to is opened with it, whatever it is called."""
     cloud, own = yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8"))
     lone = [{**each, "metadata": {**each["metadata"], "name": "lone"}} for each in (cloud, own)]
-    for resource, obj in zip((CLOUD_METADATAS, AWS_METADATAS) * 2, (cloud, own, *lone), strict=True):
+    for resource, obj in zip((CLOUD_METADATAS, PROVIDERS["AWSMetadata"]) * 2, (cloud, own, *lone), strict=True):
         await client.create(resource, obj)
     session: Any = SimpleNamespace(client=client, namespace="default")
 

@@ -16,7 +16,7 @@ from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
 from freehold.providers.aws.accounts import AwsCloud
-from freehold.tags.accounts_aws import AwsTagAccounts
+from freehold.providers.aws.tags.endpoints import AwsTagAccounts
 from freehold.tags.cloud_reconcile import CloudReconciler
 from freehold.tags.pass_hooks import PassHooks
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab

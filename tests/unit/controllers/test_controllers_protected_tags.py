@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from freehold.providers.aws.cluster.desired import Decided
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.spec_checks import protected_tags
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.tags.aws_dialect import AWS
 from freehold.tags.policy.protected import Access, IgnoreList, access
 from harness.aws_bases import BASES, facts_of
 from harness.aws_specs import NAMES, REGION, Spec, cluster, decide

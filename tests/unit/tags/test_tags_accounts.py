@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.tags.ibm_dialect import IBM
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.tag_request import TagScope
 from harness.metadata import NAMESPACE

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Throttled, Unavailable, Unknown
-from freehold.tags.ibm_dialect import IBM
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.tags.policy.approval import ApprovalNeeded, Approved, Approver, NotNeeded, approval, is_risky
 from freehold.tags.policy.batches import Batch, Verb, batches
 from freehold.tags.policy.failures import (

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.engine.errors import CloudError, NotFound, Unavailable
 from freehold.engine.keys import KeyRing
-from freehold.tags.aws_dialect import AWS
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.tags.policy.classifiers import Classifiers, Condition
 from freehold.tags.policy.cluster_keys import cluster_keys
 from freehold.tags.policy.key_decision import Reason

@@ -2,8 +2,8 @@
 
 import pytest
 
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.ibm_dialect import IBM
+from freehold.providers.aws.tags.dialect import AWS
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.tags.policy.classifiers import Classifiers, Condition, Query, Selection, queries, released, select
 from freehold.tags.policy.key_decision import Reason, Rules
 from freehold.tags.policy.ledger import ForeignValuePolicy, Record

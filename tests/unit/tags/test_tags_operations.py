@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.ibm_dialect import IBM
+from freehold.providers.aws.tags.dialect import AWS
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.tags.policy.key_decision import Cause, Reason
 from freehold.tags.policy.ledger import Entry, ForeignValuePolicy, Proof
 from freehold.tags.policy.operations import (

@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.ibm_dialect import IBM
+from freehold.providers.aws.tags.dialect import AWS
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.tags.policy.batches import Verb, batches
 from freehold.tags.policy.key_decision import Cause, Reason, Rules
 from freehold.tags.policy.ledger import Entry, ForeignValuePolicy, Proof, Record

@@ -10,7 +10,7 @@ import pytest
 
 from freehold.engine.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
 from freehold.engine.port import run_together
-from freehold.tags.aws_dialect import AWS
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.resources import Resource, single_valued
 from freehold.tags.tag_pass import AT_ONCE, carry_out

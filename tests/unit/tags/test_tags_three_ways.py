@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from freehold.api.structural import structural
 from freehold.engine.errors import CloudError
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.metadata import AWSMetadata
+from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name
 from freehold.providers.ibm.types.metadata import IBMMetadata
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.ibm_dialect import IBM, ibm_tag_name
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.operations import Opcode, operation
 from freehold.tags.policy.protected import Access, IgnoreList, access

@@ -8,8 +8,8 @@ from botocore.validate import ParamValidator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.tags.aws_dialect import AWS, KEYS_TO_REMOVE, LONGEST_KEY, LONGEST_VALUE
-from freehold.tags.ibm_dialect import IBM, ibm_tag_name
+from freehold.providers.aws.tags.dialect import AWS, KEYS_TO_REMOVE, LONGEST_KEY, LONGEST_VALUE
+from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name
 from freehold.tags.policy.batches import TARGETS, Verb
 from freehold.tags.policy.classifiers import VALUES_PER_QUERY, Classifiers, Condition
 from freehold.tags.policy.dialect import TagDialect

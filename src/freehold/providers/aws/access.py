@@ -16,10 +16,12 @@ from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredenti
 from freehold.providers.base import ObjectKind, Shared
 
 if TYPE_CHECKING:
+    from freehold.engine.clock import Clock
     from freehold.providers.access.accounts import Around, Binding, KnownAccounts, NoCredentials, Place
     from freehold.providers.aws.accounts import AwsAccount, AwsAccounts, AwsCloud
     from freehold.providers.aws.identity_objects import StoredIdentities
     from freehold.providers.objects.adapter import Adapter
+    from freehold.tags.tag_endpoint import TagAccounts
 
 VARIABLES = (
     "AWS_ACCESS_KEY_ID",
@@ -101,6 +103,12 @@ class AwsConnection:
     def accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Each object names its account by its identity and region."""
         return _LateAccounts(self, kind)
+
+    def tag_accounts(self, clock: Clock) -> TagAccounts:
+        """Each metadata object names its account and regions."""
+        from freehold.providers.aws.tags.endpoints import AwsTagAccounts
+
+        return AwsTagAccounts(self.cloud, self.identities, clock)
 
     def adapter(self, kind: ObjectKind, account: AwsAccount) -> Adapter:
         """Return what serves an object of this kind in ``account``."""

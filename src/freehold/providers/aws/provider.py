@@ -14,10 +14,12 @@ from freehold.providers.aws.types.served import (
     AWS_ROLE_IDENTITY,
     AWS_STATIC_IDENTITY,
 )
-from freehold.providers.base import Provider
+from freehold.providers.base import Provider, TagKind
 
 if TYPE_CHECKING:
+    from freehold.api.base import ApiModel
     from freehold.api.served_kind import ServedKind
+    from freehold.tags.policy.dialect import TagDialect
 
 
 def _types() -> tuple[ServedKind, ...]:
@@ -26,12 +28,24 @@ def _types() -> tuple[ServedKind, ...]:
     return (*AWS_IDENTITIES, AWS_TAGS)
 
 
+def _tag_spec() -> type[ApiModel]:
+    from freehold.providers.aws.types.metadata import AWSMetadataSpec
+
+    return AWSMetadataSpec
+
+
+def _tag_dialect() -> TagDialect:
+    from freehold.providers.aws.tags import dialect
+
+    return dialect.AWS
+
+
 AWS = Provider(
     name="aws",
     title="AWS",
     objects=(CLUSTER,),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
-    tags=AWS_METADATA,
+    tags=TagKind(AWS_METADATA, _tag_spec, _tag_dialect),
     access=access_of,
     has_credentials=has_credentials,
     variable="AWS_PROFILE",

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from freehold.providers.base import ObjectKind, Shared
 
 if TYPE_CHECKING:
+    from freehold.engine.clock import Clock
     from freehold.providers.access.accounts import KnownAccounts
     from freehold.providers.ibm.accounts import IbmAccount
+    from freehold.tags.tag_endpoint import TagAccounts
 
 KEY_VARIABLE = "IBMCLOUD_API_KEY"
 PROFILE_VARIABLE = "FREEHOLD_IBM_PROFILE"
@@ -89,3 +91,9 @@ class IbmConnection:
         if self.account is None:
             return OneAccount(NoCredentials(NO_CREDENTIALS))
         return OneAccount(Binding(self.account, kind.adapt(self.account, self._shared)))
+
+    def tag_accounts(self, clock: Clock) -> TagAccounts:
+        """All tags are in the account of the API key."""
+        from freehold.providers.ibm.tag_endpoints import IbmTagAccounts
+
+        return IbmTagAccounts(self.account, clock)

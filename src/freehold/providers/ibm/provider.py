@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
-from freehold.providers.base import Provider
+from freehold.providers.base import Provider, TagKind
 from freehold.providers.ibm.access import KEY_VARIABLE, access_of, api_key_of
 from freehold.providers.ibm.powervs.kind import CLUSTER
 from freehold.providers.ibm.types.served import IBM_METADATA
 
 if TYPE_CHECKING:
+    from freehold.api.base import ApiModel
     from freehold.api.served_kind import ServedKind
+    from freehold.tags.policy.dialect import TagDialect
 
 
 def _types() -> tuple[ServedKind, ...]:
@@ -21,11 +23,23 @@ def _types() -> tuple[ServedKind, ...]:
     return (IBM_TAGS,)
 
 
+def _tag_spec() -> type[ApiModel]:
+    from freehold.providers.ibm.types.metadata import IBMMetadataSpec
+
+    return IBMMetadataSpec
+
+
+def _tag_dialect() -> TagDialect:
+    from freehold.providers.ibm import tag_dialect
+
+    return tag_dialect.IBM
+
+
 IBM = Provider(
     name="ibm",
     title="IBM Cloud",
     objects=(CLUSTER,),
-    tags=IBM_METADATA,
+    tags=TagKind(IBM_METADATA, _tag_spec, _tag_dialect),
     access=access_of,
     has_credentials=lambda env: bool(api_key_of(env)),
     variable=KEY_VARIABLE,

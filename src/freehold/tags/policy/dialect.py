@@ -26,6 +26,8 @@ class TagDialect:
     """What is wrong with a key and a value."""
     parts: Callable[[str, Delta], Iterator[Part]]
     """The calls that carry out a delta on a resource of this kind."""
+    kind_of: Callable[[str], str]
+    """The kind of a resource with this identifier, as people know it; empty for one of another cloud."""
     exempt_key: str
     """The key by which somebody exempts a resource from every metadata object."""
     owner_marks: tuple[str, ...]

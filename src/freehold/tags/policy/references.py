@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 from freehold.api.metadata import CloudMetadataSpec, CloudProviders
 from freehold.api.parse import InvalidObject, parse
-from freehold.providers.aws.types.served import AWS_METADATA
-from freehold.providers.ibm.types.served import IBM_METADATA
-from freehold.tags.dialects import DIALECTS
+from freehold.tags.dialects import DIALECTS, PROVIDER_NAMES
 from freehold.tags.policy.dialect import TagDialect
 
 Json = Mapping[str, Any]
@@ -95,7 +93,8 @@ def references_of(cloud: Json) -> tuple[Reference, ...] | Refused:
         return problem.refused
     if found:
         return found
-    message = "there is no provider, so nothing is done: name an AWSMetadata in spec.cloudprovider.awsref"
+    kind, provider = min(PROVIDER_NAMES.items())
+    message = f"there is no provider, so nothing is done: name an {kind} in spec.cloudprovider.{provider}ref"
     return Refused("NoProvider", message)
 
 
@@ -107,7 +106,7 @@ def refers_to(cloud: Json, reference: Reference) -> bool:
 def _references(cloud: Json) -> Iterator[Reference]:
     providers = spec_of(cloud).cloudprovider or CloudProviders()
     own = str(cloud["metadata"].get("namespace", ""))
-    named = [(AWS_METADATA.kind, providers.awsref or providers.awsmetadataref), (IBM_METADATA.kind, providers.ibmref)]
+    named = [(kind, providers.reference(provider)) for kind, provider in PROVIDER_NAMES.items()]
     for kind, each in (*named, *((each.kind, each) for each in providers.refs)):
         if each is not None:
             yield Reference(kind, each.namespace or own, each.name)

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from freehold.api.metadata import CloudMetadataSpec
+from freehold.api.metadata_operations import Operation as TagOperation
 from freehold.api.parse import InvalidObject, parse
-from freehold.providers.aws.types.metadata import AWSMetadataSpec, AWSOperation
-from freehold.providers.aws.types.served import AWS_METADATA
-from freehold.providers.ibm.types.metadata import IBMMetadataSpec, IBMOperation
-from freehold.providers.ibm.types.served import IBM_METADATA
+from freehold.tags.dialects import SPECS
 from freehold.tags.policy import sync_period
 from freehold.tags.policy.classifiers import Classifiers, Condition
 from freehold.tags.policy.dialect import TagDialect
@@ -31,12 +29,6 @@ from freehold.tags.policy.operations import (
 from freehold.tags.policy.precedence import Claim, Claimant
 from freehold.tags.policy.references import Json, NotValid, Provider, Reference, Refused, spec_of
 from freehold.tags.policy.validation import problems
-
-ProviderSpec = AWSMetadataSpec | IBMMetadataSpec
-_MODELS: Final[Mapping[str, type[ProviderSpec]]] = {
-    AWS_METADATA.kind: AWSMetadataSpec,
-    IBM_METADATA.kind: IBMMetadataSpec,
-}
 
 MOST_TOLD: Final = 5
 """Problems of a spec that its status names; the others are counted."""
@@ -140,17 +132,17 @@ def _created(raw: Json) -> float:
     return datetime.fromisoformat(str(raw["metadata"]["creationTimestamp"])).timestamp()
 
 
-def _tags_of(provider: Provider) -> ProviderSpec:
+def _tags_of(provider: Provider) -> Any:
     try:
-        return parse(_MODELS[provider.kind], provider.raw.get("spec"), at="spec")
+        return parse(SPECS[provider.kind], provider.raw.get("spec"), at="spec")
     except InvalidObject as problem:
         name = str(provider.reference)
         raise NotValid("InvalidTags", f"{name}: {problem}", name) from None
 
 
-def _place(tags: ProviderSpec, provider: Provider, defaults: Defaults) -> TagScope:
+def _place(tags: Any, provider: Provider, defaults: Defaults) -> TagScope:
     namespace = provider.reference.namespace
-    if isinstance(tags, IBMMetadataSpec):
+    if not provider.cloud.has_regions:
         return TagScope(provider.cloud, namespace)
     role, identity = tags.role, tags.identity_ref
     return TagScope(
@@ -197,12 +189,12 @@ def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
     return Classifiers(any_of, all_of, none_of, *narrowed)
 
 
-def _operations(tags: ProviderSpec, reference: str) -> Iterator[Operation]:
+def _operations(tags: Any, reference: str) -> Iterator[Operation]:
     """Parse the spec's own operation, and those of its list (docs/reference/metadata-compat.md A3, A15, A18)."""
-    given: dict[str, AWSOperation | IBMOperation] = {}
+    given: dict[str, TagOperation] = {}
     if tags.resourcetags or tags.tagkeys or tags.exact_tags or not tags.operations:
         given[""] = tags
-    listed: Sequence[AWSOperation | IBMOperation] = tags.operations
+    listed: Sequence[TagOperation] = tags.operations
     given |= {f".operations[{number}]": each for number, each in enumerate(listed)}
     for at, each in given.items():
         opcode = parse_opcode(each.opcode)

@@ -16,10 +16,10 @@ from freehold.providers.aws.tags.capa_tags import (
     cloud_provider_key,
     cluster_key,
 )
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
 from freehold.providers.objects.spec_problems import Problem
-from freehold.tags.aws_dialect import AWS
 from freehold.tags.policy.protected import Access, IgnoreList, access
 
 Checks = Iterator[Problem]

@@ -8,14 +8,6 @@ from functools import lru_cache
 
 from freehold.engine.errors import CloudError
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.tags.tag_map import Tags
-from freehold.tags.aws_dialect import AWS
-from freehold.tags.policy.resources import Resource, single_valued
-
-
-def resource_of(text: str, tags: Tags, account: str, region: str) -> Resource:
-    """``account`` and ``region`` are where it was found: the ARN of a bucket has neither."""
-    return Resource(text, AWS, kind_of(text), account, region, single_valued(tags))
 
 
 @lru_cache(maxsize=1 << 17)  # a resource is found, and read

@@ -19,9 +19,9 @@ from freehold.providers.ibm.powervs import names
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
+from freehold.providers.ibm.tag_dialect import IBM
 from freehold.providers.objects.cloud_answers import Answer, NoSuch
 from freehold.providers.objects.spec_problems import Problem
-from freehold.tags.ibm_dialect import IBM
 from freehold.tags.policy.protected import Access, IgnoreList, access
 
 Checks = Iterator[Problem]

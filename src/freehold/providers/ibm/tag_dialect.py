@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from freehold.api import tag_sentences as sentences
 from freehold.providers.ibm import marks
+from freehold.providers.ibm.tagged import kind_of
 from freehold.tags.policy.batches import Part, Verb
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.key_decision import Cause, Upsert
@@ -89,6 +90,7 @@ IBM: Final = TagDialect(
     slots_used=_slots_used,
     complaints=_complaints,
     parts=_parts,
+    kind_of=kind_of,
     exempt_key="freehold.dev.metadata",
     owner_marks=(marks.UUID,),
     tags_of_cluster=_tags_of_cluster,

@@ -11,9 +11,9 @@ from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.port import run_together
 from freehold.providers.ibm.accounts import IbmAccount
+from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name, ibm_tags
 from freehold.providers.ibm.tagged import kind_of, region_of
 from freehold.providers.ibm.tags import IbmTagger
-from freehold.tags.ibm_dialect import IBM, ibm_tag_name, ibm_tags
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.plan_resources import ReadCost

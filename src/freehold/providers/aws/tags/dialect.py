@@ -9,6 +9,7 @@ from typing import Final
 
 from freehold.api import tag_sentences as sentences
 from freehold.engine import keyed_codec
+from freehold.providers.aws.tags.tagged_resources import kind_of
 from freehold.tags.policy.batches import Part, Verb
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.key_decision import Removal
@@ -77,6 +78,7 @@ AWS: Final = TagDialect(
     slots_used=_slots_used,
     complaints=_complaints,
     parts=_parts,
+    kind_of=kind_of,
     exempt_key="freehold.dev/metadata",
     owner_marks=(keyed_codec.UUID, keyed_codec.WITHIN),
     tags_of_cluster=lambda spec: spec.get("additionalTags") or {},

@@ -13,15 +13,16 @@ from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.identities import Identity
 from freehold.providers.aws.identity_objects import DEFAULT, NotUsable, Reference, RoleRequest
+from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.tags.native_tags import NativeTags, Reading, ec2_request, reading_of, several
 from freehold.providers.aws.tags.tag_map import Tags
-from freehold.providers.aws.tags.tagged_resources import named_in, resource_of
+from freehold.providers.aws.tags.tagged_resources import kind_of, named_in
 from freehold.providers.aws.tags.tagging_api import TaggingApi
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.plan_resources import ReadCost
 from freehold.tags.policy.references import Refused
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import Resource, single_valued
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.tag_endpoint import SharedFinds, TagEndpoint, UnreachableRegion
 
@@ -192,3 +193,8 @@ def _unreadable(arn: str) -> CloudError:
         "the classifiers, or change its tags there; with spec.deletionPolicy: Retain they stay",
         code="NotReadable",
     )
+
+
+def resource_of(text: str, tags: Tags, account: str, region: str) -> Resource:
+    """Describe a resource with its tags. ``account`` and ``region``: where it was found; an ARN may have neither."""
+    return Resource(text, AWS, kind_of(text), account, region, single_valued(tags))
