@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CoroutineType, FrameType
 from typing import Any
 
 from benchmarks.rows import Row
@@ -205,6 +205,8 @@ class Watched:
     def look(self, request: Request) -> None:
         if self.way is None and f"Action={self._action}&".encode() in request.body + b"&":
             steps = [*_steps(sys._getframe())][::-1]
+            if not any(step.endswith("reconcile") for step in steps):  # in a task that the reconcile waits for
+                steps = [*_waiting_steps(), *steps]
             begins = next(n for n, step in enumerate(steps) if step.rpartition(".")[2] == "reconcile")
             self.way = Way(tuple(steps[begins:]))
 
@@ -215,6 +217,18 @@ def _steps(frame: FrameType | None) -> Iterator[str]:
         code, frame = frame.f_code, frame.f_back
         if Path(code.co_filename).is_relative_to(SOURCE) and code.co_name not in COMPREHENSIONS:
             yield f"{Path(code.co_filename).relative_to(SOURCE)}:{code.co_qualname}"
+
+
+def _waiting_steps() -> Iterator[str]:
+    """Yield the calls of the task that is in a reconcile, from the outermost inwards."""
+    for task in asyncio.all_tasks():
+        steps = list[str]()
+        waiting: Any = task.get_coro()
+        while isinstance(waiting, CoroutineType) and waiting.cr_frame is not None:
+            steps += [step for step in _steps(waiting.cr_frame) if step not in steps]
+            waiting = waiting.cr_await
+        if any(step.endswith("reconcile") for step in steps):
+            yield from steps
 
 
 def _ways() -> dict[str, float]:

@@ -60,7 +60,9 @@ def test_a_record_vouches_for_the_resource_of_its_id_alone(ctx: PassContext) -> 
 
 def test_where_an_id_returns_only_the_nonce_tells_ours_from_what_came_after_its_delete(ctx: PassContext) -> None:
     """Its owner's marks may be a copy, and the record is of what had the id before."""
-    kinds = [replace(kind, id_returns=kind.name == "net") for kind in ctx.deps.registry.values()]
+    kinds = [
+        replace(kind, naming=replace(kind.naming, id_returns=kind.name == "net")) for kind in ctx.deps.registry.values()
+    ]
     ctx.deps = replace(ctx.deps, registry=Registry(kinds))
     signature = ctx.keys.signature(ctx.keys.writing, "net", SEEN.id)
     entry = Entry(Phase.OWNED, SEEN.id, SEEN.target, deleting=1.0, signature=signature, key=ctx.keys.writing)
