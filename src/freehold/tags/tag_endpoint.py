@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError
@@ -14,8 +14,6 @@ from freehold.tags.policy.plan_resources import ReadCost
 from freehold.tags.policy.references import Refused
 from freehold.tags.policy.resources import Resource
 from freehold.tags.policy.tag_request import TagScope
-
-T = TypeVar("T")
 
 SHARED_SECONDS: Final = 5.0
 """Of domain time for which a read of an index is shared; every index lags more than that."""
@@ -42,10 +40,6 @@ class TagEndpoint(Protocol):
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         """Send one call; what failed, by resource. Raises CloudError where the whole call did."""
-        ...
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        """Run independent pieces of work, together where its port can; a failure is a result."""
         ...
 
     def cost(self, resource: str) -> ReadCost: ...

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from freehold.engine.errors import CloudError, NeedsPerson, NotFound, NotReady
 from freehold.engine.keys import KeyRing
+from freehold.engine.port import run_together
 from freehold.providers.access.ports import THREADS
 from freehold.tags.find_and_plan import Endpoints, Finder, Planned
 from freehold.tags.ledger_store import LedgerStore, StoredLedger
@@ -40,8 +41,6 @@ from freehold.tags.policy.plan import ResourcePlan, Verdict
 from freehold.tags.policy.plan_resources import settled_records
 from freehold.tags.policy.resources import Resource
 from freehold.tags.tag_endpoint import TagEndpoint
-
-T = TypeVar("T")
 
 AT_ONCE = THREADS // 2
 """Calls in flight for one object in one region: a reply that is lost is waited for for ten seconds, and half of the
@@ -222,8 +221,6 @@ class Sender(Protocol):
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]: ...
 
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]: ...
-
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]: ...
 
 
@@ -312,7 +309,7 @@ async def carry_out(
     what was allowed when the pass began may be withdrawn by now.
     """
     sending = _Sending(deque(sent), endpoint, may_go, announcer or Announcer())
-    for ended in await endpoint.all([sending.run() for _ in range(AT_ONCE)]):
+    for ended in await run_together([sending.run() for _ in range(AT_ONCE)]):
         if isinstance(ended, Exception):
             raise ended
     return sending.done

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect
@@ -29,7 +29,6 @@ BEFORE, AFTER = {"env": "test", "centre": "eng"}, {"env": "prod", "team": "x"}
 FLEET = "fleet"
 """The other classifier, which the secrets have."""
 
-T = TypeVar("T")
 Tags = dict[str, str]
 Wrap = Callable[["Story", TagEndpoint], TagEndpoint]
 
@@ -208,9 +207,6 @@ class _Wrapped:
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         return await self.inner.send(batch)
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self.inner.all(work)
 
     def cost(self, resource: str) -> ReadCost:
         return self.inner.cost(resource)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
 
 import pytest
 
 from freehold.engine.errors import CloudError, Invalid, NotFound, Throttled, Unavailable, Unknown
-from freehold.engine.port import run_together
 from freehold.providers.aws.tags.dialect import AWS
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.resources import Resource, single_valued
 from freehold.tags.tag_pass import AT_ONCE, carry_out
-
-T = TypeVar("T")
 
 ACCOUNT, REGION = "111122223333", "eu-central-1"
 
@@ -53,9 +49,6 @@ class Fleet:
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
         return {ident: _resource(ident, self.tags.get(ident, {})) for ident in ids}
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await run_together(work)
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
         return frozenset()

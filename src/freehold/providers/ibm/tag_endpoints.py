@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.port import run_together
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name, ibm_tags
 from freehold.providers.ibm.tagged import kind_of, region_of
@@ -22,7 +20,6 @@ from freehold.tags.policy.resources import Resource
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.tag_endpoint import SharedFinds, TagEndpoint, UnreachableRegion
 
-T = TypeVar("T")
 _OPERATIONS: Mapping[Verb, tuple[str, bool]] = {
     Verb.ATTACH: ("attach_tag", False),
     Verb.ATTACH_UPDATE: ("attach_tag", True),
@@ -57,9 +54,6 @@ class IbmTagEndpoint:
         operation, update = _OPERATIONS[batch.verb]
         names = [ibm_tag_name(key, value or "") for key, value in batch.tags]
         return await self.tagger.send(operation, names, batch.targets, update=update)
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await run_together(work)
 
     def cost(self, resource: str) -> ReadCost:
         return ReadCost.OWN

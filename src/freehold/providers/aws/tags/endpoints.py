@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, Protocol
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NotOffered, Unavailable
-from freehold.engine.port import Port, run_together
+from freehold.engine.port import Port
 from freehold.providers.aws.accounts import AwsAccount, AwsCloud
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient
@@ -36,7 +36,6 @@ _COSTS: Final = {
 }
 
 TagsByArn = Mapping[str, Tags]
-T = TypeVar("T")
 
 
 class Identities(Protocol):
@@ -119,9 +118,6 @@ class AwsTagEndpoint:
         service, operation, params = ec2_request(verb, batch.targets, tags)
         await self._client.write(service, operation, several(batch.targets), **params)
         return {}
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await run_together(work)
 
     def cost(self, resource: str) -> ReadCost:
         return _COSTS[reading_of(resource)]
