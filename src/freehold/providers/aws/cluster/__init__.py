@@ -1,1 +1,1 @@
-"""AWSCluster: from a spec to what is wanted. Pure."""
+"""AWSCluster: from a spec and facts to wanted nodes, and from outcomes to a status. Pure but for the adapter."""

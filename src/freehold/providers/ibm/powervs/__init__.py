@@ -1,1 +1,1 @@
-"""IBMPowerVSCluster: spec and facts to wanted nodes, outcomes to status."""
+"""IBMPowerVSCluster: from a spec and facts to wanted nodes, and from outcomes to a status. Pure but for the adapter."""

@@ -1,0 +1,1 @@
+"""Types of AWSCluster: spec, status, its fields that are acted on, its CRD."""

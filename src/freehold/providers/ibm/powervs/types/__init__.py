@@ -1,0 +1,1 @@
+"""Types of IBMPowerVSCluster: spec, status, the rules of its schema, its CRD."""
