@@ -54,7 +54,7 @@ from harness.stored_objects import MemoryObjects
 PLACE = "freehold-system"
 NAMESPACE = "metadata-controller"
 CLASSIFIER = "kubernetes.io/cluster/test-7lpkm-crhfx"
-RESOURCES: Mapping[str, Resource] = {each.kind: each for each in (CLOUD_METADATAS, PROVIDERS["AWSMetadata"], GRANTS)}
+RESOURCES: Mapping[str, Resource] = {each.kind: each for each in (CLOUD_METADATAS, *PROVIDERS.values(), GRANTS)}
 
 EXAMPLES = (Path(__file__).parents[2] / "examples" / "metadata.yaml").read_text()
 """The proposal's two, unmodified."""

@@ -23,7 +23,7 @@ from freehold.demo.powervs_act import PowerVSAct
 from freehold.demo.stage import DEEP_EVERY, Stage
 from freehold.demo.tags_act import TagsAct
 
-_EXAMPLES = Path(__file__).parents[4] / "examples"
+_EXAMPLES = Path(__file__).parents[3] / "examples"
 _POWERVS = "powervs-create-infra.yaml"
 _AWS = "aws-cluster.yaml"
 _TAGS = "metadata.yaml"

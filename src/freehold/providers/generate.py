@@ -41,7 +41,7 @@ Fields of upstream's status are written as upstream writes them, but for these, 
 | field | why |
 |---|---|
 """
-_HEADER = "# Generated from the types in src/freehold by `make crds`. Do not edit.\n"
+_HEADER = "# Generated from the types of the providers by `make crds`. Do not edit.\n"
 
 
 class _PlainDumper(yaml.SafeDumper):
