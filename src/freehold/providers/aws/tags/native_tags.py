@@ -299,7 +299,7 @@ class NativeTags:
         return failed
 
     async def _send(self, keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> dict[str, CloudError]:
-        """Send one call, which does all or nothing. Where one of summarize_arns is refused, each gets a call of its own."""
+        """Send one call, which does all or nothing. Where one of several is refused, each gets a call of its own."""
         if keeper is Keeper.BUCKET:
             return {text: _bucket_error(verb, arn) for text, arn in group.items()}
         service, operation, params = _request(keeper, verb, group, tags)
