@@ -10,7 +10,7 @@ from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.providers.aws.tags.endpoints import AwsTagEndpoint, RegionIndex
 from freehold.providers.aws.tags.native_tags import ReadMode, read_mode
-from freehold.providers.aws.tags.tagged_resources import kind_of
+from freehold.providers.aws.tags.tagged_resources import find_named, kind_of
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.resources import Resource
