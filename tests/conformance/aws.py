@@ -204,7 +204,7 @@ class AwsBench(AwsAccount):
             case "security-group":
                 return {"description": "for a test", "vpc_id": ids["vpc"]}
             case "vpc-endpoint":
-                policy = policy_json.policy({"Statement": []})
+                policy = policy_json.canonical_policy({"Statement": []})
                 service = f"com.amazonaws.{REGION}.s3"
                 return {
                     "vpc_id": ids["vpc"], "service_name": service, "route_table_ids": [], "policy_document": policy,

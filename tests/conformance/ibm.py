@@ -9,7 +9,7 @@ from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import Observed, ParentResource, State
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, IbmSession
+from freehold.providers.ibm.session import ApiKey, IbmSession
 from freehold_sim.ibm.settings import Lags, Settings
 from harness.account import GROUP, Account
 
@@ -174,7 +174,7 @@ def _request(kind: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 
 
 IBM = CloudUnderTest(
-    kinds=ibm_kinds(IbmSession(Credentials("")), InlinePort()),
+    kinds=ibm_kinds(IbmSession(ApiKey("")), InlinePort()),
     homes=HOMES,
     bench=lambda **fields: IbmBench(Settings(**fields)),
     lagging=lambda seconds: IbmBench(Settings(lags=Lags(lists=seconds, non_monotonic=True))),

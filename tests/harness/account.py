@@ -12,7 +12,7 @@ from freehold.engine.port import Call, InlinePort
 from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Ref, Want
 from freehold.providers.ibm.calls import ApiClient
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 from freehold.providers.ibm.tags import IbmTagger
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
@@ -65,8 +65,8 @@ class Account:
         self.clock = ManualClock()
         self.cloud = SimulatedIBM(self.clock, self.settings)
         self.port = RecordingPort()
-        credentials = Credentials(api_key or self.settings.api_key)
-        self.session = IbmSession(credentials, Endpoints.at(BASE), SimMount(self.cloud))
+        credentials = ApiKey(api_key or self.settings.api_key)
+        self.session = IbmSession(credentials, Endpoints.from_base(BASE), SimMount(self.cloud))
         self.client = ApiClient(self.session, self.port)
         self.kinds = ibm_kinds(self.session, self.port)
         self.tagger = IbmTagger(self.client, self.kinds.carried)

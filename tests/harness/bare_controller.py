@@ -16,7 +16,7 @@ from freehold.kube.resources import Json, Key
 from freehold.providers.access.audit import FileAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import Identity, StaticKeys
-from freehold.providers.aws.identity_objects import Reference, RoleRequest
+from freehold.providers.aws.identity_objects import IdentityReference, RoleRequest
 from freehold.providers.aws.tags.endpoints import AwsTagAccounts
 from freehold.tags.cloud_reconcile import CloudReconciler
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context
@@ -42,10 +42,10 @@ class _Known:
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
         """Nobody looks at them."""
 
-    async def credentials(self, reference: Reference, namespace: str) -> Identity:
+    async def credentials(self, reference: IdentityReference, namespace: str) -> Identity:
         return StaticKeys(ACCESS_KEY, "any secret")
 
-    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
+    async def find_by_role(self, role: RoleRequest, namespace: str) -> tuple[IdentityReference, Identity]:
         raise AssertionError("no object here names a role")
 
     def clouds(self) -> Sequence[Json]:

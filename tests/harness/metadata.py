@@ -23,7 +23,7 @@ from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import AssumedRole, Identity
-from freehold.providers.aws.identity_objects import Reference, RoleRequest
+from freehold.providers.aws.identity_objects import IdentityReference, RoleRequest
 from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.tags.endpoints import AwsTagAccounts, Identities
 from freehold.providers.ibm.accounts import IbmAccount
@@ -114,12 +114,12 @@ class KillingPort(RecordingPort):
 class OwnIdentity:
     """The operator's own credentials are those of the test."""
 
-    async def credentials(self, reference: Reference, namespace: str) -> Identity:
+    async def credentials(self, reference: IdentityReference, namespace: str) -> Identity:
         return KEYS
 
-    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
+    async def find_by_role(self, role: RoleRequest, namespace: str) -> tuple[IdentityReference, Identity]:
         """Each role may be used from each namespace."""
-        return Reference("AWSClusterRoleIdentity", str(role)), AssumedRole(role.arn, KEYS, role.external_id)
+        return IdentityReference("AWSClusterRoleIdentity", str(role)), AssumedRole(role.arn, KEYS, role.external_id)
 
 
 class Rings:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from freehold.engine.port import InlinePort
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, IbmSession
+from freehold.providers.ibm.session import ApiKey, IbmSession
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "freehold"
@@ -26,7 +26,7 @@ garbage collection have the same words."""
 
 def test_a_cloud_resource_kind_is_named_only_where_contributing_allows() -> None:
     """A person who adds a kind would have to find each further place. One-word names are also words of the vendor."""
-    names = {name for name in ibm_kinds(IbmSession(Credentials("")), InlinePort()) if "-" in name}
+    names = {name for name in ibm_kinds(IbmSession(ApiKey("")), InlinePort()) if "-" in name}
     found = [
         f"{path.relative_to(SOURCES)}:{node.lineno} {node.value}"
         for path in SOURCES.rglob("*.py")

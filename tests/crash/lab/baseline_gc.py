@@ -36,7 +36,7 @@ class CapaCollection:
 
     async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
         tagged = [{"Key": TAG, "Values": ["owned"]}]
-        rows = await self.client.listed(
+        rows = await self.client.read_list(
             "resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", TAG, TagFilters=tagged
         )
         try:

@@ -28,7 +28,7 @@ from freehold.providers.access.limits import Bucket, Limits
 from freehold.providers.aws.accounts import AccountLimits, AwsAccount, AwsAccounts, AwsCloud
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.identities import StaticKeys
-from freehold.providers.aws.identity_objects import Reference, StoredIdentities
+from freehold.providers.aws.identity_objects import IdentityReference, StoredIdentities
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
@@ -326,10 +326,10 @@ async def test_calls_of_an_account_go_through_threads_and_limits() -> None:
     sim, clock = aws_account.AwsAccount(), ManualClock()
     sim.cloud.faults.add(Fault(Effect.DENIED, "ec2.DescribeVpcs"))
     with AwsCloud(None, clock, mount=sim.mount) as cloud:
-        account = cloud.account(Reference(STATIC, "a"), StaticKeys(KEY, "s"), REGION)
+        account = cloud.account(IdentityReference(STATIC, "a"), StaticKeys(KEY, "s"), REGION)
         with pytest.raises(errors.Denied):
-            await account.client.listed("ec2", "describe_vpcs", "Vpcs", "all")
-        assert await account.client.listed("ec2", "describe_vpcs", "Vpcs", "all") == []
+            await account.client.read_list("ec2", "describe_vpcs", "Vpcs", "all")
+        assert await account.client.read_list("ec2", "describe_vpcs", "Vpcs", "all") == []
 
 
 # -- the engine's dependencies ----------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.providers.aws.tags.endpoints import AwsTagEndpoint, RegionIndex
-from freehold.providers.aws.tags.native_tags import Reading, reading_of
-from freehold.providers.aws.tags.tagged_resources import kind_of, named_in
+from freehold.providers.aws.tags.native_tags import ReadMode, read_mode
+from freehold.providers.aws.tags.tagged_resources import find_named, kind_of
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.resources import Resource
@@ -135,10 +135,10 @@ async def test_what_cannot_be_read_is_told_and_not_taken_for_untagged(fleet: Fle
 
 def test_what_a_read_takes() -> None:
     """A fleet of secrets must not cost a call each where nothing is overwritten."""
-    assert reading_of(GONE) is Reading.TOGETHER
-    assert reading_of(f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:a-1") is Reading.ALONE
-    assert reading_of("arn:aws:sqs:us-east-1:111122223333:queue") is Reading.NEVER
-    assert reading_of("crn:v1:x") is Reading.NEVER
+    assert read_mode(GONE) is ReadMode.TOGETHER
+    assert read_mode(f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:a-1") is ReadMode.ALONE
+    assert read_mode("arn:aws:sqs:us-east-1:111122223333:queue") is ReadMode.NEVER
+    assert read_mode("crn:v1:x") is ReadMode.NEVER
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ async def test_a_refusal_names_the_resource_and_changes_nothing(fleet: Fleet) ->
     targets = [fleet.groups[0], GONE, fleet.groups[1]]
     with pytest.raises(errors.NotFound) as refused:
         await fleet.tagger.send(batch(Verb.CREATE_TAGS, targets, env="test"))
-    assert named_in(refused.value, targets) == {GONE}
+    assert find_named(refused.value, targets) == {GONE}
     assert fleet.groups[1] not in refused.value.message, "a message with 200 ARNs is no message"
     assert fleet.tags(fleet.groups[0]) == {"fleet": "a"}
 

@@ -11,7 +11,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.drivers import PartsDriver, User
 from freehold.engine.resources import NodeKey, ParentResource, Part, Ref
-from freehold.providers.aws.attribute_cache import HOUR
+from freehold.providers.aws.attribute_cache import MAX_AGE
 from freehold.providers.aws.kinds import classic_load_balancer, listener, network_load_balancer, target_group
 from freehold.providers.aws.kinds.classic_load_balancer import INSTANCE, LISTENER, SUBNET
 from freehold_sim.faults import Effect
@@ -192,13 +192,13 @@ async def test_every_page_is_read(make_account: Callable[..., AwsAccount]) -> No
 
 async def test_what_somebody_else_changes_is_noticed_within_an_hour(account: AwsAccount) -> None:
     front = Front(account)
-    account.session.seldom = type(account.session.seldom)(account.clock.now)
+    account.session.attribute_cache = type(account.session.attribute_cache)(account.clock.now)
     wanted = front.network_request()
     made = await front.network.create(wanted)
     attribute = {"Key": "load_balancing.cross_zone.enabled", "Value": "true"}
     account.elbv2.modify_load_balancer_attributes(LoadBalancerArn=made.id, Attributes=[attribute])
     assert (await front.network.there(made.id)).attributes["attributes"] == wanted["attributes"]
-    account.clock.advance(HOUR)
+    account.clock.advance(MAX_AGE)
     changed = (await front.network.there(made.id)).attributes["attributes"]
     assert changed == {"load_balancing.cross_zone.enabled": "true"}
     await front.network.driver.update(Ref(made.id), {"attributes": wanted["attributes"]})
@@ -222,7 +222,7 @@ async def test_a_list_leaves_out_what_is_not_known(front: Front) -> None:
 async def test_a_classic_load_balancer_is_born_with_its_parts(front: Front) -> None:
     """Three writes and no read beyond the look, as the floor of a default cluster counts them."""
     made = await front.classic.create(front.classic_request())
-    inside = {classic_load_balancer.listener(API), *(Part(SUBNET, subnet) for subnet in front.subnets)}
+    inside = {classic_load_balancer.listener_part(API), *(Part(SUBNET, subnet) for subnet in front.subnets)}
     assert made.parts == inside
     assert made.attributes["address"].startswith("one-apiserver-")
     changes = differing(front.classic, front.classic_request(), made.attributes)
@@ -241,7 +241,7 @@ async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
     machine = front.account.instance(front.subnets[0])
     parts, ref = parts_of(front.classic), Ref(made.id)
     before = await front.classic.inside(made.id)
-    more = {classic_load_balancer.listener(SSH), Part(SUBNET, front.subnets[2]), Part(INSTANCE, machine)}
+    more = {classic_load_balancer.listener_part(SSH), Part(SUBNET, front.subnets[2]), Part(INSTANCE, machine)}
     for _ in range(2):  # the second time as after a lost reply
         for part in more:
             await parts.add_part(ref, part)
@@ -257,7 +257,7 @@ async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
 
 async def test_a_listener_of_a_classic_load_balancer_is_replaced(front: Front) -> None:
     made = await front.classic.create(front.classic_request())
-    other = classic_load_balancer.listener({**API, "InstancePort": 8443})
+    other = classic_load_balancer.listener_part({**API, "InstancePort": 8443})
     changer = front.classic.kind.parts.changer
     assert changer is not None
     await changer.change_part(Ref(made.id), other)
@@ -288,7 +288,7 @@ async def test_a_network_load_balancer_in_use_names_the_targets(front: Front) ->
     wanted = await front.listener_request()
     await front.listeners.create(wanted)
     machine = front.account.instance(front.subnets[0])
-    part = target_group.target(machine, 6443)
+    part = target_group.target_part(machine, 6443)
     parts, ref = parts_of(front.groups), Ref(wanted["target_groups"][0])
     for _ in range(2):
         await parts.add_part(ref, part)

@@ -10,7 +10,7 @@ from botocore import xform_name
 
 from freehold.engine import errors
 from freehold.engine.port import Effect
-from freehold.providers.aws.calls import SECRET, ApiClient, auditable, is_fenced
+from freehold.providers.aws.calls import SECRET, ApiClient, is_fenced, redact_secrets
 from freehold.providers.aws.kind_facts import KINDS, KindFacts, operations_of
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS, REGION, AwsAccount
@@ -35,14 +35,14 @@ def _first_page(params: dict[str, Any], **_: Any) -> dict[str, Any]:
 async def test_a_list_that_names_a_page_twice_ends(account: AwsAccount) -> None:
     client = _answering(account, "DescribeVpcs", lambda parsed: parsed.update(NextToken="again"))
     with pytest.raises(errors.Unavailable, match="names a page twice"):
-        await client.listed("ec2", "describe_vpcs", "Vpcs", "all")
+        await client.read_list("ec2", "describe_vpcs", "Vpcs", "all")
 
 
 async def test_a_reply_without_the_list_is_not_empty(account: AwsAccount) -> None:
     """From an empty list could be told what is gone."""
     client = _answering(account, "DescribeVpcs", lambda parsed: parsed.pop("Vpcs"))
     with pytest.raises(errors.Unavailable, match="its reply has no list"):
-        await client.listed("ec2", "describe_vpcs", "Vpcs", "all")
+        await client.read_list("ec2", "describe_vpcs", "Vpcs", "all")
 
 
 async def test_what_makes_or_marks_is_fenced_and_nothing_else(account: AwsAccount) -> None:
@@ -76,7 +76,7 @@ def test_a_part_is_not_fenced_and_its_resource_is(kind: KindFacts) -> None:
 async def test_every_request_is_a_call_of_its_own(account: AwsAccount) -> None:
     """Limits, audit and crash tests see calls; a request that hides in another would escape them all."""
     await account.api.account()
-    await account.api.listed("ec2", "describe_vpcs", "Vpcs", "all")
+    await account.api.read_list("ec2", "describe_vpcs", "Vpcs", "all")
     names = [f"{service}.{operation.title().replace('_', '')}" for service, operation in map(_split, account.sent())]
     assert names == account.served()
 
@@ -102,7 +102,7 @@ async def test_a_write_is_audited_with_what_it_asked_for(account: AwsAccount) ->
 
 def test_secrets_are_not_audited() -> None:
     asked = {"UserData": "token", "Name": "x", "Nested": [{"SecretString": "key"}]}
-    assert auditable(asked) == {"UserData": "***", "Name": "x", "Nested": [{"SecretString": "***"}]}
+    assert redact_secrets(asked) == {"UserData": "***", "Name": "x", "Nested": [{"SecretString": "***"}]}
 
 
 def _sensitive(shape: Any, depth: int = 6) -> set[str]:

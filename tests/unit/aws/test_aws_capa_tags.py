@@ -64,14 +64,14 @@ EXACT: dict[str, tuple[capa.CapaTags, dict[str, str]]] = {
 @pytest.mark.parametrize("what", EXACT)
 def test_the_tags_are_capas(what: str) -> None:
     resource, expected = EXACT[what]
-    assert resource.of("c") == expected
+    assert resource.to_tags("c") == expected
     assert all(not list(aws_tag_problems(key, value)) for key, value in expected.items())
 
 
 def test_a_user_may_rename_but_not_take_it_out_of_the_cluster() -> None:
     """CAPA leaked instances whose ``Name`` a user had set (CAPA#4629); to us a name is nothing."""
     user = {"Name": "mine", "team": "a", capa.ROLE: "other", capa.cluster_key("c"): "shared"}
-    assert capa.vpc("c").of("c", user) == {"Name": "mine", "team": "a", **_role("common")}
+    assert capa.vpc("c").to_tags("c", user) == {"Name": "mine", "team": "a", **_role("common")}
 
 
 def test_a_given_subnet_is_shared() -> None:

@@ -123,7 +123,7 @@ async def test_the_cloud_allows_a_role_that_is_bound_to_our_uuid_all_deletes_of_
     allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
     account.iam.put_role_policy(RoleName="infra", PolicyName="all", PolicyDocument=json.dumps(allowed))
     role = AwsSession(AssumedRole(arn, KEYS), REGION, mount=account.mount)
-    life.deps = replace(life.deps, registry=aws_kinds(ApiClient(role, account.port, role.for_deletes(OWNER.uuid))))
+    life.deps = replace(life.deps, registry=aws_kinds(ApiClient(role, account.port, role.owner_session(OWNER.uuid))))
     await life.down()
     assert life.standing() == {}
 

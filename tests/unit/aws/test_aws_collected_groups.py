@@ -12,11 +12,11 @@ from freehold.engine.errors import NotFound
 from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.engine.port import Call, InlinePort
 from freehold.providers.aws.calls import ApiClient
-from freehold.providers.aws.collectors.collector import Scene, traces_in
+from freehold.providers.aws.collectors.collector import Scene, collect_traces
 from freehold.providers.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.providers.aws.collectors.security_groups import SecurityGroups
 from freehold.providers.aws.collectors.survey import _namesakes
-from freehold.providers.aws.decoded import Place
+from freehold.providers.aws.decoded import AwsLocation
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS, REGION
@@ -61,7 +61,7 @@ CLIENT = ApiClient(AwsSession(KEYS, REGION), PORT)
 
 
 def scene(*groups: dict[str, Any], interfaces: tuple[dict[str, Any], ...] = ()) -> Scene:
-    return Scene(CLUSTER, Place("aws", REGION, ACCOUNT), {}, interfaces, groups)
+    return Scene(CLUSTER, AwsLocation("aws", REGION, ACCOUNT), {}, interfaces, groups)
 
 
 def found(*groups: dict[str, Any], interfaces: tuple[dict[str, Any], ...] = ()) -> dict[str, Thing]:
@@ -163,7 +163,7 @@ def test_interfaces_of_load_balancers_are_known_by_what_aws_has_written_on_them(
         for at, about in enumerate(["ELB net/a/1", "ELB net/a/1", "ELB classic", "aws-K8S-i-1", ""])
     ]
     users = {"NetworkInterfaceId": "eni-9", "Description": "ELB classic", "RequesterManaged": False}
-    assert traces_in([*rows, users]) == {"ELB net/a/1": ("eni-0", "eni-1"), "ELB classic": ("eni-2",)}
+    assert collect_traces([*rows, users]) == {"ELB net/a/1": ("eni-0", "eni-1"), "ELB classic": ("eni-2",)}
 
 
 @pytest.mark.parametrize("key", [CLUSTER_TAG, "sigs.k8s.io/cluster-api-provider-aws/cluster/prod"])

@@ -9,7 +9,7 @@ from test_aws_cluster import Cluster
 
 from freehold.engine import errors
 from freehold.engine.resources import Ref
-from freehold.providers.aws.attribute_cache import Seldom
+from freehold.providers.aws.attribute_cache import AttributeCache
 from freehold.providers.aws.kinds import classic_load_balancer, network_load_balancer
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
@@ -82,7 +82,7 @@ async def test_one_that_was_there_is_asked_for_its_attributes(account: AwsAccoun
     theirs = await drivers.create(_nlb(subnets), birth("fstranger"))
     changed = [{"Key": "load_balancing.cross_zone.enabled", "Value": "true"}]
     account.elbv2.modify_load_balancer_attributes(LoadBalancerArn=theirs.id, Attributes=changed)
-    account.session.seldom = Seldom(account.clock.now)
+    account.session.attribute_cache = AttributeCache(account.clock.now)
     answer = await drivers.create(_nlb(subnets))
     assert answer.id == theirs.id
     assert answer.attributes["attributes"] == {"load_balancing.cross_zone.enabled": "true"}

@@ -15,7 +15,13 @@ from freehold.providers.aws.collectors.survey import marks_of
 from freehold.providers.aws.identities import AssumedRole
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.permissions import policies as permissions
-from freehold.providers.aws.permissions.delete_binding import MOST_CHARACTERS, Bound, NotBound, bind, bind_to_marks
+from freehold.providers.aws.permissions.delete_binding import (
+    MOST_CHARACTERS,
+    BoundPolicy,
+    NotBound,
+    bind_to_marks,
+    bind_to_owner,
+)
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from harness.aws_account import KEYS, AwsAccount
 from harness.simulated_aws import ACCOUNT, tagged
@@ -31,14 +37,14 @@ READS = {
 
 
 def _bound(*given: Any) -> dict[str, Any]:
-    found = bind(UUID, *given)
-    assert isinstance(found, Bound), found
+    found = bind_to_owner(UUID, *given)
+    assert isinstance(found, BoundPolicy), found
     document: dict[str, Any] = json.loads(found.policy)
     return document
 
 
 def _not_bound(*given: Any) -> str:
-    found = bind(UUID, *given)
+    found = bind_to_owner(UUID, *given)
     assert isinstance(found, NotBound), found
     return found.why
 
@@ -74,14 +80,14 @@ def test_white_space_of_the_users_policy_takes_no_room() -> None:
 def _long(characters: int) -> str:
     """A policy that has this length with our statement in it."""
     empty = {**READS, "Id": ""}
-    found = bind(UUID, json.dumps(empty))
-    assert isinstance(found, Bound)
+    found = bind_to_owner(UUID, json.dumps(empty))
+    assert isinstance(found, BoundPolicy)
     return json.dumps({**READS, "Id": "x" * (characters - len(found.policy))})
 
 
 def test_what_sts_takes_is_bound_to_the_last_character_and_what_is_longer_is_not() -> None:
-    found = bind(UUID, _long(MOST_CHARACTERS))
-    assert isinstance(found, Bound)
+    found = bind_to_owner(UUID, _long(MOST_CHARACTERS))
+    assert isinstance(found, BoundPolicy)
     assert len(found.policy) == MOST_CHARACTERS
     assert "1 characters longer than the 2048" in _not_bound(_long(MOST_CHARACTERS + 1))
     assert f"{len(MANAGED)} characters longer" in _not_bound(_long(MOST_CHARACTERS), (MANAGED,)), "ARNs count too"
@@ -170,7 +176,7 @@ NARROWED = {
 
 def _role(account: AwsAccount) -> str:
     """A role that may delete anything; the managed policy allows the same."""
-    deletes = json.dumps(permissions.deleter())
+    deletes = json.dumps(permissions.deleter_policy())
     made = account.iam.create_policy(PolicyName="deleter", PolicyDocument=deletes)["Policy"]["Arn"]
     assert made == MANAGED
     arn = account.role("deleter")
@@ -180,7 +186,7 @@ def _role(account: AwsAccount) -> str:
 
 def _deleter(account: AwsAccount, arn: str, narrowed: dict[str, Any]) -> ApiClient:
     """The session of the role for the deletes of our uuid."""
-    deletes = account.session_of(AssumedRole(arn, KEYS, **narrowed)).session.for_deletes(UUID)
+    deletes = account.session_of(AssumedRole(arn, KEYS, **narrowed)).session.owner_session(UUID)
     assert deletes is not None
     return ApiClient(deletes, account.port)
 
@@ -224,9 +230,9 @@ async def test_a_long_name_unbinds_what_is_collected_for_it_and_nothing_else(acc
     """Another owner's deletes are bound as before: their policy still fits."""
     arn = _role(account)
     session = account.session_of(AssumedRole(arn, KEYS, policy=_long(MOST_CHARACTERS))).session
-    assert session.for_collected(marks_of("a" * 100)) is None
+    assert session.collection_session(marks_of("a" * 100)) is None
     assert session.not_bound is None
-    assert session.for_deletes(UUID) is not None
+    assert session.owner_session(UUID) is not None
 
 
 async def test_what_sts_cannot_pack_for_one_cluster_unbinds_no_owner(account: AwsAccount) -> None:
@@ -235,10 +241,10 @@ async def test_what_sts_cannot_pack_for_one_cluster_unbinds_no_owner(account: Aw
     account.cloud.settings = replace(settings, assumptions=tight)
     session = account.session_of(AssumedRole(_role(account), KEYS)).session
     group = account.group(account.vpc(), "g")
-    client = ApiClient(session, account.port, session.for_collected(marks_of("a" * 100)), COLLECTED_METHODS)
+    client = ApiClient(session, account.port, session.collection_session(marks_of("a" * 100)), COLLECTED_METHODS)
     await client.write("ec2", "delete_security_group", group, GroupId=group)
     assert session.not_bound is None
-    assert session.for_deletes(UUID) is not None
+    assert session.owner_session(UUID) is not None
 
 
 # -- of what a cluster's controllers made -----------------------------------------------------------------------
@@ -248,8 +254,8 @@ MARKS = marks_of("prod")
 
 def test_a_collected_delete_needs_one_of_the_marks_of_the_cluster() -> None:
     alone, narrowed = bind_to_marks(MARKS), bind_to_marks(MARKS, json.dumps(READS))
-    assert isinstance(alone, Bound)
-    assert isinstance(narrowed, Bound)
+    assert isinstance(alone, BoundPolicy)
+    assert isinstance(narrowed, BoundPolicy)
     allows = json.loads(alone.policy)["Statement"]
     assert {each["Effect"] for each in allows} == {"Allow"}
     assert {tuple(each["Action"]) for each in allows} == {permissions.COLLECTED_ACTIONS}
@@ -267,7 +273,7 @@ def test_a_collected_delete_needs_one_of_the_marks_of_the_cluster() -> None:
 async def test_the_cloud_denies_to_collect_what_has_no_mark_of_the_cluster(
     account: AwsAccount, narrowed: dict[str, Any]
 ) -> None:
-    session = account.session_of(AssumedRole(_role(account), KEYS, **narrowed)).session.for_collected(MARKS)
+    session = account.session_of(AssumedRole(_role(account), KEYS, **narrowed)).session.collection_session(MARKS)
     assert session is not None
     api, vpc = ApiClient(session, account.port), account.vpc()
     for key, value in MARKS.items():

@@ -268,8 +268,8 @@ async def test_one_reading_of_the_attributes_serves_for_some_looks(account: Netw
     """A deep look costs one read for each VPC; a change by a person is seen after an hour at most."""
     network = account.vpc()
     account.ec2.modify_vpc_attribute(VpcId=network, EnableDnsHostnames={"Value": True})
-    seen = [(await account.look("vpc", network)).attributes[vpc.HOSTNAMES] for _ in range(vpc.LOOKS)]
-    assert (seen, account.count("DescribeVpcAttribute")) == ([True] * vpc.LOOKS, 1)
+    seen = [(await account.look("vpc", network)).attributes[vpc.HOSTNAMES] for _ in range(vpc.PASSES_A_READING)]
+    assert (seen, account.count("DescribeVpcAttribute")) == ([True] * vpc.PASSES_A_READING, 1)
     account.ec2.modify_vpc_attribute(VpcId=network, EnableDnsHostnames={"Value": False})
     assert (await account.look("vpc", network)).attributes[vpc.HOSTNAMES] is False
 
@@ -301,7 +301,7 @@ async def test_the_attributes_of_other_peoples_vpcs_are_not_listed(account: Netw
 async def test_a_vpc_whose_attributes_cannot_be_found_is_not_absent(account: Network) -> None:
     """The list has just shown it: another replica is behind."""
     with pytest.raises(errors.Unavailable):
-        await vpc.DnsAttributes(account.api).of("vpc-00000000000000000")
+        await vpc.DnsAttributes(account.api).read("vpc-00000000000000000")
 
 
 async def test_a_vpc_with_ipv6_shows_its_block(account: Network) -> None:
@@ -318,7 +318,7 @@ def test_a_vpc_waits_for_its_ipv6_block() -> None:
         "VpcId": "vpc-1", "CidrBlock": "10.0.0.0/16", "State": "available",
         "Ipv6CidrBlockAssociationSet": [{"AssociationId": "a", "Ipv6CidrBlockState": {"State": "associating"}}],
     }  # fmt: skip
-    seen = vpc.decode(body, vpc.Place("aws", "us-east-1", "1" * 12))
+    seen = vpc.decode(body, vpc.AwsLocation("aws", "us-east-1", "1" * 12))
     assert seen is not None
     assert (seen.state, seen.attributes["ipv6_cidrs"]) == (State.PENDING, ())
 

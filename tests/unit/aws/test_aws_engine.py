@@ -167,7 +167,7 @@ async def test_what_people_change_is_brought_back(life: Life) -> None:
     ec2.create_route(RouteTableId=table, DestinationCidrBlock="10.9.0.0/16", GatewayId=ids["internet-gateway"][0])
     ec2.modify_subnet_attribute(SubnetId=life.journal.entries[PUBLIC].id, MapPublicIpOnLaunch={"Value": False})
     ec2.modify_vpc_attribute(VpcId=ids["vpc"][0], EnableDnsHostnames={"Value": False})
-    for _ in range(vpc.LOOKS + 1):
+    for _ in range(vpc.PASSES_A_READING + 1):
         life.later(600.0)
         await life.up()
     rows = ec2.describe_route_tables(RouteTableIds=[table])["RouteTables"][0]["Routes"]

@@ -60,7 +60,7 @@ def _groups() -> list[Node]:
 
         def parts(known: ReadyNodes) -> list[Part]:
             peers = [{"group": known[other].id}, {"group": known[key].id}, {"cidr": "10.0.0.0/8"}]
-            return [security_group.rule(security_group.INGRESS, "tcp", 6443, 6443, **peer) for peer in peers]
+            return [security_group.rule_part(security_group.INGRESS, "tcp", 6443, 6443, **peer) for peer in peers]
 
         return _with(plain, parts, key, other)
 
@@ -82,7 +82,10 @@ def _balancers() -> list[Node]:
     return [
         _with(
             classic,
-            lambda known: [classic_load_balancer.listener(ROW), Part(classic_load_balancer.SUBNET, known[PUBLIC].id)],
+            lambda known: [
+                classic_load_balancer.listener_part(ROW),
+                Part(classic_load_balancer.SUBNET, known[PUBLIC].id),
+            ],
         ),
         _named(NETWORK, "demo-nlb", lambda known: {**common(known), **cross_zone}, *needs),
         _named(GROUP, "demo-target", lambda known: {"vpc_id": known[VPC].id, **group, **keep}, VPC),
@@ -110,7 +113,7 @@ def _others() -> list[Node]:
 
     return [
         _with(_node(ENDPOINT, endpoint, VPC, OUT), lambda known: [Part(vpc_endpoint.ROUTE_TABLE, known[OUT].id)]),
-        _with(_named(BUCKET, "demo-bootstrap", lambda known: {}), lambda known: [s3_bucket.policy(POLICY)]),
+        _with(_named(BUCKET, "demo-bootstrap", lambda known: {}), lambda known: [s3_bucket.policy_part(POLICY)]),
         _node(BASTION, bastion, GATEWAY, PUBLIC, NODES),
     ]
 

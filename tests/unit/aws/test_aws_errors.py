@@ -18,7 +18,7 @@ from botocore.exceptions import (
 )
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from freehold.engine import errors as lifecycle
+from freehold.engine import errors as engine_errors
 from freehold.engine.port import Effect
 from freehold.providers.aws import errors
 from freehold.providers.aws.kind_facts import KINDS, OTHER_OPERATIONS
@@ -30,26 +30,26 @@ from harness.aws_account import AwsAccount
 def _said(
     code: str, operation: str = "CreateVpc", *, service: str = "ec2", text: str = "no", status: int = 400,
     effect: Effect = Effect.WRITE, headers: dict[str, str] | None = None,
-) -> lifecycle.CloudError:  # fmt: skip
+) -> engine_errors.CloudError:  # fmt: skip
     """The error for this answer."""
     meta = {"HTTPStatusCode": status, "HTTPHeaders": headers or {}, "RequestId": "r-1"}
     reply: Any = {"Error": {"Code": code, "Message": text}, "ResponseMetadata": meta}
     return _translated(ClientError(reply, operation), effect, service)
 
 
-def _translated(error: Exception, effect: Effect = Effect.WRITE, service: str = "ec2") -> lifecycle.CloudError:
+def _translated(error: Exception, effect: Effect = Effect.WRITE, service: str = "ec2") -> engine_errors.CloudError:
     return errors.translate(
         error, effect=effect, service=service, what="create x", origin="the key", scrub=lambda text: text
     )
 
 
-CODES: dict[type[lifecycle.CloudError], str] = {
-    lifecycle.Throttled:
+CODES: dict[type[engine_errors.CloudError], str] = {
+    engine_errors.Throttled:
         "Throttling ThrottlingException ThrottledException RequestThrottled RequestThrottledException "
         "RequestLimitExceeded TooManyRequestsException SlowDown BandwidthLimitExceeded PriorRequestNotComplete "
         "EC2ThrottledException ProvisionedThroughputExceeded ProvisionedThroughputExceededException "
         "TransactionInProgressException DependencyThrottle",
-    lifecycle.NotFound:
+    engine_errors.NotFound:
         "InvalidVpcID.NotFound InvalidSubnetID.NotFound InvalidInternetGatewayID.NotFound "
         "InvalidRouteTableID.NotFound InvalidAllocationID.NotFound InvalidInstanceID.NotFound "
         "InvalidNetworkInterfaceID.NotFound InvalidVolume.NotFound InvalidVpcEndpointId.NotFound "
@@ -58,23 +58,23 @@ CODES: dict[type[lifecycle.CloudError], str] = {
         "InvalidNatGatewayID.NotFound Gateway.NotAttached LoadBalancerNotFound TargetGroupNotFound ListenerNotFound "
         "ResourceNotFoundException NoSuchEntity NoSuchBucket NoSuchHostedZone InvalidInstance "
         "LoadBalancerNotFoundException ParameterNotFound 404",
-    lifecycle.InUse:
+    engine_errors.InUse:
         "DependencyViolation ResourceInUse ResourceInUseException InvalidIPAddress.InUse VolumeInUse "
         "InvalidNetworkInterface.InUse InvalidGroup.InUse DeleteConflict DeleteConflictException BucketNotEmpty "
         "HostedZoneNotEmpty CannotDelete TargetGroupInUse OperationNotPermitted",
-    lifecycle.NameTaken:
+    engine_errors.NameTaken:
         "InvalidGroup.Duplicate InvalidKeyPair.Duplicate InvalidLaunchTemplateName.AlreadyExistsException "
         "DuplicateLoadBalancerName DuplicateTargetGroupName EntityAlreadyExists BucketAlreadyOwnedByYou "
         "BucketAlreadyExists HostedZoneAlreadyExists ResourceExistsException DBClusterAlreadyExistsFault",
-    errors.AlreadyThere:
+    errors.PartExists:
         "RouteAlreadyExists Resource.AlreadyAssociated InvalidPermission.Duplicate DuplicateListener PriorityInUse",
-    lifecycle.TokenReused: "IdempotentParameterMismatch IdempotentParameterMismatchException",
-    lifecycle.NotReady:
+    engine_errors.TokenReused: "IdempotentParameterMismatch IdempotentParameterMismatchException",
+    engine_errors.NotReady:
         "IncorrectInstanceState IncorrectState OperationInProgress ConcurrentModification "
         "ConcurrentModificationException ConflictException Conflict InvalidState InvalidStateException "
         "InvalidGatewayState OperationAborted UnmodifiableEntity EntityTemporarilyUnmodifiable ResourceNotReady "
         "ResourcePropagationDelayException CapacityReservationPending TrustStoreNotReady",
-    lifecycle.Quota:
+    engine_errors.Quota:
         "VpcLimitExceeded AddressLimitExceeded NatGatewayLimitExceeded SecurityGroupLimitExceeded "
         "RulesPerSecurityGroupLimitExceeded InstanceLimitExceeded VcpuLimitExceeded VolumeLimitExceeded "
         "TooManyLoadBalancers TooManyTargetGroups TooManyTagsException TagLimitExceeded LimitExceeded "
@@ -84,13 +84,13 @@ CODES: dict[type[lifecycle.CloudError], str] = {
         "InsufficientInstanceCapacity InsufficientFreeAddressesInSubnet InsufficientAddressCapacity "
         "InsufficientHostCapacity InsufficientCapacity Unsupported",
     errors.CredentialsExpired: "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired",
-    lifecycle.Denied:
+    engine_errors.Denied:
         "UnauthorizedOperation AccessDenied AccessDeniedException AuthFailure InvalidClientTokenId OptInRequired "
         "UnrecognizedClientException SignatureDoesNotMatch InvalidAccessKeyId InvalidSignatureException "
         "IncompleteSignature MissingAuthenticationToken InvalidToken NotSignedUp AuthorizationError NotAuthorized 403 "
         "AllAccessDisabled OperationNotPermittedException TagPolicyException TagPolicyViolation "
         "TagPolicyViolationException",
-    lifecycle.Invalid:
+    engine_errors.Invalid:
         "InvalidParameterValue InvalidParameterCombination InvalidParameter InvalidParameterException ValidationError "
         "ValidationException MalformedPolicyDocument InvalidSubnet.Range InvalidSubnet.Conflict InvalidAMIID.NotFound "
         "InvalidAMIID.Malformed MissingParameter MalformedQueryString InvalidTagKey.Malformed "
@@ -101,11 +101,11 @@ CODES: dict[type[lifecycle.CloudError], str] = {
         "ReceiptHandleIsInvalid AvailabilityZoneNotSupported ResourceTypeNotSupportedException "
         "ResourceTypeUnsupportedException RegionDisabledException KeyPairMismatch ResourcesNotAssociated "
         "BadRequestException",
-    lifecycle.Unavailable:
+    engine_errors.Unavailable:
         "RequestTimeout RequestTimeoutException RequestTimeTooSkewed PaginationTokenExpiredException "
         "PaginationTokenExpired ExpiredNextToken ExpiredNextTokenException InvalidNextToken "
         "InvalidNextTokenException InvalidPaginationToken",
-    lifecycle.Unknown:
+    engine_errors.Unknown:
         "InternalError InternalFailure InternalServiceError InternalServiceException InternalServerError "
         "ServerException ServiceFailure ServiceFailureException ServiceUnavailable ServiceUnavailableException "
         "Unavailable ServerInternal HealthUnavailable",
@@ -121,7 +121,7 @@ def _failure(code: str, operation: str = "CreateVpc", service: str = "ec2", stat
 
 
 @pytest.mark.parametrize(("code", "error"), ROWS, ids=[code for code, _ in ROWS])
-def test_each_code_has_its_class(code: str, error: type[lifecycle.CloudError]) -> None:
+def test_each_code_has_its_class(code: str, error: type[engine_errors.CloudError]) -> None:
     """The class says what the engine does next (docs/reference/reliability.md R12 to R18)."""
     found = _said(code)
     assert type(found) is error
@@ -136,7 +136,7 @@ OF_EVERY_OPERATION = [rule for rule in errors.RULES if not rule.operations and n
 
 
 @pytest.mark.parametrize("rule", OF_EVERY_OPERATION, ids=lambda rule: rule.codes[0])
-def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.Rule) -> None:
+def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.ErrorRule) -> None:
     """What no row names could be moved to another class, and no test would tell."""
     rows = {code for code, error in ROWS if error is rule.error}
     literal = {code for code in rule.codes if "*" not in code}
@@ -145,44 +145,44 @@ def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.Rule) 
     assert {pattern for pattern in rule.codes if not any(fnmatchcase(code, pattern) for code in decided)} == set()
 
 
-@pytest.mark.parametrize("code", CODES[lifecycle.Unknown].split())
+@pytest.mark.parametrize("code", CODES[engine_errors.Unknown].split())
 def test_what_aws_failed_to_read_is_asked_again(code: str) -> None:
-    assert type(_said(code, "DescribeVpcs", status=500, effect=Effect.READ)) is lifecycle.Unavailable
+    assert type(_said(code, "DescribeVpcs", status=500, effect=Effect.READ)) is engine_errors.Unavailable
 
 
 @pytest.mark.parametrize(
     ("status", "effect", "error"),
     [
-        (400, Effect.WRITE, lifecycle.Invalid),
-        (429, Effect.WRITE, lifecycle.Throttled),
-        (500, Effect.WRITE, lifecycle.Unknown),
-        (503, Effect.READ, lifecycle.Unavailable),
+        (400, Effect.WRITE, engine_errors.Invalid),
+        (429, Effect.WRITE, engine_errors.Throttled),
+        (500, Effect.WRITE, engine_errors.Unknown),
+        (503, Effect.READ, engine_errors.Unavailable),
     ],
 )
-def test_of_a_new_code_the_status_decides(status: int, effect: Effect, error: type[lifecycle.CloudError]) -> None:
+def test_of_a_new_code_the_status_decides(status: int, effect: Effect, error: type[engine_errors.CloudError]) -> None:
     assert type(_said("BrandNew", status=status, effect=effect)) is error
 
 
 KEPT_BY_A_SERVICE = "You do not have permission to access the specified resource."
-SOME_OPERATIONS: list[tuple[str, str, str, type[lifecycle.CloudError]]] = [
-    ("AuthFailure", "ReleaseAddress", KEPT_BY_A_SERVICE, lifecycle.InUse),
-    ("AuthFailure", "DisassociateAddress", "The address does not belong to you.", lifecycle.InUse),
-    ("AuthFailure", "DetachNetworkInterface", "The interface is in use.", lifecycle.InUse),
-    ("AuthFailure", "DetachNetworkInterface", "The interface is currently in use.", lifecycle.InUse),
+SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
+    ("AuthFailure", "ReleaseAddress", KEPT_BY_A_SERVICE, engine_errors.InUse),
+    ("AuthFailure", "DisassociateAddress", "The address does not belong to you.", engine_errors.InUse),
+    ("AuthFailure", "DetachNetworkInterface", "The interface is in use.", engine_errors.InUse),
+    ("AuthFailure", "DetachNetworkInterface", "The interface is currently in use.", engine_errors.InUse),
     ("AuthFailure", "DeleteNetworkInterface", "You are not allowed to manage 'ela-attach' attachments.",
-     lifecycle.InUse),
+     engine_errors.InUse),
     ("AuthFailure", "ReleaseAddress", "AWS was not able to validate the provided access credentials",
-     lifecycle.Denied),
-    ("AuthFailure", "DescribeVpcs", KEPT_BY_A_SERVICE, lifecycle.Denied),
+     engine_errors.Denied),
+    ("AuthFailure", "DescribeVpcs", KEPT_BY_A_SERVICE, engine_errors.Denied),
     ("InvalidParameterValue", "DeleteNetworkInterface", "Network interface 'eni-1' is currently in use.",
-     lifecycle.InUse),
-    ("InvalidParameterValue", "CreateNetworkInterface", "no", lifecycle.Invalid),
-    ("ResourceInUseException", "CreateCluster", "no", lifecycle.NameTaken),
-    ("ResourceInUseException", "CreateNodegroup", "no", lifecycle.NameTaken),
-    ("ResourceInUseException", "CreateAddon", "no", lifecycle.NameTaken),
-    ("ResourceInUseException", "CreateFargateProfile", "no", lifecycle.NameTaken),
-    ("ResourceInUseException", "CreateAccessEntry", "no", lifecycle.NameTaken),
-    ("ResourceInUseException", "DeleteCluster", "no", lifecycle.InUse),
+     engine_errors.InUse),
+    ("InvalidParameterValue", "CreateNetworkInterface", "no", engine_errors.Invalid),
+    ("ResourceInUseException", "CreateCluster", "no", engine_errors.NameTaken),
+    ("ResourceInUseException", "CreateNodegroup", "no", engine_errors.NameTaken),
+    ("ResourceInUseException", "CreateAddon", "no", engine_errors.NameTaken),
+    ("ResourceInUseException", "CreateFargateProfile", "no", engine_errors.NameTaken),
+    ("ResourceInUseException", "CreateAccessEntry", "no", engine_errors.NameTaken),
+    ("ResourceInUseException", "DeleteCluster", "no", engine_errors.InUse),
 ]  # fmt: skip
 """EC2 says AuthFailure also of what a service keeps, the address of a NAT gateway that is being deleted: waiting helps,
 other credentials do not. Of a create in EKS, in use means that the name is taken."""
@@ -192,7 +192,7 @@ other credentials do not. Of a create in EKS, in use means that the name is take
     ("code", "operation", "text", "error"), SOME_OPERATIONS, ids=[f"{row[0]} of {row[1]}" for row in SOME_OPERATIONS]
 )
 def test_what_some_operations_mean_by_a_code(
-    code: str, operation: str, text: str, error: type[lifecycle.CloudError]
+    code: str, operation: str, text: str, error: type[engine_errors.CloudError]
 ) -> None:
     assert type(_said(code, operation, text=text)) is error
 
@@ -201,7 +201,7 @@ def test_a_group_of_another_network_is_there_and_will_not_do() -> None:
     """The code is that of a group which is missing."""
     text = "You have specified two resources that belong to different networks."
     found = _said("InvalidGroup.NotFound", "AuthorizeSecurityGroupIngress", text=text)
-    assert type(found) is lifecycle.Invalid and "connect the two VPCs" in found.message
+    assert type(found) is engine_errors.Invalid and "connect the two VPCs" in found.message
 
 
 def test_each_operation_that_the_table_names_has_its_row() -> None:
@@ -216,7 +216,7 @@ def test_what_botocore_takes_for_throttling_is_throttling() -> None:
     other = {
         code
         for code in ThrottledRetryableChecker._THROTTLED_ERROR_CODES
-        if type(_said(code)) is not lifecycle.Throttled
+        if type(_said(code)) is not engine_errors.Throttled
     }
     assert other == {"LimitExceededException"}
 
@@ -232,23 +232,23 @@ def test_a_denial_names_action_and_resource() -> None:
 
 def test_retry_after_is_obeyed_within_limits() -> None:
     found = _said("Throttling", headers={"Retry-After": "3"}), _said("Throttling", headers={"retry-after": "86400"})
-    assert [each.retry_after for each in found if isinstance(each, lifecycle.Throttled)] == [3.0, 600.0]
+    assert [each.retry_after for each in found if isinstance(each, engine_errors.Throttled)] == [3.0, 600.0]
 
 
 @pytest.mark.parametrize(
     ("raised", "effect", "error"),
     [
-        (ReadTimeoutError(endpoint_url="https://x"), Effect.WRITE, lifecycle.Unknown),
-        (ReadTimeoutError(endpoint_url="https://x"), Effect.READ, lifecycle.Unavailable),
-        (ConnectionClosedError(endpoint_url="https://x"), Effect.WRITE, lifecycle.Unknown),
-        (EndpointConnectionError(endpoint_url="https://x"), Effect.WRITE, lifecycle.Unavailable),
-        (ConnectTimeoutError(endpoint_url="https://x"), Effect.WRITE, lifecycle.Unavailable),
-        (NoCredentialsError(), Effect.WRITE, lifecycle.Denied),
-        (ValueError("x is no region"), Effect.WRITE, lifecycle.Invalid),
-        (KeyError("x"), Effect.WRITE, lifecycle.Unknown),
+        (ReadTimeoutError(endpoint_url="https://x"), Effect.WRITE, engine_errors.Unknown),
+        (ReadTimeoutError(endpoint_url="https://x"), Effect.READ, engine_errors.Unavailable),
+        (ConnectionClosedError(endpoint_url="https://x"), Effect.WRITE, engine_errors.Unknown),
+        (EndpointConnectionError(endpoint_url="https://x"), Effect.WRITE, engine_errors.Unavailable),
+        (ConnectTimeoutError(endpoint_url="https://x"), Effect.WRITE, engine_errors.Unavailable),
+        (NoCredentialsError(), Effect.WRITE, engine_errors.Denied),
+        (ValueError("x is no region"), Effect.WRITE, engine_errors.Invalid),
+        (KeyError("x"), Effect.WRITE, engine_errors.Unknown),
     ],
 )
-def test_without_an_answer(raised: Exception, effect: Effect, error: type[lifecycle.CloudError]) -> None:
+def test_without_an_answer(raised: Exception, effect: Effect, error: type[engine_errors.CloudError]) -> None:
     """What was sent may have taken effect; what was not sent has not."""
     found = _translated(raised, effect)
     assert type(found) is error
@@ -295,17 +295,17 @@ def test_ec2_declares_no_errors() -> None:
 @pytest.mark.parametrize(
     ("effect", "error"),
     [
-        (Trouble.THROTTLE, lifecycle.Throttled),
-        (Trouble.DENIED, lifecycle.Denied),
-        (Trouble.QUOTA, lifecycle.Quota),
-        (Trouble.ERROR_BEFORE, lifecycle.Unknown),
-        (Trouble.ERROR_AFTER, lifecycle.Unknown),
-        (Trouble.REPLY_LOST, lifecycle.Unknown),
-        (Trouble.RESET, lifecycle.Unknown),
+        (Trouble.THROTTLE, engine_errors.Throttled),
+        (Trouble.DENIED, engine_errors.Denied),
+        (Trouble.QUOTA, engine_errors.Quota),
+        (Trouble.ERROR_BEFORE, engine_errors.Unknown),
+        (Trouble.ERROR_AFTER, engine_errors.Unknown),
+        (Trouble.REPLY_LOST, engine_errors.Unknown),
+        (Trouble.RESET, engine_errors.Unknown),
     ],
 )
 async def test_trouble_of_a_create_in_each_service(
-    account: AwsAccount, effect: Trouble, error: type[lifecycle.CloudError]
+    account: AwsAccount, effect: Trouble, error: type[engine_errors.CloudError]
 ) -> None:
     vpc = account.vpc()
     creates: list[tuple[str, str, dict[str, Any]]] = [
@@ -316,14 +316,14 @@ async def test_trouble_of_a_create_in_each_service(
     ]
     for service, operation, params in creates:
         account.cloud.faults.add(Fault(effect, f"{service}.*"))
-        with pytest.raises(lifecycle.CloudError) as caught:
+        with pytest.raises(engine_errors.CloudError) as caught:
             await account.api.write(service, operation, "x", **params)
         assert type(caught.value) is error, (service, caught.value)
 
 
 async def test_a_list_that_is_not_found_is_not_empty(account: AwsAccount) -> None:
     with pytest.raises(errors.ListNotFound):
-        await account.api.listed("elbv2", "describe_listeners", "Listeners", "x", ListenerArns=[MISSING])
+        await account.api.read_list("elbv2", "describe_listeners", "Listeners", "x", ListenerArns=[MISSING])
 
 
 MISSING = "arn:aws:elasticloadbalancing:us-east-1:111122223333:listener/net/x/0123456789abcdef/0123456789abcdef"
@@ -332,6 +332,6 @@ MISSING = "arn:aws:elasticloadbalancing:us-east-1:111122223333:listener/net/x/01
 async def test_a_list_is_read_to_its_end_page_by_page(make_account: Any) -> None:
     account = make_account(page_size=1)
     names = {account.vpc(f"10.{number}.0.0/16") for number in range(3)}
-    found = await account.api.listed("ec2", "describe_vpcs", "Vpcs", "all")
+    found = await account.api.read_list("ec2", "describe_vpcs", "Vpcs", "all")
     assert {vpc["VpcId"] for vpc in found} == names
     assert account.sent() == ["ec2.describe_vpcs"] * 3

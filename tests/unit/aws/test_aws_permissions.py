@@ -27,7 +27,10 @@ def test_no_policy_allows_what_nothing_causes() -> None:
     unsent = {
         permissions.iam_action(kind.service, name) for kind in KINDS for name in kind.write_operations & NOT_SENT.keys()
     }
-    granted = [_actions(policy()) for policy in (permissions.reader, permissions.creator, permissions.deleter)]
+    granted = [
+        _actions(policy())
+        for policy in (permissions.reader_policy, permissions.creator_policy, permissions.deleter_policy)
+    ]
     assert len(unsent) == 9, "PutBucketLifecycleConfiguration and DeleteBucketLifecycle have one permission"
     assert unsent.isdisjoint(action for actions in granted for action in actions)
     assert all(len(set(actions)) == len(actions) for actions in granted)
@@ -35,8 +38,8 @@ def test_no_policy_allows_what_nothing_causes() -> None:
 
 def test_a_reader_changes_nothing_and_a_creator_deletes_no_resource() -> None:
     verbs = ("Describe", "Get", "List", "AssumeRole")
-    assert all(action.partition(":")[2].startswith(verbs) for action in _actions(permissions.reader()))
-    assert set(_actions(permissions.creator())).isdisjoint(_actions(permissions.deleter()))
+    assert all(action.partition(":")[2].startswith(verbs) for action in _actions(permissions.reader_policy()))
+    assert set(_actions(permissions.creator_policy())).isdisjoint(_actions(permissions.deleter_policy()))
 
 
 @pytest.mark.parametrize(
@@ -56,15 +59,15 @@ def test_the_permission_of_an_operation(service: str, operation: str, action: st
 
 def test_the_policy_files_are_those_of_today_and_fit_into_managed_policies() -> None:
     """At most 6,144 characters without white space (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html)."""
-    assert policy_files.stale(Path(__file__).parents[3] / policy_files.DIRECTORY) == ()
-    assert max(len("".join(text.split())) for text in policy_files.rendered().values()) <= 6144
+    assert policy_files.find_stale(Path(__file__).parents[3] / policy_files.DIRECTORY) == ()
+    assert max(len("".join(text.split())) for text in policy_files.render_files().values()) <= 6144
 
 
 async def test_a_creator_may_make_the_first_load_balancer_and_a_bucket_with_tags(account: AwsAccount) -> None:
     """What a call needs beside the permission of its name: the role of the service, and the right to tag."""
     account.role("creator")
     arn = account.iam.get_role(RoleName="creator")["Role"]["Arn"]
-    documents = {"creates": permissions.creator(), "reads": permissions.reader()}
+    documents = {"creates": permissions.creator_policy(), "reads": permissions.reader_policy()}
     for name, document in documents.items():
         account.iam.put_role_policy(RoleName="creator", PolicyName=name, PolicyDocument=json.dumps(document))
     api = account.session_of(AssumedRole(arn, KEYS))

@@ -27,8 +27,8 @@ async def test_one_address_serves_all_services_and_regions(tmp_path: Path) -> No
             made = await api.write("ec2", "create_vpc", "x", CidrBlock="10.0.0.0/16")
             await api.write("s3", "create_bucket", "our-bucket", Bucket="our-bucket")
             assert await api.account() == ACCOUNT
-            assert [seen.id for seen in await reading.all_of(api, vpc.READ)] == [made["Vpc"]["VpcId"]]
-            assert await reading.all_of(ApiClient(there, InlinePort()), vpc.READ) == []
+            assert [seen.id for seen in await reading.read_all(api, vpc.READ)] == [made["Vpc"]["VpcId"]]
+            assert await reading.read_all(ApiClient(there, InlinePort()), vpc.READ) == []
             here.close()
             there.close()
         finally:

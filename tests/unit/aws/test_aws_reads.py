@@ -10,7 +10,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.resources import State
 from freehold.providers.aws import reading
-from freehold.providers.aws.decoded import Place, Seen, state_of
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource, state_of
 from freehold.providers.aws.kinds import (
     elastic_ip,
     internet_gateway,
@@ -25,7 +25,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT, OTHER_ACCOUNT, tagged
 
-PLACE = Place("aws", REGION, ACCOUNT)
+PLACE = AwsLocation("aws", REGION, ACCOUNT)
 READS = {
     "vpc": vpc.READ,
     "subnet": subnet.READ,
@@ -37,8 +37,8 @@ READS = {
 }
 
 
-async def _one(account: AwsAccount, kind: str, ident: str) -> Seen:
-    return (await reading.by_id(account.api, READS[kind], [ident]))[ident]
+async def _one(account: AwsAccount, kind: str, ident: str) -> DecodedResource:
+    return (await reading.read_by_id(account.api, READS[kind], [ident]))[ident]
 
 
 def _make(account: AwsAccount) -> dict[str, str]:
@@ -74,7 +74,7 @@ async def test_a_resource_is_read_by_its_id_with_its_tags(account: AwsAccount, k
 
 @pytest.mark.parametrize("kind", READS)
 async def test_nothing_is_asked_for_where_nothing_is_wanted(account: AwsAccount, kind: str) -> None:
-    assert await reading.by_id(account.api, READS[kind], []) == {}
+    assert await reading.read_by_id(account.api, READS[kind], []) == {}
     assert account.sent() == []
 
 
@@ -82,7 +82,7 @@ async def test_nothing_is_asked_for_where_nothing_is_wanted(account: AwsAccount,
 async def test_a_read_that_fails_is_not_empty(account: AwsAccount, kind: str) -> None:
     account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "ec2.Describe*", status=500))
     with pytest.raises(errors.Unavailable):
-        await reading.all_of(account.api, READS[kind])
+        await reading.read_all(account.api, READS[kind])
 
 
 @pytest.mark.parametrize("kind", READS)
@@ -90,21 +90,21 @@ async def test_a_list_shows_what_a_read_by_id_shows(make_account: Callable[..., 
     """Also where the list comes in pages of one."""
     account = make_account(page_size=1)
     ident = _make(account)[kind]
-    (listed,) = [seen for seen in await reading.all_of(account.api, READS[kind]) if seen.id == ident]
+    (listed,) = [seen for seen in await reading.read_all(account.api, READS[kind]) if seen.id == ident]
     assert listed == await _one(account, kind, ident)
 
 
 async def test_many_ids_are_asked_for_in_few_calls(account: AwsAccount) -> None:
     """A filter takes 200 values."""
     network, missing = account.vpc(), [f"vpc-{number:017x}" for number in range(399)]
-    assert set(await reading.by_id(account.api, vpc.READ, [network, *missing])) == {network}
+    assert set(await reading.read_by_id(account.api, vpc.READ, [network, *missing])) == {network}
     assert account.sent().count("ec2.describe_vpcs") == 2
 
 
 async def test_what_a_filter_selects(account: AwsAccount) -> None:
     one, two = account.vpc(), account.vpc("10.1.0.0/16")
     mine, _ = account.subnet(one), account.ec2.create_subnet(VpcId=two, CidrBlock="10.1.0.0/24")
-    assert [seen.id for seen in await reading.by_filter(account.api, subnet.READ, "vpc-id", [one])] == [mine]
+    assert [seen.id for seen in await reading.read_by_filter(account.api, subnet.READ, "vpc-id", [one])] == [mine]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ async def test_a_nat_gateway_from_birth_to_the_end(account: AwsAccount) -> None:
     assert seen.attributes["allocation_id"] == made["elastic-ip"]
     assert seen.attributes["subnet_id"] == made["subnet"]
     assert seen.created_at is not None
-    assert await reading.by_id(account.api, nat_gateway.READ, [seen.id]) == {}
+    assert await reading.read_by_id(account.api, nat_gateway.READ, [seen.id]) == {}
     assert seen.id in str(account.ec2.describe_nat_gateways())
 
 
@@ -216,7 +216,7 @@ async def test_a_route_table_shows_routes_and_associations_that_somebody_made(ac
 async def test_the_main_route_table_is_told(account: AwsAccount) -> None:
     """It cannot be deleted, and goes with its VPC."""
     account.vpc()
-    (main,) = await reading.all_of(account.api, route_table.READ)
+    (main,) = await reading.read_all(account.api, route_table.READ)
     assert main.attributes["main"] is True
     assert main.parts == frozenset()
 
@@ -274,7 +274,7 @@ async def test_a_security_group_shows_each_rule_and_how_to_take_it_out(account: 
 
 def test_a_group_of_another_account_is_named_with_it() -> None:
     permission = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-1", "UserId": OTHER_ACCOUNT}]}
-    (part,) = security_group.rules("ingress-rule", permission, ACCOUNT)
+    (part,) = security_group.rule_parts("ingress-rule", permission, ACCOUNT)
     assert part.natural_key == f"all {OTHER_ACCOUNT}/sg-1"
     assert part.request["UserIdGroupPairs"] == [{"GroupId": "sg-1", "UserId": OTHER_ACCOUNT}]
 
@@ -285,5 +285,5 @@ async def test_tags_at_birth_are_shown_by_the_read_that_shows_the_resource() -> 
     made = account.ec2.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc", born="nonce"))
     ident = made["Vpc"]["VpcId"]
     assert (await _one(account, "vpc", ident)).tags == {"born": "nonce"}
-    (found,) = await reading.by_filter(account.api, vpc.READ, "tag:born", ["nonce"])
+    (found,) = await reading.read_by_filter(account.api, vpc.READ, "tag:born", ["nonce"])
     assert found.id == ident

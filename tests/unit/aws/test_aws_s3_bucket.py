@@ -46,7 +46,7 @@ AS_SHOWN = {
     },
 }
 """The same policy as IAM's grammar lets a service show it."""
-POLICY = s3_bucket.policy(DOCUMENT)
+POLICY = s3_bucket.policy_part(DOCUMENT)
 RULES = [{"ID": "old", "Status": "Enabled", "Filter": {"Prefix": "node/"}, "Expiration": {"Days": 1}}]
 
 
@@ -80,13 +80,13 @@ async def test_its_documents_are_parts(buckets: Drivers) -> None:
     await buckets.create(WANTED)
     parts, changer = buckets.kind.parts.driver, buckets.kind.parts.changer
     assert parts is not None and changer is not None
-    lifecycle = s3_bucket.lifecycle(RULES)
+    lifecycle = s3_bucket.lifecycle_part(RULES)
     for part in (POLICY, lifecycle):
         await parts.add_part(Ref(NAME), part)
     shown = await buckets.inside(NAME)
     assert {(part, part.behavior) for part in shown} == {(POLICY, POLICY.behavior), (lifecycle, lifecycle.behavior)}
 
-    other = s3_bucket.policy({**DOCUMENT, "Statement": []})
+    other = s3_bucket.policy_part({**DOCUMENT, "Statement": []})
     await changer.change_part(Ref(NAME), other)
     behaviors = {part.kind: part.behavior for part in await buckets.inside(NAME)}
     assert behaviors[other.kind] == other.behavior != POLICY.behavior

@@ -10,16 +10,16 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.resources import NodeKey, ParentResource, Part, Ref, State
 from freehold.providers.aws.kinds import security_group
-from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rule
+from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rule_part
 from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import AwsAccount
 from harness.aws_drivers import MARKS, Drivers, birth
 
-API = rule(INGRESS, "tcp", 6443, 6443, cidr="0.0.0.0/0", description="Kubernetes API")
-SSH = rule(INGRESS, "tcp", 22, 22, cidr="10.0.0.0/8")
-DNS = rule(EGRESS, "udp", 53, 53, cidr="10.0.0.2/32")
-OPEN = rule(EGRESS, "-1", cidr="0.0.0.0/0")
+API = rule_part(INGRESS, "tcp", 6443, 6443, cidr="0.0.0.0/0", description="Kubernetes API")
+SSH = rule_part(INGRESS, "tcp", 22, 22, cidr="10.0.0.0/8")
+DNS = rule_part(EGRESS, "udp", 53, 53, cidr="10.0.0.2/32")
+OPEN = rule_part(EGRESS, "-1", cidr="0.0.0.0/0")
 """The rule that AWS gives to each new group."""
 
 
@@ -60,7 +60,7 @@ async def test_the_rules_of_a_direction_cost_one_call(groups: Drivers) -> None:
     groups.sent()
     batches = groups.kind.parts.batches
     assert batches is not None
-    many = [rule(INGRESS, "tcp", port, port, cidr="10.0.0.0/8") for port in range(1000, 1010)]
+    many = [rule_part(INGRESS, "tcp", port, port, cidr="10.0.0.0/8") for port in range(1000, 1010)]
     await batches.add_parts(Ref(made.id), [*many, DNS])
     await batches.remove_parts(Ref(made.id), many)
     assert groups.sent() == [
@@ -73,13 +73,13 @@ async def test_the_rules_of_a_direction_cost_one_call(groups: Drivers) -> None:
 @pytest.mark.parametrize(
     "wanted",
     [
-        rule(INGRESS, "tcp", 30000, 32767, cidr="0.0.0.0/0"),
-        rule(INGRESS, "tcp", 0, 65535, cidr="10.0.0.0/8"),
-        rule(INGRESS, "udp", 4789, 4789, cidr6="::/0"),
-        rule(INGRESS, "icmp", 8, -1, cidr="10.0.0.0/8"),
-        rule(INGRESS, "-1", cidr="10.0.0.0/8"),
-        rule(INGRESS, "4", cidr="10.0.0.0/8"),
-        rule(EGRESS, "-1", cidr6="::/0"),
+        rule_part(INGRESS, "tcp", 30000, 32767, cidr="0.0.0.0/0"),
+        rule_part(INGRESS, "tcp", 0, 65535, cidr="10.0.0.0/8"),
+        rule_part(INGRESS, "udp", 4789, 4789, cidr6="::/0"),
+        rule_part(INGRESS, "icmp", 8, -1, cidr="10.0.0.0/8"),
+        rule_part(INGRESS, "-1", cidr="10.0.0.0/8"),
+        rule_part(INGRESS, "4", cidr="10.0.0.0/8"),
+        rule_part(EGRESS, "-1", cidr6="::/0"),
     ],
     ids=str,
 )
@@ -98,7 +98,7 @@ async def test_groups_that_name_each_other(groups: Drivers) -> None:
     one, other = await groups.create(request(vpc)), await groups.create(request(vpc, "one-lb"), birth("fother"))
     assert groups.kind.parts.driver is not None
     for group, named in ((one, other), (other, one)):
-        wanted = rule(INGRESS, "tcp", 6443, 6443, group=named.id)
+        wanted = rule_part(INGRESS, "tcp", 6443, 6443, group=named.id)
         await groups.kind.parts.driver.add_part(Ref(group.id), wanted)
         assert wanted in await groups.inside(group.id)
     with pytest.raises(errors.InUse) as refused:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.providers.aws import policy_json
-from freehold.providers.aws.attribute_cache import HOUR, Seldom
+from freehold.providers.aws.attribute_cache import MAX_AGE, AttributeCache
 
 
 class Hand:
@@ -19,48 +19,48 @@ class Hand:
 
 def test_a_reading_counts_for_an_hour() -> None:
     hand = Hand()
-    seldom = Seldom(hand)
-    assert seldom.known("one") is None
+    seldom = AttributeCache(hand)
+    assert seldom.find_fresh("one") is None
     seldom.keep("one", {"idle_timeout": 60})
-    hand.now += HOUR - 1
-    assert seldom.known("one") == {"idle_timeout": 60}
+    hand.now += MAX_AGE - 1
+    assert seldom.find_fresh("one") == {"idle_timeout": 60}
     hand.now += 1
-    assert seldom.known("one") is None
+    assert seldom.find_fresh("one") is None
 
 
 def test_a_clock_that_went_back_makes_no_reading_young() -> None:
     hand = Hand()
-    seldom = Seldom(hand)
+    seldom = AttributeCache(hand)
     seldom.keep("one", {"idle_timeout": 60})
     hand.now -= 1
-    assert seldom.known("one") is None
+    assert seldom.find_fresh("one") is None
 
 
 def test_what_was_changed_is_read_again() -> None:
-    seldom = Seldom(Hand())
+    seldom = AttributeCache(Hand())
     seldom.keep("one", {"idle_timeout": 60})
     seldom.forget("one")
     seldom.forget("never known")
-    assert seldom.known("one") is None
+    assert seldom.find_fresh("one") is None
 
 
 def test_what_has_gone_does_not_pile_up() -> None:
     hand = Hand()
-    seldom = Seldom(hand)
+    seldom = AttributeCache(hand)
     for number in range(100):
         seldom.keep(f"gone-{number}", {})
     for _ in range(2):  # for an hour more it is known that there was something
-        hand.now += HOUR
+        hand.now += MAX_AGE
         seldom.keep("one", {})
     assert len(seldom._known) == 1
 
 
 def test_what_was_known_is_worth_a_call_and_a_strangers_is_not() -> None:
     hand = Hand()
-    seldom = Seldom(hand)
+    seldom = AttributeCache(hand)
     seldom.keep("ours", {"idle_timeout": 60})
-    hand.now += HOUR
-    assert (seldom.known("ours"), seldom.knew("ours"), seldom.knew("theirs")) == (None, True, False)
+    hand.now += MAX_AGE
+    assert (seldom.find_fresh("ours"), seldom.has_entry("ours"), seldom.has_entry("theirs")) == (None, True, False)
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,15 @@ def test_what_was_known_is_worth_a_call_and_a_strangers_is_not() -> None:
     ],
 )
 def test_policies_that_say_the_same(one: Any, other: Any) -> None:
-    assert policy_json.policy(one) == policy_json.policy(other)
+    assert policy_json.canonical_policy(one) == policy_json.canonical_policy(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [({"Effect": "Allow"}, {"Effect": "Deny"}), ({"a": ["x", "y"]}, {"a": "x"})])
 def test_policies_that_do_not(one: Any, other: Any) -> None:
-    assert policy_json.digest(policy_json.policy(one)) != policy_json.digest(policy_json.policy(other))
+    assert policy_json.short_digest(policy_json.canonical_policy(one)) != policy_json.short_digest(
+        policy_json.canonical_policy(other)
+    )
 
 
 def test_a_text_that_is_no_document_is_itself() -> None:
-    assert policy_json.policy("{not json") == "{not json"
+    assert policy_json.canonical_policy("{not json") == "{not json"

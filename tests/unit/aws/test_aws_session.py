@@ -158,7 +158,7 @@ def test_cloudtrail_tells_who_fetches_the_credentials_of_our_process(
     refusal = b"<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>"
     with _Server(403, refusal) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", server.url)
-        [renewal] = AwsSession(OwnCredentials(), REGION).renewals()
+        [renewal] = AwsSession(OwnCredentials(), REGION).due_renewals()
         with pytest.raises(ClientError, match="AssumeRoleWithWebIdentity"):
             renewal.run()
     [agent] = server.agents
@@ -322,7 +322,7 @@ def test_a_role_is_asked_for_with_all_that_its_identity_says() -> None:
     role = AssumedRole(
         f"arn:aws:iam::{ACCOUNT}:role/r", KEYS, "external", "us", 900, "{}", ("arn:aws:iam::aws:policy/P",)
     )
-    (renewal,) = AwsSession(role, REGION, mount=answer).renewals()
+    (renewal,) = AwsSession(role, REGION, mount=answer).due_renewals()
     with pytest.raises(ConnectionError):
         renewal.run()
     assert asked == [

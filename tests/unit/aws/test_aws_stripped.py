@@ -14,7 +14,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, State
-from freehold.providers.aws.decoded import Seen
+from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.kinds import elastic_ip
 from freehold_sim.aws.settings import Settings
@@ -47,7 +47,7 @@ from unit.aws.test_aws_engine import (
 )
 from unit.aws.test_aws_engine_more import Cluster
 
-BARE = Seen("eipalloc-1", "", State.READY, {})
+BARE = DecodedResource("eipalloc-1", "", State.READY, {})
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ async def test_nobody_is_asked_of_what_another_request_made(name: str) -> None:
 
 def test_an_address_of_another_pool_cannot_be_it() -> None:
     """We take Amazon's own; the simulator has no other."""
-    may_be = elastic_ip.SHAPE.may_be
+    may_be = elastic_ip.SHAPE.may_be_ours
     assert may_be is not None
     fits = [
         may_be({}, replace(BARE, attributes={"association": "", "pool": pool})) for pool in ("amazon", "ipv4pool-1")

@@ -21,7 +21,7 @@ from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.session import AwsSession
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.aws.tags.tag_map import not_of
+from freehold.providers.aws.tags.tag_map import find_foreign
 from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold_sim.aws.settings import Lags
 from freehold_sim.faults import Effect, Fault
@@ -461,5 +461,5 @@ async def test_what_has_our_clusters_name_and_is_not_ours_is_found(world: Tagged
     await world.put([world.group], name)
     await world.put([world.listener], {cluster_key("prod-2"): "owned"})
     world.wait_for_index()
-    found = await world.tagger.with_tag(cluster_key("prod"))
-    assert set(not_of(UUID, found)) == {world.subnets[0], world.group}
+    found = await world.tagger.find_by_tag(cluster_key("prod"))
+    assert set(find_foreign(UUID, found)) == {world.subnets[0], world.group}

@@ -70,11 +70,11 @@ async def test_a_life(endpoints: Endpoints) -> None:
 
 
 async def test_its_policy_is_followed_in_one_spelling(endpoints: Endpoints) -> None:
-    made = await endpoints.create(endpoints.request(policy_document=policy_json.policy(POLICY)))
-    assert (await endpoints.there(made.id)).attributes["policy_document"] == policy_json.policy(POLICY)
+    made = await endpoints.create(endpoints.request(policy_document=policy_json.canonical_policy(POLICY)))
+    assert (await endpoints.there(made.id)).attributes["policy_document"] == policy_json.canonical_policy(POLICY)
     endpoints.account.ec2.modify_vpc_endpoint(VpcEndpointId=made.id, PolicyDocument=json.dumps(POLICY, indent=2))
-    assert (await endpoints.there(made.id)).attributes["policy_document"] == policy_json.policy(POLICY)
-    other = policy_json.policy({"Statement": []})
+    assert (await endpoints.there(made.id)).attributes["policy_document"] == policy_json.canonical_policy(POLICY)
+    other = policy_json.canonical_policy({"Statement": []})
     await endpoints.driver.update(Ref(made.id), {"policy_document": other})
     assert (await endpoints.there(made.id)).attributes["policy_document"] == other
 

@@ -60,7 +60,7 @@ def test_all_tags_of_a_user_fit_beside_ours_and_upstreams() -> None:
         capa_tags.subnet("c", capa_tags.Reach.PUBLIC, "a"),
         capa_tags.subnet("c", capa_tags.Reach.PRIVATE, "a", edge=True, secondary=True),
     ]
-    most = max(len(tags.of("c")) for tags in places)
+    most = max(len(tags.to_tags("c")) for tags in places)
     assert aws_names.AWS_USER_TAG_LIMIT + len(ours) + most == aws_names.AWS_TAG_LIMIT == Quotas().tags
     assert TOO_MANY_TAGS == "a resource has at most 50 tags, and 10 of them are not yours; remove all but 40"
 

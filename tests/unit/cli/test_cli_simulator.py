@@ -147,8 +147,8 @@ def test_a_simulator_that_was_started_in_any_way_serves_both_clouds_to_the_opera
     with requests.Session() as session:
         session.mount("http://cloud.sim", WorldAdapter(served))
         form = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": access.key}
-        token = session.post(f"{Endpoints.at(access.url).iam}/identity/token", data=form).json()["access_token"]
-        power = Endpoints.at(access.url).power.format(region="us-south")
+        token = session.post(f"{Endpoints.from_base(access.url).iam}/identity/token", data=form).json()["access_token"]
+        power = Endpoints.from_base(access.url).power.format(region="us-south")
         answer = session.get(f"{power}/v1/datacenters", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200, answer.text
 

@@ -1,4 +1,4 @@
-"""Errors between us and IBM Cloud, and the lifecycle's errors for them."""
+"""Errors between us and IBM Cloud, and the engine's errors for them."""
 
 from __future__ import annotations
 

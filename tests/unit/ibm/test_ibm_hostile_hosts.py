@@ -13,7 +13,7 @@ from freehold.engine.errors import Invalid
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey, Ref, Want
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, IbmSession
+from freehold.providers.ibm.session import ApiKey, IbmSession
 from harness.stepping import run_blocking
 
 EVIL = "thief.example/#"
@@ -55,7 +55,7 @@ def tap() -> Tap:
 
 @pytest.fixture
 def session(tap: Tap) -> IbmSession:
-    return IbmSession(Credentials("a-key"), mount=Mounted(tap))
+    return IbmSession(ApiKey("a-key"), mount=Mounted(tap))
 
 
 @pytest.mark.parametrize("service", ["vpc", "power", "cos"])

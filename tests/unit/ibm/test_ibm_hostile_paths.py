@@ -10,7 +10,7 @@ import requests
 from freehold.engine.errors import Invalid, NotReady
 from freehold.engine.resources import Ref
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 
 GUID = "d0d0d0d0-0000-4000-8000-000000000000"
 
@@ -39,14 +39,14 @@ async def test_a_forged_id_reaches_no_other_resource(account: Any, kind: str, fo
 
 @pytest.mark.parametrize("path", ["/v1/x/..", "/v1/x/.", "/v1//y", "/v1/x/../y", "/v1/x/", "/v1/x/%2e%2e"])
 def test_no_request_has_a_segment_that_a_server_resolves(path: str) -> None:
-    session = IbmSession(Credentials("key"), Endpoints.at("http://cloud.invalid"))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base("http://cloud.invalid"))
     with pytest.raises(ValueError, match="path"):
         session.http.request("DELETE", f"http://cloud.invalid{path}")
 
 
 def test_ordinary_paths_pass() -> None:
     """Quoted CRNs and names with dots in them are accepted."""
-    session = IbmSession(Credentials("key"), Endpoints.at("http://cloud.invalid"))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base("http://cloud.invalid"))
     for path in ("", "/", "/v2/resource_instances/crn%3Av1%3A%3A", "/v3/tags?attached_to=..", "/b/my..bucket"):
         with pytest.raises(requests.ConnectionError):
             session.http.request("GET", f"http://cloud.invalid{path}")

@@ -10,7 +10,7 @@ import pytest
 from freehold.engine.resources import Birth, Ref
 from freehold.providers.ibm.calls import ApiClient
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 from harness.account import BASE, SimMount
 
 NONCE = "fabcdefghijkl"
@@ -49,7 +49,7 @@ async def test_a_resource_of_other_credentials_keeps_its_creator(account: Any) -
     """Credentials rotate: an open intent has the identity that sent its create, not today's."""
     workspace = await account.ready("workspace", account.workspace())
     account.cloud.settings = replace(account.settings, api_key="rotated", iam_id="iam-ServiceId-1")
-    session = IbmSession(Credentials("rotated"), Endpoints.at(BASE), SimMount(account.cloud))
+    session = IbmSession(ApiKey("rotated"), Endpoints.from_base(BASE), SimMount(account.cloud))
     driver = ibm_kinds(session, account.port)["workspace"].driver
     second = await driver.create(account.workspace("second"), Birth("token", NONCE))
     seen = await driver.observe([Ref(workspace.id), Ref(second.id)])

@@ -15,7 +15,7 @@ from freehold.providers.ibm.names import (
     has_nonce,
     is_nested,
     matches,
-    nested,
+    nested_birth_name,
     network_of,
 )
 from harness.account import Recognised
@@ -61,7 +61,7 @@ def test_a_nonce_is_recognised_in_capitals(form: str) -> None:
 def test_a_nested_name_with_a_nonce_fits_whatever_the_length_of_its_last_part(last: int) -> None:
     for head in (1, 10, 62 - last):
         name = ("c" * max(head, 1) + "-" + "d" * last)[:VPC]
-        made = nested(name, NONCE, VPC)
+        made = nested_birth_name(name, NONCE, VPC)
         assert len(made) <= VPC
         assert LEGAL.fullmatch(made)
         assert has_nonce(made, Recognised(NONCE))
@@ -75,7 +75,7 @@ def test_long_names_that_differ_at_the_end_stay_different() -> None:
 @pytest.mark.parametrize("name", ["lb-pool-6443", "pool", "c" * 50 + "-pool-6443", "c" * 58 + "-6443"])
 def test_the_port_stays_last_in_a_nested_name_with_a_nonce(name: str) -> None:
     """Upstream's machine controller reads it there; and the pool is recognised although its name was cut."""
-    made = nested(name, NONCE, VPC)
+    made = nested_birth_name(name, NONCE, VPC)
     assert LEGAL.fullmatch(made)
     assert len(made) <= VPC
     if "-" in name:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import requests
 
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.providers.ibm.tokens import SessionTokenManager, claims
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
+from freehold.providers.ibm.tokens import SessionTokenManager, decode_claims
 from harness.account import BASE
 
 
@@ -46,7 +46,7 @@ def silent() -> Iterator[_Silent]:
 def test_the_session_sends_no_request_again(silent: _Silent) -> None:
     """The effect is unknown; only the engine reads before it sends again, and counts its requests."""
     url = f"http://127.0.0.1:{silent.server_address[1]}"
-    session = IbmSession(Credentials("key"), Endpoints.at(url))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base(url))
     methods = ["POST", "PATCH", "PUT", "DELETE", "GET"]
     for method in methods:
         with pytest.raises(requests.ConnectionError):
@@ -61,7 +61,7 @@ def test_a_token_is_renewed_before_it_expires(account: Any) -> None:
     key, timeout = account.settings.api_key, (3.0, 10.0)
     tokens = SessionTokenManager(key, f"{BASE}/iam", account.session.http, timeout, wall=lambda: wall[0])
     first = tokens.get_token()
-    issued, life = float(claims(first)["iat"]), float(account.settings.token_seconds)
+    issued, life = float(decode_claims(first)["iat"]), float(account.settings.token_seconds)
 
     wall[0] = issued + 0.7 * life
     assert tokens.get_token() == first

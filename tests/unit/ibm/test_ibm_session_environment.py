@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 import requests
 
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 
 TARGET = "http://cloud.invalid"
 """Never resolves (RFC 2606): an answer can only come through a proxy."""
@@ -44,7 +44,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def http() -> Iterator[requests.Session]:
-    session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base(TARGET))
     yield session.http
     session.close()
 
@@ -69,7 +69,7 @@ def test_a_simulated_cloud_on_this_machine_is_reached_behind_a_company_s_proxy(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     here = proxy.replace("127.0.0.1", host)
     assert http.post(here).status_code == 500, "answered by the server itself, without a proxy"
-    session = IbmSession(Credentials("key"), Endpoints.at(here))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base(here))
     assert session.cos("us-south").meta.config.proxies == {}
     session.close()
 
@@ -86,7 +86,7 @@ def test_a_netrc_entry_does_not_replace_the_token(
 
 def test_every_client_has_a_timeout() -> None:
     """The SDKs wait a minute for each read; PowerVS, whose own client waits minutes, has more time."""
-    session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base(TARGET))
     short = [session.vpc("us-south"), session.transit(), session.resource_controller(), session.tagging()]
     assert {one.http_config["timeout"] for one in short} == {(3.0, 10.0)}
     assert session.power("dal").http_config["timeout"] == (3.0, 25.0)
@@ -98,7 +98,7 @@ def test_every_client_has_a_timeout() -> None:
 
 def test_a_bundle_of_certificates_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "company.pem")
-    session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
+    session = IbmSession(ApiKey("key"), Endpoints.from_base(TARGET))
     settings = session.http.merge_environment_settings("https://cloud.invalid", {}, None, True, None)
     session.close()
     assert settings["verify"] == "company.pem"

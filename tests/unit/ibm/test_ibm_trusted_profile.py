@@ -12,12 +12,12 @@ from freehold.engine.errors import Denied
 from freehold.engine.resources import Birth
 from freehold.providers.ibm.calls import ApiClient
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 from harness.account import BASE, SimMount
 
 
 def _session(account: Any, profile: str) -> IbmSession:
-    return IbmSession(Credentials(account.settings.api_key, profile), Endpoints.at(BASE), SimMount(account.cloud))
+    return IbmSession(ApiKey(account.settings.api_key, profile), Endpoints.from_base(BASE), SimMount(account.cloud))
 
 
 async def test_what_is_made_is_made_by_the_profile(account: Any) -> None:

@@ -1,4 +1,4 @@
-"""How AWS is reached: from the environment of a process to the accounts of its objects.
+"""Access to AWS: from the environment of a process to the accounts of its objects.
 
 Variables and files: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
 """
@@ -35,12 +35,12 @@ ROLE_VARIABLE = "FREEHOLD_AWS_ROLE"
 """The ARN of a role that the operator's own credentials assume."""
 
 SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY = "AKIASIMULATED0000001", "simulated-secret-key"
-"""Those that the simulated account knows; no secrets."""
+"""The keys of the simulated account; no secrets."""
 SIMULATED_REGION = "us-east-1"
 
 
 def has_credentials(env: Mapping[str, str]) -> bool:
-    """Return whether the SDK may find some. It is not asked: its import takes long, and it asks the network."""
+    """Return whether the SDK may find credentials, without its use: its import is slow, and it calls the network."""
     if any(env.get(name) for name in VARIABLES):
         return True
     home = Path(env.get("HOME", "~")).expanduser()
@@ -48,7 +48,7 @@ def has_credentials(env: Mapping[str, str]) -> bool:
 
 
 def access_of(env: Mapping[str, str], simulator: str) -> AwsAccess:
-    """Read the environment; with the URL of a simulator, address the simulated AWS at it by its name."""
+    """Return the access that the environment gives, or that to the simulated AWS of the simulator at this URL."""
     if simulator:
         own = StaticKeys(SIMULATED_ACCESS_KEY, SIMULATED_SECRET_KEY, origin="the simulated account")
         return AwsAccess(own=own, url=f"{simulator}/aws", regions=(SIMULATED_REGION,), has_own=True)
@@ -61,7 +61,7 @@ def access_of(env: Mapping[str, str], simulator: str) -> AwsAccess:
 
 @dataclass(frozen=True)
 class AwsAccess:
-    """``own`` is what an object that names no identity is served with. ``url`` is that of a simulated AWS."""
+    """Access to AWS. ``own`` serves objects that name no identity; ``url`` is that of a simulated AWS."""
 
     own: Identity = field(default_factory=OwnCredentials)
     url: str | None = None
@@ -73,7 +73,7 @@ class AwsAccess:
 
 
 class AwsConnection:
-    """AWS, and the identities that name its accounts. What loads the SDK is loaded for the first object."""
+    """AWS and the stored identities of its accounts. The SDK is imported for the first object, not before."""
 
     def __init__(self, access: AwsAccess, shared: Shared) -> None:
         self._access = access
@@ -101,8 +101,8 @@ class AwsConnection:
         return StoredIdentities(self._shared.reader, self._shared.namespace, self._access.own)
 
     def accounts(self, kind: ObjectKind) -> KnownAccounts:
-        """Each object names its account by its identity and region."""
-        return _LateAccounts(self, kind)
+        """Return the accounts of AWSClusters: each object names its own by identity and region."""
+        return _LazyAccounts(self, kind)
 
     def tag_accounts(self, clock: Clock) -> TagAccounts:
         """Each metadata object names its account and regions."""
@@ -115,7 +115,7 @@ class AwsConnection:
         return kind.adapt(account, self._shared)
 
 
-class _LateAccounts:
+class _LazyAccounts:
     """The accounts of the objects of one kind, loaded when the first one asks."""
 
     def __init__(self, connection: AwsConnection, kind: ObjectKind) -> None:

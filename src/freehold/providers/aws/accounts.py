@@ -1,4 +1,4 @@
-"""AWS as the operator uses it: an account for each identity and region that objects name."""
+"""The AWS accounts of the operator: one for each identity and region that objects name."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from freehold.providers.aws.identities import Identity
 from freehold.providers.aws.identity_objects import (
     DEFAULT,
     KINDS,
-    NotAllowed,
-    NotUsable,
-    Reference,
+    IdentityNotAllowed,
+    IdentityNotUsable,
+    IdentityReference,
     StoredIdentities,
     reference_of,
 )
@@ -65,20 +65,20 @@ class AwsAccount(ServedAccount):
         self._codec = AwsCodec()
         self._refused_at: dict[str, float] = {}
         self._narrowed: dict[str, AwsSession] = {}
-        """For the deletes of one owner, by its uuid."""
+        """Sessions for the deletes of one owner, by its uuid."""
         self._collecting: dict[str, AwsSession] = {}
-        """For what is collected for one object, by its subject."""
+        """Sessions for what is collected for one object, by its subject."""
         self._turns = asyncio.Semaphore(IN_FLIGHT)
         self._durations = Durations(clock)
         looking = ApiClient(session, shared_look_port(port))
         registry = aws_kinds(looking)
-        self._inventory = Inventory(self._tagger(looking, registry.carried), clock)
+        self._inventory = Inventory(self._new_tagger(looking, registry.carried), clock)
         self._lists = SharedLists(registry, clock)
         self.client = ApiClient(session, port)
-        """For questions that are of no object's pass."""
-        self.tags = self._tagger(self.client, registry.carried)
+        """A client for calls outside of any object's pass."""
+        self.tags = self._new_tagger(self.client, registry.carried)
         self.facts = AwsFactsReader(self._new_facts())
-        """What manifests depend on; answers are shared and cached."""
+        """Facts that manifests depend on, shared and cached."""
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class AwsAccount(ServedAccount):
         return self._session.identity
 
     async def account(self) -> str:
-        """``111122223333/eu-central-1``: seen from another region, everything of an object seems gone as well."""
+        """Return ``111122223333/eu-central-1``. From another region, all resources of an object would seem gone."""
         region = self._session.region
         try:
             return f"{await self.client.account()}/{region}"
@@ -118,18 +118,18 @@ class AwsAccount(ServedAccount):
             session.close()
 
     def survey(self, subject: str, cluster: str) -> AwsSurvey:
-        """With a role, the cloud itself refuses deletes of what has none of the marks of the cluster."""
-        deletes = self._session.for_collected(marks_of(cluster))
+        """Return a survey. With a role, AWS itself refuses deletes of resources without a mark of the cluster."""
+        deletes = self._session.collection_session(marks_of(cluster))
         if deletes is not None:
             self._stop_collecting(subject)
             self._collecting[subject] = deletes
         port = ObjectPort(self.port, subject, self._audit)
         client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
-        return AwsSurvey(client, self._tagger(client, ()), self._turns)
+        return AwsSurvey(client, self._new_tagger(client, ()), self._turns)
 
     def read_only_survey(self, cluster: str) -> AwsSurvey:
         client = ApiClient(self._session, ReadOnlyPort(self.port))
-        return AwsSurvey(client, self._tagger(client, ()), self._turns)
+        return AwsSurvey(client, self._new_tagger(client, ()), self._turns)
 
     def forget(self, subject: str) -> None:
         super().forget(subject)
@@ -143,12 +143,12 @@ class AwsAccount(ServedAccount):
         if narrowed := self._narrowed.pop(uuid, None):
             narrowed.close()
 
-    def _tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
+    def _new_tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
         return AwsTagger(client, self._clock, carried, self._refused_at)
 
     def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
-        """With a role, the cloud itself refuses deletes of what does not have the ``uuid`` of the object."""
-        deletes = self._session.for_deletes(uuid) if uuid else None
+        """Return the engine's tools. With a role, AWS itself refuses deletes of resources without ``uuid``."""
+        deletes = self._session.owner_session(uuid) if uuid else None
         if deletes is not None:
             self._narrowed[uuid] = deletes
         client = ApiClient(self._session, port, deletes)
@@ -156,7 +156,7 @@ class AwsAccount(ServedAccount):
         return EngineDeps(
             registry=registry,
             codec=self._codec,
-            tagger=self._tagger(client, registry.carried),
+            tagger=self._new_tagger(client, registry.carried),
             inventory=self._inventory,
             port=port,
             clock=self._clock,
@@ -168,9 +168,9 @@ class AwsAccount(ServedAccount):
 
 
 class AccountLimits:
-    """The limits (limits.Buckets) of the account that an identity is of: AWS counts by account and region.
+    """The rate limits (limits.Buckets) of an identity's account: AWS counts by account and region.
 
-    Until the account is known, the question for it has limits of its own.
+    Until the account is known, the call that asks for it has limits of its own.
     """
 
     def __init__(self, session: AwsSession, shared: dict[tuple[str, str], Limits], new: NewLimits) -> None:
@@ -190,7 +190,7 @@ class AccountLimits:
 
 
 class AwsCloud:
-    """What the accounts of this process share: threads, and limits by account and region. Ends its threads at exit.
+    """Threads and rate limits that the accounts of this process share. A context manager: ends its threads at exit.
 
     ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own transport and
     port under it; ``wrap`` goes around what sends each request.
@@ -218,7 +218,7 @@ class AwsCloud:
         self._wrap = wrap
         self._limits: dict[tuple[str, str], Limits] = {}
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aws")
-        self._accounts: dict[tuple[Reference, str], AwsAccount] = {}
+        self._accounts: dict[tuple[IdentityReference, str], AwsAccount] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -226,8 +226,8 @@ class AwsCloud:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def account(self, reference: Reference, identity: Identity, region: str) -> AwsAccount:
-        """The one of this identity and region; another value once the credentials behind ``reference`` have changed.
+    def account(self, reference: IdentityReference, identity: Identity, region: str) -> AwsAccount:
+        """Return the account of an identity in a region; a new one after the credentials of ``reference`` changed.
 
         Raises ValueError for a region that AWS cannot have.
         """
@@ -248,10 +248,10 @@ class AwsCloud:
 
 
 class AwsAccounts:
-    """The accounts of one kind of object (accounts.Accounts): by its ``identityRef`` and ``region``.
+    """The accounts of one kind of object (accounts.Accounts), by its ``identityRef`` and ``region``.
 
-    The partition follows from the region. That the spec says another one is for its check to say: a delete must not be
-    held by it.
+    The partition follows from the region. A spec with another partition is refused by its own check, not here, where it
+    would hold up a delete.
     """
 
     def __init__(self, cloud: AwsCloud, identities: StoredIdentities, adapter: Callable[[AwsAccount], Adapter]) -> None:
@@ -264,14 +264,14 @@ class AwsAccounts:
         namespace = str(raw["metadata"].get("namespace", ""))
         try:
             reference = reference_of(raw)
-        except NotUsable as problem:
-            return _not_retrieved(str(problem))
+        except IdentityNotUsable as problem:
+            return _retrieval_failed(str(problem))
         try:
             identity = await self._identities.credentials(reference, namespace)
-        except NotAllowed as problem:
-            return _not_allowed(f"{_IDENTITY}: {problem}")
-        except NotUsable as problem:
-            return _not_retrieved(f"{_IDENTITY}: {problem}")
+        except IdentityNotAllowed as problem:
+            return _usage_denied(f"{_IDENTITY}: {problem}")
+        except IdentityNotUsable as problem:
+            return _retrieval_failed(f"{_IDENTITY}: {problem}")
         region = str((raw.get("spec") or {}).get("region") or "")
         if not region:
             return NoCredentials(f"spec.region: {_NO_REGION}", names.REASON_INVALID_SPEC)
@@ -281,47 +281,47 @@ class AwsAccounts:
             return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
         try:
             await account.account()
-        except Denied as refused:  # everybody may ask who they are: the credentials themselves are refused
-            return _not_retrieved(f"{_IDENTITY}: {refused.message}")
+        except Denied as refused:  # GetCallerIdentity needs no permission: the credentials themselves are refused
+            return _retrieval_failed(f"{_IDENTITY}: {refused.message}")
         except CloudError:
-            pass  # the pass finds out
-        return self._bound(account)
+            pass  # the pass meets the same error and reports it
+        return self._bind(account)
 
     async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
-        """Every identity that is known in every region that is known: what was lost may have been of any."""
+        """Return every known identity in every known region: a lost object may have been in any of them."""
         regions = dict.fromkeys((*around.regions, *_regions_of(around.objects)))
         found: list[Place | NoCredentials] = []
-        for reference in dict.fromkeys(_references(around)):
+        for reference in dict.fromkeys(_identity_references(around)):
             try:
-                identity = await self._identities.of_anybody(reference)
-            except NotUsable as problem:
+                identity = await self._identities.resolve_unchecked(reference)
+            except IdentityNotUsable as problem:
                 found.append(NoCredentials(str(problem)))
                 continue
             found += [self._place(reference, identity, region) for region in regions]
         return found or [NoCredentials(_NO_PLACE)]
 
-    def _place(self, reference: Reference, identity: Identity, region: str) -> Place | NoCredentials:
+    def _place(self, reference: IdentityReference, identity: Identity, region: str) -> Place | NoCredentials:
         try:
             account = self._cloud.account(reference, identity, region)
         except ValueError as problem:
             return NoCredentials(str(problem), names.REASON_INVALID_SPEC)
         named = {} if reference == DEFAULT else {"identityRef": reference._asdict()}
-        return Place(self._bound(account), {"region": region, **named})
+        return Place(self._bind(account), {"region": region, **named})
 
-    def _bound(self, account: AwsAccount) -> Binding:
-        if account not in self._adapters:  # it keeps answers of this account
+    def _bind(self, account: AwsAccount) -> Binding:
+        if account not in self._adapters:  # an adapter caches answers of one account
             self._adapters[account] = self._adapter(account)
         return Binding(account, self._adapters[account])
 
 
-def _not_allowed(message: str) -> NoCredentials:
+def _usage_denied(message: str) -> NoCredentials:
     allowed = Observation(
         aws_names.PRINCIPAL_USAGE_ALLOWED, "False", aws_names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED, message
     )
     return NoCredentials(message, parts=(allowed,))
 
 
-def _not_retrieved(message: str) -> NoCredentials:
+def _retrieval_failed(message: str) -> NoCredentials:
     retrieved = Observation(
         aws_names.PRINCIPAL_CREDENTIAL_RETRIEVED,
         "False",
@@ -337,13 +337,13 @@ def _regions_of(objects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield region
 
 
-def _references(around: Around) -> Iterator[Reference]:
-    """What objects name, before what nobody names now."""
+def _identity_references(around: Around) -> Iterator[IdentityReference]:
+    """Yield the identities that objects name, then those that no object names now."""
     if around.own:
         yield DEFAULT
     for raw in around.objects:
-        with suppress(NotUsable):  # it names none
+        with suppress(IdentityNotUsable):  # an invalid reference names no identity
             yield reference_of(raw)
     for raw in around.referred:
         if raw["kind"] in KINDS:
-            yield Reference(raw["kind"], raw["metadata"]["name"])
+            yield IdentityReference(raw["kind"], raw["metadata"]["name"])

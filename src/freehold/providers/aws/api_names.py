@@ -1,6 +1,6 @@
 """Public names of the kinds on AWS: groups, kinds, finalizers, annotations, tag keys, condition types, reasons.
 
-Only constants, as :mod:`freehold.api.names`.
+Constants only, like :mod:`freehold.api.names`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ AWS_ROLE_IDENTITY_PLURAL: Final = "awsclusterroleidentities"
 AWS_CONTROLLER_IDENTITY_KIND: Final = "AWSClusterControllerIdentity"
 AWS_CONTROLLER_IDENTITY_PLURAL: Final = "awsclustercontrolleridentities"
 AWS_CONTROLLER_IDENTITY_NAME: Final = "default"
-"""The only one of its kind, and what an AWSCluster without ``identityRef`` uses."""
+"""The name of the only identity of its kind, which an AWSCluster without ``identityRef`` uses."""
 
 NODES_LET_IN_ANNOTATION: Final = "freehold.dev/nodes-let-in"
-"""On an AWSCluster in a given VPC, ``true``: its ``ingressRules`` let its nodes in, which cannot be told from AWS."""
+"""An annotation of an AWSCluster in a given VPC. ``true``: its ``ingressRules`` let its nodes in; AWS does not tell."""
 
 AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
 """The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
@@ -40,8 +40,11 @@ AWS_TAG_LIMIT: Final = 50
 """Tags of one resource (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
 
 AWS_USER_TAG_LIMIT: Final = 40
-"""The user's: on a subnet five are ours (ADR 5) and five are upstream's (Name, cluster, role, and two for the cloud
-controller manager)."""
+"""The limit of a user's own tags.
+
+On a subnet five more are ours (ADR 5) and five are upstream's (Name, cluster, role, and two for the cloud controller
+manager).
+"""
 
 # Condition types: v1beta2's, upstream's api/v1beta2/conditions_consts.go
 PRINCIPAL_USAGE_ALLOWED: Final = "PrincipalUsageAllowed"
@@ -78,4 +81,4 @@ AWS_PART_CONDITIONS: Final[tuple[str, ...]] = (
 
 REASON_PRINCIPAL_USAGE_UNAUTHORIZED: Final = "PrincipalUsageUnauthorized"
 REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: Final = "PrincipalCredentialRetrievalFailed"
-"""Upstream's."""
+"""Upstream's reasons."""

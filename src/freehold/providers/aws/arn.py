@@ -1,4 +1,4 @@
-"""Amazon Resource Names: what the engine calls a target on AWS.
+"""Amazon Resource Names, which the engine uses as targets on AWS.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
 """
@@ -13,7 +13,7 @@ _ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}|):(.+)", 
 
 
 class Arn(NamedTuple):
-    """``resource`` is all after the account: ``vpc/vpc-1``, ``loadbalancer/net/name/hash``, a bucket's name."""
+    """An ARN. ``resource`` is all after the account: ``vpc/vpc-1``, ``loadbalancer/net/name/hash``, a bucket's name."""
 
     partition: str
     service: str
@@ -25,19 +25,19 @@ class Arn(NamedTuple):
         return f"arn:{self.partition}:{self.service}:{self.region}:{self.account}:{self.resource}"
 
     @staticmethod
-    @lru_cache(maxsize=1 << 17)  # a pass over a fleet asks seven times of each: 100,000 fit
+    @lru_cache(maxsize=1 << 17)  # a pass over a fleet parses each ARN seven times: 100,000 fit
     def parse(text: str) -> Arn | None:
-        """None for what is no ARN: targets come from journals, which a person may edit."""
+        """Return the ARN in ``text``; None where it is none: targets come from journals, which a person may edit."""
         found = _ARN.fullmatch(text)
         return Arn(*found.groups()) if found else None
 
     @property
     def type(self) -> str:
-        """``vpc`` of ``vpc/vpc-1``; empty where the resource has no type (a bucket)."""
+        """The ``vpc`` of ``vpc/vpc-1``; empty where the resource has no type (a bucket)."""
         head, slash, _ = self.resource.partition("/")
         return head if slash else ""
 
     @property
     def id(self) -> str:
-        """``vpc-1`` of ``vpc/vpc-1``, ``net/name/hash`` of a load balancer, the name of a bucket."""
+        """The ``vpc-1`` of ``vpc/vpc-1``, the ``net/name/hash`` of a load balancer, the name of a bucket."""
         return self.resource.partition("/")[2] or self.resource

@@ -1,4 +1,4 @@
-"""Every request to AWS becomes one call through the port, and every failure one of the lifecycle's errors."""
+"""The client: each request to AWS becomes one call through the port, each failure one of the engine's errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 TAGGING = frozenset({"create_tags", "tag_resources", "tag_resource", "add_tags", "tag_role", "tag_instance_profile"})
 PARTS = frozenset({"create_route", "create_load_balancer_listeners"})
-"""They put something into a resource of ours, which nothing can lose, and follow no write of the object."""
+"""Creates that are not fenced: a part is in a resource of ours, never lost, and no write of the object precedes it."""
 
 
 SECRET = frozenset(
@@ -35,16 +35,16 @@ SECRET = frozenset(
         "KMSMasterKeyID",
     }
 )
-"""Parameters that the service models call sensitive, of the operations in use: never in audit, log or message."""
+"""Sensitive parameters of the operations in use, as the service models mark them: never in audit, log or message."""
 
 
 def is_fenced(operation: str) -> bool:
-    """Whether it makes or marks a resource: not sent by a process that may have lost its object (port.FencedPort)."""
+    """Return whether it makes or marks a resource: not sent once the object may be lost (port.FencedPort)."""
     creates = operation.startswith(("create_", "allocate_", "run_")) and operation not in PARTS
     return operation in TAGGING or creates
 
 
-class Page(NamedTuple):
+class ListPage(NamedTuple):
     """One page of a list, and the token of the next, empty at the end."""
 
     body: Json
@@ -52,7 +52,7 @@ class Page(NamedTuple):
 
 
 class ApiClient:
-    """Sends the requests of one identity in one region through a port.
+    """Requests of one identity in one region, sent through a port.
 
     Services and operations have botocore's names: ``ec2``, ``create_vpc``. ``subject`` is the resource, for people.
     """
@@ -60,9 +60,9 @@ class ApiClient:
     def __init__(
         self, session: AwsSession, port: Port, deletes: AwsSession | None = None, bound: Deletes = BOUND_DELETES
     ) -> None:
-        """``deletes`` signs the ``bound`` ones, which AWS can bind to one owner (AwsSession.for_deletes).
+        """Sign the ``bound`` deletes, which AWS can bind to one owner, with ``deletes`` (AwsSession.owner_session).
 
-        None: ``session`` signs all, and so it does where STS turns out not to give a bound session.
+        Without ``deletes``, and where STS gives no bound session, ``session`` signs all calls.
         """
         self.session = session
         self._port = port
@@ -70,77 +70,77 @@ class ApiClient:
         self._bound = bound
 
     async def read(self, service: str, operation: str, subject: str, **params: Any) -> Json:
-        """Send a request that changes nothing; the reply."""
-        return dict(await self._send(self._call(self.session, service, operation, Effect.READ, subject, params)))
+        """Send a request that changes nothing. Return the reply."""
+        return dict(await self._send(self._new_call(self.session, service, operation, Effect.READ, subject, params)))
 
     async def write(self, service: str, operation: str, subject: str, **params: Any) -> Json:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
-        session = self._signing(service, operation)
-        call = self._call(session, service, operation, Effect.WRITE, subject, params)
+        session = self._session_for(service, operation)
+        call = self._new_call(session, service, operation, Effect.WRITE, subject, params)
         try:
             return dict(await self._send(call, session))
         except Invalid as refused:
             if session is self.session or refused.code != TOO_LARGE:
                 raise
-        self._deletes = None  # nothing was sent: there was no session to sign it
-        if self._bound is BOUND_DELETES:  # the policies of all owners are as large
-            self.session.not_bound = delete_binding.refused()
+        self._deletes = None  # the write itself was not sent: there was no session to sign it
+        if self._bound is BOUND_DELETES:  # all owners' policies have the same size
+            self.session.not_bound = delete_binding.refused_by_sts()
         return await self.write(service, operation, subject, **params)
 
-    def _signing(self, service: str, operation: str) -> AwsSession:
+    def _session_for(self, service: str, operation: str) -> AwsSession:
         bound = (service, operation) in self._bound and self.session.not_bound is None
         return (self._deletes if bound else None) or self.session
 
-    async def listed(self, service: str, operation: str, items: str, subject: str, **params: Any) -> list[Json]:
-        """All pages of a list, one call each; ``items`` names the collection. Raises ListNotFound, never NotFound."""
+    async def read_list(self, service: str, operation: str, items: str, subject: str, **params: Any) -> list[Json]:
+        """Return all pages of a list, one call each; ``items`` is its member. Raises ListNotFound, never NotFound."""
         pages = self.each_page(service, operation, items, subject, **params)
         return [row async for page in pages for row in page]
 
     async def each_page(
         self, service: str, operation: str, items: str, subject: str, **params: Any
     ) -> AsyncIterator[list[Json]]:
-        """The same, page by page. An empty page is no end: only a reply without a token is."""
+        """Yield a list page by page. An empty page does not end it: only a reply without a token does."""
         seen: set[str] = set()
         token = ""
         while True:
             try:
-                page: Page = await self._send(self._page(service, operation, subject, params, token))
+                page: ListPage = await self._send(self._page_call(service, operation, subject, params, token))
             except NotFound as missing:
                 again = f"{missing.message}. The list is asked for again"
                 raise errors.ListNotFound(again, code=missing.code, request_id=missing.request_id) from missing
-            yield rows(page.body, items, operation, subject)
+            yield require_rows(page.body, items, operation, subject)
             if not page.next:
                 return
             if page.next in seen:
-                raise errors.endless(operation, subject)
+                raise errors.endless_list_error(operation, subject)
             token = page.next
             seen.add(token)
 
     def refusal(self, service: str, operation: str, verb: str, subject: str, said: Json) -> CloudError:
-        """The lifecycle's error for what a successful reply says of one resource: ``Code`` and ``Message``."""
+        """Return the engine's error for one resource that a successful reply calls failed: ``Code`` and ``Message``."""
         failure = errors.Failure(400, str(said.get("Code", "")), str(said.get("Message", "")), service, operation)
-        return errors.of_failure(
+        return errors.translate_failure(
             failure, effect=Effect.WRITE, what=f"{verb} ({subject})",
             origin=self.session.identity.origin, scrub=self.session.scrub,
         )  # fmt: skip
 
     async def account(self) -> str:
-        """The account of the credentials."""
-        return (await self._who())["Account"]
+        """Return the account of the credentials."""
+        return (await self._read_caller())["Account"]
 
     async def identity(self) -> str:
-        """The ARN of the caller: ``arn:aws:sts::111122223333:assumed-role/name/session``."""
-        return (await self._who())["Arn"]
+        """Return the ARN of the caller: ``arn:aws:sts::111122223333:assumed-role/name/session``."""
+        return (await self._read_caller())["Arn"]
 
-    async def _who(self) -> Mapping[str, str]:
-        """Asked once for a session: it is shared by the clients of many objects."""
+    async def _read_caller(self) -> Mapping[str, str]:
+        """Ask once for a session, which the clients of many objects share."""
         if not self.session.caller:
             asked = await self.read("sts", "get_caller_identity", self.session.identity.origin)
             self.session.caller = {name: str(asked[name]) for name in ("Account", "Arn")}
         return self.session.caller
 
     async def _send(self, call: Call, signing: AwsSession | None = None) -> Any:
-        """Send it, once more where the credentials had expired and can be renewed."""
+        """Send the call; send it once more where the credentials had expired and could be renewed."""
         session = signing or self.session
         await self._renew(session)
         used = session.access_key
@@ -148,50 +148,50 @@ class ApiClient:
             return await self._port.send(call)
         except errors.CredentialsExpired as expired:
             if not session.forget(used):
-                raise self._expired(expired) from None
+                raise self._forget_caller(expired) from None
         await self._renew(session)
         try:
             return await self._port.send(call)
         except errors.CredentialsExpired as expired:
-            raise self._expired(expired) from None
+            raise self._forget_caller(expired) from None
 
-    def _expired(self, expired: errors.CredentialsExpired) -> CloudError:
-        """Who we are is asked again before anything else: until there are new ones one question a pass is enough."""
+    def _forget_caller(self, expired: errors.CredentialsExpired) -> CloudError:
+        """Return the refusal and forget the caller, so that a pass without new credentials ends at that question."""
         self.session.caller = {}
-        return errors.denied(expired)
+        return errors.to_denied(expired)
 
     async def _renew(self, session: AwsSession) -> None:
-        for renewal in session.renewals():
+        for renewal in session.due_renewals():
             call = Call("sts", renewal.operation, Effect.READ, renewal.run, renewal.subject)
-            await self._port.send(_mapped(session, call))
+            await self._port.send(_map_errors(session, call))
 
-    def _call(
+    def _new_call(
         self, session: AwsSession, service: str, operation: str, effect: Effect, subject: str, params: Json
     ) -> Call:
         hidden = values_in(params)
 
         def run() -> Any:
-            return getattr(session.client(service), operation)(**(revealed(params) if hidden else params))
+            return getattr(session.client(service), operation)(**(reveal_secrets(params) if hidden else params))
 
         fenced = effect is Effect.WRITE and is_fenced(operation)
-        detail = auditable(params) if effect is Effect.WRITE else {}
-        return _mapped(session, Call(service, operation, effect, run, subject, detail, fenced, hidden=hidden))
+        detail = redact_secrets(params) if effect is Effect.WRITE else {}
+        return _map_errors(session, Call(service, operation, effect, run, subject, detail, fenced, hidden=hidden))
 
-    def _page(self, service: str, operation: str, subject: str, params: Json, token: str) -> Call:
-        """Of a list: its run builds the client and reads where its tokens are, which takes long the first time."""
+    def _page_call(self, service: str, operation: str, subject: str, params: Json, token: str) -> Call:
+        """Return the call for one page. Its run builds the client and looks up its paging tokens, at first slowly."""
         session = self.session
 
-        def run() -> Page:
+        def run() -> ListPage:
             token_in, token_out = session.page_tokens(service, operation)
             given = {**params, token_in: token} if token else params
             body = getattr(session.client(service), operation)(**given)
-            return Page(body, str(body.get(token_out) or "") if token_out else "")
+            return ListPage(body, str(body.get(token_out) or "") if token_out else "")
 
-        return _mapped(session, Call(service, operation, Effect.READ, run, subject))
+        return _map_errors(session, Call(service, operation, Effect.READ, run, subject))
 
 
-def _mapped(session: AwsSession, call: Call) -> Call:
-    """The same call, whose ``run`` raises only the lifecycle's errors."""
+def _map_errors(session: AwsSession, call: Call) -> Call:
+    """Return the same call with a ``run`` that raises only the engine's errors."""
 
     def run() -> Any:
         try:
@@ -208,32 +208,32 @@ def _mapped(session: AwsSession, call: Call) -> Call:
     return replace(call, run=run)
 
 
-def rows(body: Json, items: str, operation: str, subject: str) -> list[Json]:
-    """What a list's reply holds under ``items``. Raises Unavailable for a reply without it.
+def require_rows(body: Json, items: str, operation: str, subject: str) -> list[Json]:
+    """Return what a list's reply holds under ``items``. Raises Unavailable for a reply without it.
 
-    That is no empty list, from which could be told what is gone.
+    Such a reply is no empty list, so it does not show that anything is gone.
     """
     found = body.get(items)
     if not isinstance(found, list):
-        raise errors.no_list(operation, subject)
+        raise errors.missing_list_error(operation, subject)
     return found
 
 
-def revealed(value: Any) -> Any:
-    """Parameters as they go to AWS."""
+def reveal_secrets(value: Any) -> Any:
+    """Return parameters as they go to AWS, with secrets in clear."""
     if isinstance(value, SecretValue):
         return value.reveal()
     if isinstance(value, Mapping):
-        return {name: revealed(each) for name, each in value.items()}
-    return [revealed(each) for each in value] if isinstance(value, list) else value
+        return {name: reveal_secrets(each) for name, each in value.items()}
+    return [reveal_secrets(each) for each in value] if isinstance(value, list) else value
 
 
-def auditable(value: Any) -> Any:
-    """Parameters as the audit log keeps them: without secrets."""
-    if isinstance(value, str):  # nearly all: a call names hundreds of ids
+def redact_secrets(value: Any) -> Any:
+    """Return parameters as the audit log keeps them, without secrets."""
+    if isinstance(value, str):  # the common case: a call names hundreds of ids
         return value
     if isinstance(value, Mapping):
-        return {name: "***" if name in SECRET else auditable(each) for name, each in value.items()}
+        return {name: "***" if name in SECRET else redact_secrets(each) for name, each in value.items()}
     if isinstance(value, SecretValue):
         return "***"
-    return [auditable(each) for each in value] if isinstance(value, list) else value
+    return [redact_secrets(each) for each in value] if isinstance(value, list) else value

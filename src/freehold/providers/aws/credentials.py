@@ -1,4 +1,4 @@
-"""What requests are signed with. Fetched before a request, never within one, so that each fetch is a call of its own.
+"""Credentials that sign requests. Each is fetched before a request, by a call of its own.
 
 botocore would fetch and renew while it signs: a call inside a call, which no port sees and no limit counts.
 """
@@ -17,7 +17,7 @@ RENEW_AT = 0.8
 
 
 class Keys(NamedTuple):
-    """What a signature needs, by the names that botocore reads (botocore.credentials.ReadOnlyCredentials)."""
+    """The keys of a signature, under the names that botocore reads (botocore.credentials.ReadOnlyCredentials)."""
 
     access_key: str
     secret_key: str
@@ -25,31 +25,31 @@ class Keys(NamedTuple):
     account_id: str | None = None
 
 
-class NoCredentials(Exception):
-    """Nothing in this process's environment gives credentials for AWS."""
+class NoAwsCredentials(Exception):
+    """This process's environment has no credentials for AWS."""
 
 
-class Credentials(Protocol):
-    """Signs for one identity. ``get_frozen_credentials`` is what botocore asks before each request."""
+class SigningCredentials(Protocol):
+    """Credentials of one identity. botocore calls ``get_frozen_credentials`` before each request."""
 
     def get_frozen_credentials(self) -> Keys: ...
 
     @property
     def stale(self) -> bool:
-        """Whether :meth:`renew` must be called before the next request. Wall time, as AWS counts it."""
+        """True if :meth:`renew` must be called before the next request. Wall time, as AWS counts it."""
         ...
 
     def renew(self) -> None:
-        """Fetch them, if nobody else has meanwhile. Blocks."""
+        """Fetch new credentials, unless another thread has meanwhile. Blocks."""
         ...
 
     def forget(self, refused: str) -> bool:
-        """AWS says that this access key has expired; whether another can be fetched."""
+        """Forget an access key that AWS calls expired. Return whether another one can be fetched."""
         ...
 
 
 class StaticCredentials:
-    """An access key that is given."""
+    """A given access key."""
 
     stale = False
 
@@ -60,14 +60,14 @@ class StaticCredentials:
         return self._keys
 
     def renew(self) -> None:
-        """Do nothing: somebody else must renew them."""
+        """Do nothing: a given key is renewed by a person."""
 
     def forget(self, refused: str) -> bool:
         return False
 
 
 class RoleCredentials:
-    """Temporary keys of a role. ``sts`` makes the client that signs for the source identity."""
+    """Temporary keys of a role. ``sts`` builds the client that signs for the source identity."""
 
     def __init__(self, identity: AssumedRole, sts: Callable[[], Any], wall: Callable[[], float] = time.time) -> None:
         self._identity = identity
@@ -115,7 +115,7 @@ class RoleCredentials:
 
 
 class OwnProcessCredentials:
-    """What botocore finds in the environment of this process (``find``), and renews by its own rules."""
+    """Credentials that botocore finds in the environment of this process (``find``), and renews by its own rules."""
 
     def __init__(self, find: Callable[[], Any]) -> None:
         self._find = find
@@ -128,7 +128,7 @@ class OwnProcessCredentials:
 
     @property
     def stale(self) -> bool:
-        """Those that never expire have no such method in botocore."""
+        """True if they must be renewed. In botocore, credentials that never expire have no such method."""
         refresh_needed: Callable[[], bool] | None = getattr(self._found, "refresh_needed", None)
         return self._found is None or (refresh_needed is not None and refresh_needed())
 
@@ -139,12 +139,12 @@ class OwnProcessCredentials:
         return True
 
     def renew(self) -> None:
-        """Raises NoCredentials where there are none."""
+        """Fetch them. Raises NoCredentials where the environment has none."""
         with self._gate:
             if not self.stale:
                 return
             self._found = self._found or self._find()
             if self._found is None:
-                raise NoCredentials
+                raise NoAwsCredentials
             frozen = self._found.get_frozen_credentials()
             self._keys = Keys(frozen.access_key, frozen.secret_key, frozen.token)

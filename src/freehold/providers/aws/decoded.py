@@ -1,4 +1,4 @@
-"""One resource as a describe reply of AWS shows it, in our words: what each kind's decoding gives. Pure."""
+"""One resource as a describe reply of AWS shows it, under our names; each kind decodes its own. Pure."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from freehold.providers.aws.tags.tag_map import Tags
 NAME = "Name"
 
 
-class Place(NamedTuple):
-    """Where a reply came from: what an ARN needs and most replies lack."""
+class AwsLocation(NamedTuple):
+    """The origin of a reply: what an ARN needs and most replies lack."""
 
     partition: str
     region: str
     account: str
 
-    def ec2(self, resource_type: str, ident: str) -> str:
-        """The ARN of an EC2 resource."""
+    def ec2_arn(self, resource_type: str, ident: str) -> str:
+        """Return the ARN of an EC2 resource."""
         return str(Arn(self.partition, "ec2", self.region, self.account, f"{resource_type}/{ident}"))
 
 
 @dataclass(frozen=True)
-class Seen:
-    """``parts`` are all that is inside; ``created_at`` is epoch seconds, None where AWS does not show it."""
+class DecodedResource:
+    """A resource. ``parts`` are all that it contains; ``created_at`` is epoch seconds, None if AWS does not show it."""
 
     id: str
     arn: str
@@ -42,17 +42,17 @@ class Seen:
     vendor_state: str = ""
     created_at: float | None = None
     message: str = ""
-    """Why it failed, in AWS's words."""
+    """AWS's words on why it failed."""
     incarnation: str = ""
-    """Tells it from a later one of its id, where ids are names."""
+    """Tells a resource from a later one with the same id, where ids are names."""
 
     @property
     def name(self) -> str:
-        """Its own, where its kind has names; else a tag for people, which decides nothing."""
+        """Its own name where the kind has names; else its ``Name`` tag, which is for people and decides nothing."""
         return str(self.attributes.get("name") or self.tags.get(NAME) or self.id)
 
-    def observed(self) -> Observed:
-        """The same for the engine. Its birth mark is among its tags."""
+    def to_observed(self) -> Observed:
+        """Return it as the engine reads it; the birth mark is among its tags."""
         arn = Arn.parse(self.arn)
         return Observed(
             id=self.id,
@@ -80,20 +80,20 @@ _STATES: Mapping[str, State] = {
 
 
 def state_of(word: str) -> State | None:
-    """The state that a network resource's own word means; None for ``deleted``, which AWS shows for an hour.
+    """Return the state that the word of a network resource means; None for ``deleted``, which AWS shows for an hour.
 
-    A word that is new to us is a change under way: nothing is decided by it.
+    A new, unknown word counts as a change under way: it decides nothing.
     """
     return None if word == "deleted" else _STATES.get(word, State.PENDING)
 
 
-def associated(rows: Iterable[Json], state: str) -> list[Json]:
-    """Of associations, those that are there or coming; ``state`` is the member that tells it, if the row has one."""
+def active_associations(rows: Iterable[Json], state: str) -> list[Json]:
+    """Return the associations that exist or are being made; ``state`` names the member with their state, if any."""
     return [row for row in rows if row.get(state, {}).get("State", "associated") in ("associated", "associating")]
 
 
-def block6(text: str) -> str:
-    """An IPv6 range in the one spelling that EC2 gives to what it is asked for: what is made of it is found again."""
+def canonical_ipv6_block(text: str) -> str:
+    """Return an IPv6 range as EC2 spells it in replies, so that what is made from it can be found again."""
     try:
         return str(IPv6Network(text, strict=False))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What stands in the way of a delete, for a person: EC2's ``DependencyViolation`` names nothing."""
+"""Reasons why a delete is refused, for people: EC2's ``DependencyViolation`` names no resource."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from freehold.providers.aws.calls import ApiClient, Json
 MOST_NAMED = 5
 
 
-class Search(NamedTuple):
-    """One list in which something may be found; ``selects`` says which of its rows are in the way."""
+class BlockerSearch(NamedTuple):
+    """A list in which a blocking resource may be; ``selects`` keeps the rows that block."""
 
     operation: str
     items: str
@@ -22,56 +22,57 @@ class Search(NamedTuple):
     selects: Callable[[Json], bool] = lambda row: True
 
 
-def interfaces(filters: Mapping[str, str]) -> Search:
-    return Search("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", filters)
+def interface_search(filters: Mapping[str, str]) -> BlockerSearch:
+    return BlockerSearch("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", filters)
 
 
-def interfaces_in(subnet: str) -> tuple[Search, ...]:
-    return (interfaces({"subnet-id": subnet}),)
+def subnet_searches(subnet: str) -> tuple[BlockerSearch, ...]:
+    return (interface_search({"subnet-id": subnet}),)
 
 
-def public_addresses_of(vpc: str) -> tuple[Search, ...]:
-    """What an internet gateway cannot be detached from: interfaces with a public address."""
-    return (interfaces({"vpc-id": vpc, "association.public-ip": "*"}),)
+def public_address_searches(vpc: str) -> tuple[BlockerSearch, ...]:
+    """Return the search for interfaces with a public address: they prevent the detachment of an internet gateway."""
+    return (interface_search({"vpc-id": vpc, "association.public-ip": "*"}),)
 
 
-def holding_address(allocation: str) -> tuple[Search, ...]:
-    """The interface that has an elastic IP."""
-    return (interfaces({"association.allocation-id": allocation}),)
+def address_searches(allocation: str) -> tuple[BlockerSearch, ...]:
+    """Return the search for the interface that has an elastic IP."""
+    return (interface_search({"association.allocation-id": allocation}),)
 
 
-def inside_vpc(vpc: str) -> tuple[Search, ...]:
-    """What is looked for in a VPC that cannot be deleted; its main route table and its default group go with it."""
+def vpc_searches(vpc: str) -> tuple[BlockerSearch, ...]:
+    """Return the searches for what prevents a VPC's delete. Its main route table and default group go with it."""
     inside = {"vpc-id": vpc}
     return (
-        Search("describe_subnets", "Subnets", "SubnetId", inside),
-        Search(
+        BlockerSearch("describe_subnets", "Subnets", "SubnetId", inside),
+        BlockerSearch(
             "describe_security_groups", "SecurityGroups", "GroupId", inside, lambda row: row["GroupName"] != "default"
         ),
-        Search("describe_route_tables", "RouteTables", "RouteTableId", inside, lambda row: not _is_main(row)),
-        Search(
+        BlockerSearch("describe_route_tables", "RouteTables", "RouteTableId", inside, lambda row: not _is_main(row)),
+        BlockerSearch(
             "describe_internet_gateways", "InternetGateways", "InternetGatewayId", {"attachment.vpc-id": vpc}
         ),
-        Search("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
-        interfaces(inside),
-        # No filter takes its VPC: docs/reference/aws.md.
-        Search(
+        BlockerSearch("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
+        interface_search(inside),
+        # This list has no filter by VPC: docs/reference/aws.md.
+        BlockerSearch(
             "describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "EgressOnlyInternetGatewayId", {},
             lambda row: any(each.get("VpcId") == vpc for each in row.get("Attachments", ())),
         ),
     )  # fmt: skip
 
 
-async def interfaces_of_balancer(client: ApiClient, name: str) -> tuple[str, ...]:
-    """What a load balancer has in its subnets, and leaves there for minutes: classic by name, others as in their ARN.
+async def balancer_interfaces(client: ApiClient, name: str) -> tuple[str, ...]:
+    """Return the interfaces that a load balancer leaves in its subnets for minutes after its delete.
 
-    https://repost.aws/knowledge-center/elb-find-load-balancer-IP. None where they may not be read: the deletes of what
-    they hold are tried, and refused, until they have gone.
+    Their description has the name of a classic load balancer, and for others the end of the ARN
+    (https://repost.aws/knowledge-center/elb-find-load-balancer-IP). Empty where they may not be read: then the deletes
+    of what they block are tried, and refused, until the interfaces are gone.
     """
     filters = [{"Name": "description", "Values": [f"ELB {name}"]}]
     operation, items = "describe_network_interfaces", "NetworkInterfaces"
     try:
-        rows = await client.listed("ec2", operation, items, f"those of ELB {name}", Filters=filters)
+        rows = await client.read_list("ec2", operation, items, f"those of ELB {name}", Filters=filters)
     except Denied:
         return ()
     found = sorted(str(row["NetworkInterfaceId"]) for row in rows)
@@ -83,28 +84,28 @@ def _is_main(table: Json) -> bool:
     return any(row.get("Main") for row in table.get("Associations", ()))
 
 
-async def all_of(client: ApiClient, searches: Iterable[Search]) -> list[User]:
-    """Return what all of these searches find. Raises CloudError."""
+async def find_all(client: ApiClient, searches: Iterable[BlockerSearch]) -> list[User]:
+    """Return what all these searches find. Raises CloudError."""
     found = []
     for search in searches:
-        rows = await _rows(client, search)
-        found += [User(_told(row, search.ident), str(row[search.ident])) for row in rows]
+        rows = await _read_rows(client, search)
+        found += [User(_describe(row, search.ident), str(row[search.ident])) for row in rows]
     return found
 
 
-async def _rows(client: ApiClient, search: Search) -> list[Json]:
+async def _read_rows(client: ApiClient, search: BlockerSearch) -> list[Json]:
     filters = [{"Name": name, "Values": [value]} for name, value in search.filters.items()]
     asked = {"Filters": filters} if filters else {}
     subject = f"what holds {', '.join(search.filters.values()) or 'it'}"
-    rows = await client.listed("ec2", search.operation, search.items, subject, **asked)
+    rows = await client.read_list("ec2", search.operation, search.items, subject, **asked)
     return [row for row in rows if search.selects(row)]
 
 
-async def named(client: ApiClient, refused: InUse, searches: tuple[Search, ...]) -> InUse:
-    """The refusal with what the first search found that found anything; as it was where none can be read."""
+async def name_blockers(client: ApiClient, refused: InUse, searches: tuple[BlockerSearch, ...]) -> InUse:
+    """Return the refusal with what the first successful search found; unchanged where nothing can be read."""
     try:
         for search in searches:
-            if found := [_told(row, search.ident) for row in await _rows(client, search)]:
+            if found := [_describe(row, search.ident) for row in await _read_rows(client, search)]:
                 more = len(found) - MOST_NAMED
                 return refused.held_by(", ".join(found[:MOST_NAMED]) + (f" and {more} more" if more > 0 else ""))
     except CloudError:
@@ -112,6 +113,6 @@ async def named(client: ApiClient, refused: InUse, searches: tuple[Search, ...])
     return refused
 
 
-def _told(row: Json, ident: str) -> str:
+def _describe(row: Json, ident: str) -> str:
     about = row.get("Description", "")
     return f"{row[ident]} ({about})" if about else str(row[ident])

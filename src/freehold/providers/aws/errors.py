@@ -1,8 +1,8 @@
-"""From what AWS and botocore say to the lifecycle's errors: one table of codes (docs/reference/aws.md#errors).
+"""AWS's and botocore's failures as the engine's errors: one table of codes (docs/reference/aws.md#errors).
 
-The first rule that fits decides. EC2 declares no errors in its service model, so the table is kept by hand; what the
-other services declare is checked against it. Messages are for people: what was asked, of which resource, what AWS
-answered, what to do.
+The first rule that fits decides. EC2 declares no errors in its service model, so the table is kept by hand; it is
+checked against what the other services declare. Messages are for people: the request, the resource, AWS's answer, what
+to do.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from fnmatch import translate as pattern_of
 from typing import Any
 
-from freehold.engine import errors as lifecycle
+from freehold.engine import errors as engine_errors
 from freehold.engine.port import Effect
-from freehold.providers.aws.credentials import NoCredentials
+from freehold.providers.aws.credentials import NoAwsCredentials
 from freehold.providers.aws.permissions.policies import iam_action
 
 LONGEST_WAIT = 600.0
@@ -24,29 +24,29 @@ _LONGEST_TEXT = 1000
 """Most characters of AWS's words: they go into a status, whose size Kubernetes limits."""
 
 
-class CredentialsExpired(lifecycle.Denied):
+class CredentialsExpired(engine_errors.Denied):
     """The session has ended: new credentials are worth a try."""
 
 
-class NoCapacity(lifecycle.Quota):
-    """AWS has no more of it in this zone or subnet now; another zone may."""
+class NoCapacity(engine_errors.Quota):
+    """AWS has no capacity in this zone or subnet now; another zone may have some."""
 
 
-class AlreadyThere(lifecycle.NameTaken):
-    """A part with this natural key is there: whether it is the wanted one is to be read."""
+class PartExists(engine_errors.NameTaken):
+    """A part with this natural key exists; a read shows whether it is the wanted one."""
 
 
-class DryRunPassed(lifecycle.CloudError):
-    """Nothing happened; without ``DryRun`` it would have."""
+class DryRunPassed(engine_errors.CloudError):
+    """A dry run succeeded; nothing happened."""
 
 
-class ListNotFound(lifecycle.Unavailable):
-    """Not found, said of a list: no proof that what it would list is gone."""
+class ListNotFound(engine_errors.Unavailable):
+    """A list was not found, which does not prove that its items are gone."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a service answered instead of doing what was asked. ``operation`` as in the API: ``CreateVpc``."""
+    """A service's answer to a request that failed. ``operation`` as in the API: ``CreateVpc``."""
 
     status: int
     code: str
@@ -58,16 +58,16 @@ class Failure:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds, when the service says how many."""
+        """Seconds to wait, if the service gives them."""
         text = self.headers.get("retry-after", "")
         return min(float(text), LONGEST_WAIT) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) else None
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Fits a failure with one of ``codes`` (``*`` for any text), of ``operations`` and with ``words`` where given."""
+class ErrorRule:
+    """A row of the table, with ``codes`` (``*`` for any text) and, where given, ``operations`` and ``words``."""
 
-    error: type[lifecycle.CloudError]
+    error: type[engine_errors.CloudError]
     advice: str
     codes: tuple[str, ...]
     operations: frozenset[str] = frozenset()
@@ -85,18 +85,20 @@ def _matches(pattern: str, code: str) -> bool:
     return pattern == code or ("*" in pattern and re.fullmatch(pattern_of(pattern), code) is not None)
 
 
-def _rule(error: type[lifecycle.CloudError], advice: str, codes: str, *, of: str = "", words: str = "") -> Rule:
+def _rule(
+    error: type[engine_errors.CloudError], advice: str, codes: str, *, operations: str = "", words: str = ""
+) -> ErrorRule:
     pattern = re.compile(words, re.IGNORECASE) if words else None
-    return Rule(error, advice, tuple(codes.split()), frozenset(of.split()), pattern)
+    return ErrorRule(error, advice, tuple(codes.split()), frozenset(operations.split()), pattern)
 
 
 _SLOWER = "It is asked again more slowly"
 _SOON = "It is asked again soon"
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[ErrorRule, ...] = (
     _rule(DryRunPassed, "Nothing was changed", "DryRunOperation"),
     _rule(
-        lifecycle.Throttled,
+        engine_errors.Throttled,
         _SLOWER,
         "Throttling ThrottlingException ThrottledException RequestThrottled RequestThrottledException "
         "RequestLimitExceeded TooManyRequestsException SlowDown BandwidthLimitExceeded PriorRequestNotComplete "
@@ -106,32 +108,32 @@ RULES: tuple[Rule, ...] = (
     # -- credentials and permissions ---------------------------------------------------------------------------
     _rule(
         CredentialsExpired,
-        "Renew {origin}; if they are new, correct the clock of this machine",
+        "Renew {origin}; if new ones are refused too, correct the clock of this machine",
         "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired",
     ),
-    _rule(lifecycle.Unavailable, "Correct the clock of this machine", "RequestTimeTooSkewed"),
-    # EC2 says AuthFailure also of what a service keeps: the address of a NAT gateway, a load balancer's interface
+    _rule(engine_errors.Unavailable, "Correct the clock of this machine", "RequestTimeTooSkewed"),
+    # EC2 also answers AuthFailure for what a service manages: a NAT gateway's address, a load balancer's interface
     # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/requester-managed-eni.html).
     _rule(
-        lifecycle.InUse,
+        engine_errors.InUse,
         "Delete what it belongs to first; it is asked again",
         "AuthFailure",
-        of="ReleaseAddress DisassociateAddress DeleteNetworkInterface DetachNetworkInterface",
+        operations="ReleaseAddress DisassociateAddress DeleteNetworkInterface DetachNetworkInterface",
         words=r"do not have permission|not allowed to manage|does not belong to you|is in use|currently in use",
     ),
     _rule(
-        lifecycle.Denied,
+        engine_errors.Denied,
         "Check {origin}",
         "AuthFailure InvalidClientTokenId UnrecognizedClientException SignatureDoesNotMatch InvalidAccessKeyId "
         "InvalidSignatureException IncompleteSignature MissingAuthenticationToken InvalidToken NotSignedUp",
     ),
     _rule(
-        lifecycle.Denied,
+        engine_errors.Denied,
         "Make the request agree with the tag policy of the organization, or change the policy",
         "TagPolicyException TagPolicyViolation TagPolicyViolationException",
     ),
     _rule(
-        lifecycle.Denied,
+        engine_errors.Denied,
         "Grant {action} to {origin}",
         "UnauthorizedOperation AccessDenied AccessDeniedException OptInRequired AuthorizationError NotAuthorized 403 "
         "AllAccessDisabled OperationNotPermittedException",
@@ -145,47 +147,52 @@ RULES: tuple[Rule, ...] = (
     ),
     # LimitExceededException: throttling in the eyes of botocore, a quota in the models of IAM and Secrets Manager.
     _rule(
-        lifecycle.Quota,
+        engine_errors.Quota,
         "Delete what is not needed, or ask AWS to raise the limit",
         "*LimitExceeded *LimitExceededException *QuotaExceeded *QuotaExceededException TooMany* "
         "TargetGroupAssociationLimit InsufficientCidrBlocks",
     ),
     # -- tokens and names --------------------------------------------------------------------------------------
     _rule(
-        lifecycle.TokenReused,
-        "What the token made is looked for",
+        engine_errors.TokenReused,
+        "The resource that this token made is searched for",
         "IdempotentParameterMismatch IdempotentParameterMismatchException",
     ),
-    _rule(lifecycle.Invalid, "Correct the manifest", "DuplicateTagKeys InvalidSubnet.Conflict InvalidAMI*"),
+    _rule(engine_errors.Invalid, "Correct the manifest", "DuplicateTagKeys InvalidSubnet.Conflict InvalidAMI*"),
     _rule(
-        AlreadyThere,
-        "It is read what is there",
+        PartExists,
+        "The existing one is read first",
         "RouteAlreadyExists Resource.AlreadyAssociated InvalidPermission.Duplicate DuplicateListener PriorityInUse",
     ),
     _rule(
-        lifecycle.NameTaken,
+        engine_errors.NameTaken,
         "Choose another name, or remove the resource that has it",
         "ResourceInUseException",
-        of="CreateCluster CreateNodegroup CreateAddon CreateFargateProfile CreateAccessEntry",
+        operations="CreateCluster CreateNodegroup CreateAddon CreateFargateProfile CreateAccessEntry",
     ),
     _rule(
-        lifecycle.NameTaken,
+        engine_errors.NameTaken,
         "Choose another name, or remove the resource that has it",
         "*.Duplicate *AlreadyExists *AlreadyExistsException *AlreadyExistsFault Duplicate* EntityAlreadyExists "
         "ResourceExistsException BucketAlreadyOwnedByYou BucketAlreadyExists",
     ),
     # -- what stands in the way --------------------------------------------------------------------------------
     _rule(
-        lifecycle.InUse,
+        engine_errors.InUse,
         "Remove what uses it; it is asked again",
         "DependencyViolation ResourceInUse ResourceInUseException *.InUse VolumeInUse DeleteConflict "
         "DeleteConflictException BucketNotEmpty HostedZoneNotEmpty CannotDelete TargetGroupInUse",
     ),
-    # Its one parameter is the id, and an id that cannot be has codes of its own (gruntwork-io/cloud-nuke#431).
-    _rule(lifecycle.InUse, "Detach it; it is asked again", "InvalidParameterValue", of="DeleteNetworkInterface"),
-    _rule(lifecycle.InUse, "Take its protection against deletion off", "OperationNotPermitted"),
+    # Its only parameter is the id, and malformed ids have codes of their own (gruntwork-io/cloud-nuke#431).
     _rule(
-        lifecycle.NotReady,
+        engine_errors.InUse,
+        "Detach it; it is asked again",
+        "InvalidParameterValue",
+        operations="DeleteNetworkInterface",
+    ),
+    _rule(engine_errors.InUse, "Take its protection against deletion off", "OperationNotPermitted"),
+    _rule(
+        engine_errors.NotReady,
         "It is asked again when the change that is under way is over",
         "Incorrect* OperationInProgress OperationAborted Concurrent* ConflictException Conflict InvalidState "
         "InvalidStateException InvalidGatewayState UnmodifiableEntity ResourceNotReady "
@@ -193,46 +200,46 @@ RULES: tuple[Rule, ...] = (
     ),
     # -- what is missing ---------------------------------------------------------------------------------------
     _rule(
-        lifecycle.NotFound,
+        engine_errors.NotFound,
         "Create that key pair, or name another one in sshKeyName ('default' where it is not set, '' for no key)",
         "InvalidKeyPair.NotFound",
     ),
-    # It exists, in a VPC that is not connected with this one (ansible#45782).
+    # The group exists, in a VPC without a connection to this one (ansible#45782).
     _rule(
-        lifecycle.Invalid,
+        engine_errors.Invalid,
         "Name a security group of the cluster's VPC, or connect the two VPCs",
         "InvalidGroup.NotFound",
         words=r"belong to different networks",
     ),
     _rule(
-        lifecycle.NotFound,
+        engine_errors.NotFound,
         "Check that it still exists",
         "*.NotFound *NotFound *NotFoundException NoSuch* Gateway.NotAttached *.NotFoundException "
         "InvalidInstance LoadBalancerNotFoundException 404",
     ),
     # -- AWS's side --------------------------------------------------------------------------------------------
     _rule(
-        lifecycle.Unavailable,
+        engine_errors.Unavailable,
         "The list is asked for again from its beginning",
         "PaginationTokenExpired PaginationTokenExpiredException ExpiredNextToken ExpiredNextTokenException "
         "InvalidNextToken InvalidNextTokenException InvalidPaginationToken",
     ),
-    _rule(lifecycle.Unavailable, _SOON, "RequestTimeout RequestTimeoutException"),
+    _rule(engine_errors.Unavailable, _SOON, "RequestTimeout RequestTimeoutException"),
     _rule(
-        lifecycle.Unknown,
+        engine_errors.Unknown,
         "",
         "InternalError InternalFailure InternalServiceError InternalServiceException InternalServerError "
         "ServerException ServiceFailure ServiceFailureException ServiceUnavailable ServiceUnavailableException "
         "Unavailable ServerInternal HealthUnavailable",
     ),
     _rule(
-        lifecycle.Invalid,
+        engine_errors.Invalid,
         "The bucket is in another region; name one that does not exist",
         "PermanentRedirect TemporaryRedirect AuthorizationHeaderMalformed IllegalLocationConstraintException 301",
     ),
     # -- the request itself ------------------------------------------------------------------------------------
     _rule(
-        lifecycle.Invalid,
+        engine_errors.Invalid,
         "Correct the manifest",
         "Invalid* *Invalid Missing* Malformed* Validation* Unknown* Unsupported* *.Malformed *NotSupported "
         "*NotSupportedException *UnsupportedException SerializationException PackedPolicyTooLarge "
@@ -244,81 +251,81 @@ RULES: tuple[Rule, ...] = (
 
 def translate(
     error: Exception, *, effect: Effect, service: str, what: str, origin: str, scrub: Callable[[str], str]
-) -> lifecycle.CloudError:
-    """The lifecycle's error for what botocore raised.
+) -> engine_errors.CloudError:
+    """Return the engine's error for what botocore raised.
 
-    ``what`` says what was asked of which resource (``create vpc default/prod``), ``origin`` whose credentials were
-    used; ``scrub`` removes secrets.
+    ``what`` names the request and its resource (``create vpc default/prod``), ``origin`` whose credentials were used;
+    ``scrub`` removes secrets.
     """
-    failure = read(error, service)
+    failure = parse_failure(error, service)
     if failure is None:
-        return _of_transport(error, effect, what, origin, scrub)
-    return of_failure(failure, effect=effect, what=what, origin=origin, scrub=scrub)
+        return _translate_transport(error, effect, what, origin, scrub)
+    return translate_failure(failure, effect=effect, what=what, origin=origin, scrub=scrub)
 
 
-def of_failure(
+def translate_failure(
     failure: Failure, *, effect: Effect, what: str, origin: str, scrub: Callable[[str], str]
-) -> lifecycle.CloudError:
-    """The same for what a service answered, which may concern one resource of a batch."""
-    said = scrub(_plain(failure.text))[:_LONGEST_TEXT] or "nothing"
+) -> engine_errors.CloudError:
+    """Return the engine's error for a service's answer, which may concern one resource of a batch."""
+    said = scrub(_strip_encoded_message(failure.text))[:_LONGEST_TEXT] or "nothing"
     facts: dict[str, Any] = {"code": failure.code or str(failure.status), "request_id": failure.request_id}
     rule = rule_for(failure)
-    if rule is None or rule.error is lifecycle.Unknown:
-        return _unserved(effect, f"AWS could not {what}: {said}", facts)
+    if rule is None or rule.error is engine_errors.Unknown:
+        return _unserved_error(effect, f"AWS could not {what}: {said}", facts)
     advice = rule.advice.format(origin=origin, action=iam_action(failure.service, failure.operation))
     fact = f"AWS refused to {what}: {said.removesuffix('.')} ({failure.code})"
-    if issubclass(rule.error, lifecycle.Throttled):
+    if issubclass(rule.error, engine_errors.Throttled):
         return rule.error(fact, advice=advice, retry_after=failure.retry_after, **facts)
     return rule.error(fact, advice=advice, **facts)
 
 
-def rule_for(failure: Failure) -> Rule | None:
-    """The row of the table; of codes that it lacks, 4xx is the request's fault, and anything else AWS's (None)."""
+def rule_for(failure: Failure) -> ErrorRule | None:
+    """Return the row of the table. A code that the table lacks is the request's fault with 4xx, else AWS's (None)."""
     if (rule := explicit_rule(failure)) is not None:
         return rule
     if failure.status == 429:
-        return next(rule for rule in RULES if rule.error is lifecycle.Throttled)
+        return next(rule for rule in RULES if rule.error is engine_errors.Throttled)
     return RULES[-1] if 400 <= failure.status < 500 else None
 
 
-def explicit_rule(failure: Failure) -> Rule | None:
-    """The first row with this code; None for a code that the table lacks."""
+def explicit_rule(failure: Failure) -> ErrorRule | None:
+    """Return the first row with this code; None for a code that the table lacks."""
     return next((rule for rule in RULES if rule.fits(failure)), None)
 
 
-def is_unreachable(error: lifecycle.CloudError) -> bool:
-    """Whether the service could not be connected to at all: it may have no endpoint in this network or partition."""
+def is_unreachable(error: engine_errors.CloudError) -> bool:
+    """Return whether no connection was made at all: the service may have no endpoint in this network or partition."""
     return error.code in _NEVER_SENT
 
 
-def denied(expired: CredentialsExpired) -> lifecycle.Denied:
-    """The same, once new credentials have been tried or there are none to be had."""
-    return lifecycle.Denied(expired.message, code=expired.code, request_id=expired.request_id)
+def to_denied(expired: CredentialsExpired) -> engine_errors.Denied:
+    """Return the refusal as final: new credentials have been tried, or there are none."""
+    return engine_errors.Denied(expired.message, code=expired.code, request_id=expired.request_id)
 
 
-def no_list(operation: str, subject: str) -> lifecycle.CloudError:
-    """A successful reply that has not the list which was asked for."""
-    return lifecycle.Unavailable(
+def missing_list_error(operation: str, subject: str) -> engine_errors.CloudError:
+    """Return the error for a successful reply without the list that was asked for."""
+    return engine_errors.Unavailable(
         f"AWS did not {operation.replace('_', ' ')} ({subject}): its reply has no list. It is asked again"
     )
 
 
-def endless(operation: str, subject: str) -> lifecycle.CloudError:
-    """A list that names one page twice."""
-    return lifecycle.Unavailable(
+def endless_list_error(operation: str, subject: str) -> engine_errors.CloudError:
+    """Return the error for a list that names one page twice."""
+    return engine_errors.Unavailable(
         f"{operation.replace('_', ' ')} ({subject}) does not end: AWS names a page twice. It is asked again"
     )
 
 
-def _plain(text: str) -> str:
-    """Without the encoded message, which is a page long and only its account's administrator can decode."""
+def _strip_encoded_message(text: str) -> str:
+    """Remove the encoded message, which is a page long and only its account's administrator can decode."""
     return re.sub(r"\s*Encoded authorization failure message: \S+", "", text).strip()
 
 
-def _unserved(effect: Effect, message: str, facts: Mapping[str, Any]) -> lifecycle.CloudError:
+def _unserved_error(effect: Effect, message: str, facts: Mapping[str, Any]) -> engine_errors.CloudError:
     if effect is Effect.READ:
-        return lifecycle.Unavailable(f"{message}. It is asked again", **facts)
-    return lifecycle.Unknown(f"{message}. Whether it took effect is found out before it is tried again", **facts)
+        return engine_errors.Unavailable(f"{message}. It is asked again", **facts)
+    return engine_errors.Unknown(f"{message}. Whether it took effect is found out before it is tried again", **facts)
 
 
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"})
@@ -329,20 +336,20 @@ _NO_CREDENTIALS = frozenset(
 _NOT_SENT_BY_US = frozenset({"ParamValidationError", "UnknownRegionError", "InvalidRegionError", "NoRegionError"})
 
 
-def _of_transport(
+def _translate_transport(
     error: Exception, effect: Effect, what: str, origin: str, scrub: Callable[[str], str]
-) -> lifecycle.CloudError:
-    """No answer: the request was never sent, or nobody knows what became of it."""
+) -> engine_errors.CloudError:
+    """Return the error for a missing answer: the request was never sent, or its outcome is unknown."""
     name = type(error).__name__
-    if isinstance(error, NoCredentials) or name in _NO_CREDENTIALS:
-        told = f": {scrub(str(error))}" if str(error) else ""
-        return lifecycle.Denied(f"cannot {what}: there are no AWS credentials{told}. Check {origin}", code=name)
+    if isinstance(error, NoAwsCredentials) or name in _NO_CREDENTIALS:
+        reason = f": {scrub(str(error))}" if str(error) else ""
+        return engine_errors.Denied(f"cannot {what}: there are no AWS credentials{reason}. Check {origin}", code=name)
     if type(error) is ValueError or name in _NOT_SENT_BY_US:
-        return lifecycle.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest", code=name)
+        return engine_errors.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest", code=name)
     message = f"AWS did not answer when asked to {what} ({_REASONS.get(name, name)})"
     if name in _NEVER_SENT:
-        return lifecycle.Unavailable(f"{message}. Check the network; it is asked again", code=name)
-    return _unserved(effect, message, {"code": name})
+        return engine_errors.Unavailable(f"{message}. Check the network; it is asked again", code=name)
+    return _unserved_error(effect, message, {"code": name})
 
 
 _REASONS = {
@@ -357,8 +364,8 @@ _REASONS = {
 """botocore's exceptions in words, without the address that it prints."""
 
 
-def read(error: Exception, service: str) -> Failure | None:
-    """What the service answered, None when ``error`` is not an answer of a service."""
+def parse_failure(error: Exception, service: str) -> Failure | None:
+    """Return the service's answer; None when ``error`` is not an answer of a service."""
     raw = getattr(error, "response", None)
     if not isinstance(raw, dict) or "Error" not in raw:
         return None

@@ -1,4 +1,4 @@
-"""What must be known of an account and region before anything can be wanted there. Cached: it changes slowly."""
+"""Facts of an account and region that a cluster's plan depends on. Cached: they change slowly."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from freehold.engine.port import run_together
 from freehold.engine.resources import State
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient
-from freehold.providers.aws.decoded import Seen
+from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kinds import nat_gateway, route_table, security_group, subnet, vpc
-from freehold.providers.aws.reading import by_filter, by_id
+from freehold.providers.aws.reading import read_by_filter, read_by_id
 from freehold.providers.aws.tags.capa_tags import Lifecycle, cloud_provider_key, cluster_key
-from freehold.providers.aws.tags.native_tags import NativeTags, TagsByArn, by_keeper
-from freehold.providers.aws.tags.tag_map import not_of
-from freehold.providers.aws.zones import AVAILABILITY_ZONE, Zone, all_zones
+from freehold.providers.aws.tags.native_tags import NativeTags, TagsByArn, group_by_keeper
+from freehold.providers.aws.tags.tag_map import find_foreign
+from freehold.providers.aws.zones import AVAILABILITY_ZONE, Zone, read_zones
 
 T = TypeVar("T")
 BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"
@@ -29,8 +29,8 @@ _SLOW, _NETWORK = 3 * 3600.0, 300.0
 
 
 class TagSearch(Protocol):
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
-        """Everything of this region with this tag, with one of ``values`` where any are given, of every owner."""
+    async def find_by_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Return what has this tag in this region, of every owner; with one of ``values`` where any are given."""
         ...
 
 
@@ -38,8 +38,8 @@ class TagSearch(Protocol):
 class SubnetFacts:
     """A subnet. ``public``: its route table has a route to an internet gateway. ``ipv6``: it has an IPv6 range.
 
-    ``way_out``: the id of what its route to all IPv4 addresses leads to, empty where it has none.
-    A zone that is not listed, of a VPC of another account, counts as an availability zone.
+    ``way_out``: the id of the target of its route to all IPv4 addresses, empty where it has none. A zone that is not
+    listed, of a VPC of another account, counts as an availability zone.
     """
 
     id: str
@@ -53,7 +53,7 @@ class SubnetFacts:
 
 
 class AwsFacts:
-    """Answers for one identity in one region. What does not exist is asked for anew each time."""
+    """Facts for one identity in one region. A missing resource is read again each time."""
 
     def __init__(self, client: ApiClient, tags: TagSearch, clock: Clock) -> None:
         self._client = client
@@ -63,115 +63,117 @@ class AwsFacts:
 
     @property
     def not_bound(self) -> str:
-        """Why AWS does not check whose a resource is before a delete by a role; else empty."""
+        """The reason why AWS does not check the owner before a delete by a role; else empty."""
         found = self._client.session.not_bound
         return found.why if found else ""
 
     async def zones(self) -> tuple[str, ...]:
-        """The names of the availability zones that can be used."""
-        found = [each for each in await self._zones() if each.type == AVAILABILITY_ZONE and each.usable]
+        """Return the names of the availability zones that can be used."""
+        found = [each for each in await self._read_zones() if each.type == AVAILABILITY_ZONE and each.usable]
         if not found:
             self._kept.pop("zones", None)
         return tuple(each.name for each in found)
 
-    async def _zones(self) -> tuple[Zone, ...]:
-        return await self._once("zones", _SLOW, lambda: all_zones(self._client))
+    async def _read_zones(self) -> tuple[Zone, ...]:
+        return await self._ask_once("zones", _SLOW, lambda: read_zones(self._client))
 
     async def subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
-        """Those of a VPC, sorted; None where there is no VPC of this id."""
-        found = await self._once(("subnets", ident), _NETWORK, lambda: self._subnets(ident))
+        """Return the subnets of a VPC, sorted; None where there is no VPC of this id."""
+        found = await self._ask_once(("subnets", ident), _NETWORK, lambda: self._read_subnets(ident))
         types = await self._zone_types()
         return found and tuple(replace(each, zone_type=types.get(each.zone, AVAILABILITY_ZONE)) for each in found)
 
     async def nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
-        """The public addresses of the NAT gateways of a VPC that work or will, by id."""
-        return await self._once(("nat", ident), _NETWORK, lambda: self._nat_addresses(ident))
+        """Return the public addresses of a VPC's NAT gateways that are ready or pending, by gateway id."""
+        return await self._ask_once(("nat", ident), _NETWORK, lambda: self._read_nat_addresses(ident))
 
-    async def _nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
-        found = await by_filter(self._client, nat_gateway.READ, "vpc-id", [ident])
+    async def _read_nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
+        found = await read_by_filter(self._client, nat_gateway.READ, "vpc-id", [ident])
         there = [each for each in found if each.state in (State.READY, State.PENDING)]
         return {each.id: each.attributes["addresses"] for each in there}
 
     async def _zone_types(self) -> Mapping[str, str]:
-        """By name; empty where the zones may not be listed. Nothing is created then (:meth:`zones`), and a delete goes
-        on, which needs no type."""
+        """Return the types of zones by name; empty where the zones may not be listed.
+
+        Nothing is created then (:meth:`zones`), and a delete goes on, which needs no type.
+        """
         try:
-            return {each.name: each.type for each in await self._zones()}
+            return {each.name: each.type for each in await self._read_zones()}
         except CloudError:
             return {}
 
     async def has_ipv6(self, ident: str) -> bool | None:
-        """Whether a VPC has, or is being given, a range of IPv6; None where there is no VPC of this id."""
-        return await self._once(("ipv6", ident), _NETWORK, lambda: self._has_ipv6(ident))
+        """Return whether a VPC has a range of IPv6 or is being given one; None where there is no VPC of this id."""
+        return await self._ask_once(("ipv6", ident), _NETWORK, lambda: self._read_has_ipv6(ident))
 
     async def bastion_image(self) -> str | None:
-        """The id of the newest image; None where AWS offers none in this region."""
-        return await self._once("image", _SLOW, self._image)
+        """Return the id of the newest image; None where AWS offers none in this region."""
+        return await self._ask_once("image", _SLOW, self._read_image)
 
     async def vpcs_of_groups(self, idents: Collection[str]) -> Mapping[str, str]:
-        """By id, of those that are there. Read anew: it is asked until something is created."""
-        found = await by_id(self._client, security_group.READ, idents)
+        """Return the VPCs of existing groups, by group id. Not cached: it is called only until something is created."""
+        found = await read_by_id(self._client, security_group.READ, idents)
         return {ident: seen.attributes["vpc_id"] for ident, seen in found.items()}
 
     async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
-        """What CAPA's tag, or the cloud controller's, gives to a cluster of this name, of this owner too.
+        """Return what CAPA's tag or the cloud controller's gives to a cluster of this name, of this owner too.
 
-        Read anew: it decides whether to create. The index goes on showing what has gone, so what it shows of others is
-        asked itself.
+        Not cached: it decides whether to create. The index still shows resources that are gone, so those of others are
+        read from their own services.
         """
-        shown = await self._named(cluster)
+        shown = await self._find_named(cluster)
         own = {arn: tags for arn, tags in shown.items() if tags.get(UUID) == uuid}
-        if all(map(_comes_along, not_of(uuid, shown))):
+        if all(map(_has_instance_tags, find_foreign(uuid, shown))):
             return own
-        there = await self._there([arn for arn in shown if not _comes_along(arn)], shown)
-        return {arn: tags for arn, tags in there.items() if _is_named(tags, cluster)}
+        there = await self._drop_ended([arn for arn in shown if not _has_instance_tags(arn)], shown)
+        return {arn: tags for arn, tags in there.items() if _has_cluster_tag(tags, cluster)}
 
-    async def _named(self, cluster: str) -> TagsByArn:
-        """What has either tag. The index has no question for "this key or that one", and shows a new resource late; EC2
-        itself shows its own at once.
+    async def _find_named(self, cluster: str) -> TagsByArn:
+        """Return what has either tag.
 
-        https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
+        The index has no query for "this key or that one", and shows a new resource late; EC2's own list shows one at
+        once. https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
         """
         keys = [cluster_key(cluster), cloud_provider_key(cluster)]
         asked = (
-            self._tags.with_tag(keys[0]),
-            self._tags.with_tag(keys[1], [Lifecycle.OWNED.value]),
-            NativeTags(self._client).of_ec2(f"of cluster {cluster}", [{"Name": "key", "Values": keys}]),
+            self._tags.find_by_tag(keys[0]),
+            self._tags.find_by_tag(keys[1], [Lifecycle.OWNED.value]),
+            NativeTags(self._client).find_in_ec2(f"of cluster {cluster}", [{"Name": "key", "Values": keys}]),
         )
         found: TagsByArn = {}
         for answer in await run_together(asked):
             if isinstance(answer, Exception):
                 raise answer
-            found |= {arn: tags for arn, tags in answer.items() if _is_named(tags, cluster)}
+            found |= {arn: tags for arn, tags in answer.items() if _has_cluster_tag(tags, cluster)}
         return found
 
-    async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
-        """Each that exists, with its own tags; of a service that cannot be asked, with those that the index shows."""
-        askable = {arn for group in by_keeper(arns).values() for arn in group}
+    async def _drop_ended(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
+        """Return those that exist, with their own tags; with the index's tags where their service cannot be read."""
+        askable = {arn for group in group_by_keeper(arns).values() for arn in group}
         own = await NativeTags(self._client).tags_of(askable)
-        ended = await self._ended(own)
+        ended = await self._find_ended(own)
         found = {arn: tags for arn, tags in own.items() if arn not in ended}
         return found | {arn: shown[arn] for arn in arns if arn not in askable}
 
-    async def _ended(self, arns: Collection[str]) -> frozenset[str]:
-        """What AWS shows for an hour after its end, tags included."""
+    async def _find_ended(self, arns: Collection[str]) -> frozenset[str]:
+        """Return those that have ended: AWS shows them, with their tags, for an hour."""
         ids = {arn: ident for arn in arns if (ident := arn.rpartition("/")[2]).startswith(("nat-", "i-"))}
         nats = [ident for ident in ids.values() if ident.startswith("nat-")]
         machines = [ident for ident in ids.values() if ident.startswith("i-")]
-        there = {*await by_id(self._client, nat_gateway.READ, nats), *await self._running(machines)}
+        there = {*await read_by_id(self._client, nat_gateway.READ, nats), *await self._find_unterminated(machines)}
         return frozenset(arn for arn, ident in ids.items() if ident not in there)
 
-    async def _running(self, idents: Sequence[str]) -> frozenset[str]:
+    async def _find_unterminated(self, idents: Sequence[str]) -> frozenset[str]:
         if not idents:
             return frozenset()
         states = ["pending", "running", "shutting-down", "stopping", "stopped"]
         filters = [{"Name": "instance-id", "Values": list(idents)}, {"Name": "instance-state-name", "Values": states}]
-        rows = await self._client.listed(
+        rows = await self._client.read_list(
             "ec2", "describe_instances", "Reservations", ", ".join(idents), Filters=filters, MaxResults=1000
         )
         return frozenset(each["InstanceId"] for row in rows for each in row["Instances"])
 
-    async def _once(self, key: Hashable, max_age: float, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _ask_once(self, key: Hashable, max_age: float, ask: Callable[[], Awaitable[T]]) -> T:
         kept = self._kept.get(key)
         if kept is not None and self._clock.monotonic() - kept[0] <= max_age:
             return kept[1]  # type: ignore[return-value]  # what ``ask`` of the same key answered
@@ -180,20 +182,20 @@ class AwsFacts:
             self._kept[key] = (self._clock.monotonic(), found)
         return found
 
-    async def _subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
-        if ident not in await by_id(self._client, vpc.READ, [ident]):
+    async def _read_subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
+        if ident not in await read_by_id(self._client, vpc.READ, [ident]):
             return None
-        subnets = await by_filter(self._client, subnet.READ, "vpc-id", [ident])
-        tables = await by_filter(self._client, route_table.READ, "vpc-id", [ident])
-        of = _tables_of(tables, {each.id for each in subnets})
-        found = (_facts(each, of[each.id]) for each in subnets)
+        subnets = await read_by_filter(self._client, subnet.READ, "vpc-id", [ident])
+        tables = await read_by_filter(self._client, route_table.READ, "vpc-id", [ident])
+        table_of = _tables_of(tables, {each.id for each in subnets})
+        found = (_subnet_facts(each, table_of[each.id]) for each in subnets)
         return tuple(sorted(found, key=lambda each: each.id))
 
-    async def _has_ipv6(self, ident: str) -> bool | None:
-        found = await by_id(self._client, vpc.READ, [ident])
+    async def _read_has_ipv6(self, ident: str) -> bool | None:
+        found = await read_by_id(self._client, vpc.READ, [ident])
         return bool(found[ident].attributes["ipv6"]) if ident in found else None
 
-    async def _image(self) -> str | None:
+    async def _read_image(self) -> str | None:
         try:
             body = await self._client.read("ssm", "get_parameter", BASTION_IMAGE, Name=BASTION_IMAGE)
         except NotFound:
@@ -201,8 +203,8 @@ class AwsFacts:
         return str(body["Parameter"]["Value"])
 
 
-def _is_named(tags: Mapping[str, str], cluster: str) -> bool:
-    """Whether it is the cluster's to CAPA, or to the cloud controller and CAPA's collector.
+def _has_cluster_tag(tags: Mapping[str, str], cluster: str) -> bool:
+    """Return whether the tags give it to the cluster: CAPA's tag, or the cloud controller's and CAPA's collector's.
 
     The collector takes what has their tag with ``owned``; ``shared`` is on networks that clusters only use
     (https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/gc/cleanup.go).
@@ -210,13 +212,13 @@ def _is_named(tags: Mapping[str, str], cluster: str) -> bool:
     return cluster_key(cluster) in tags or tags.get(cloud_provider_key(cluster)) == Lifecycle.OWNED.value
 
 
-def _comes_along(arn: str) -> bool:
-    """Volumes and interfaces have the tags of their instance, which is found itself, and no marks."""
+def _has_instance_tags(arn: str) -> bool:
+    """Return whether it is a volume or interface: these have the tags of their instance, without marks."""
     parsed = Arn.parse(arn)
     return parsed is not None and parsed.type in ("volume", "network-interface")
 
 
-def _facts(seen: Seen, table: Seen | None) -> SubnetFacts:
+def _subnet_facts(seen: DecodedResource, table: DecodedResource | None) -> SubnetFacts:
     ipv6 = any(part.kind == subnet.IPV6_CIDR for part in seen.parts)
     ways = {part.natural_key: part.behavior for part in table.parts if part.kind == route_table.ROUTE} if table else {}
     public = any(way.startswith("igw-") for way in ways.values())
@@ -231,8 +233,8 @@ def _facts(seen: Seen, table: Seen | None) -> SubnetFacts:
     )
 
 
-def _tables_of(tables: Collection[Seen], subnets: Collection[str]) -> Mapping[str, Seen | None]:
-    """The route table of each subnet. One without a table of its own has the main one
+def _tables_of(tables: Collection[DecodedResource], subnets: Collection[str]) -> Mapping[str, DecodedResource | None]:
+    """Return the route table of each subnet: its own, else the main one
     (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html)."""
     own = {part.natural_key: table for table in tables for part in table.parts if part.kind == route_table.ASSOCIATION}
     main = next((table for table in tables if table.attributes["main"]), None)

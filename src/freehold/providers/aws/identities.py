@@ -1,4 +1,4 @@
-"""Who calls AWS: the three kinds of identity that Cluster API's AWS provider knows.
+"""Identities that call AWS: the three kinds that Cluster API's AWS provider knows.
 
 https://cluster-api-aws.sigs.k8s.io/topics/multitenancy
 """
@@ -22,7 +22,7 @@ class StaticKeys:
 
 @dataclass(frozen=True)
 class OwnCredentials:
-    """What this process runs with: environment, shared configuration, web identity, container or instance role.
+    """The credentials of this process: environment, shared configuration, web identity, container or instance role.
 
     https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
     """

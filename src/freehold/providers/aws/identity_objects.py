@@ -1,4 +1,4 @@
-"""The identity that an object names: whether its namespace may use it, and with which credentials it calls AWS.
+"""The identity that an object names: whether its namespace may use it, and its credentials for AWS.
 
 As upstream (https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/scope/session.go): each
 identity on the way, those that assume roles included, must allow the namespace of the object.
@@ -43,7 +43,7 @@ _OWN = OwnCredentials()
 ACCESS_KEY, SECRET_KEY, SESSION_TOKEN = "AccessKeyID", "SecretAccessKey", "SessionToken"
 
 
-class Reference(NamedTuple):
+class IdentityReference(NamedTuple):
     """An identity by kind and name."""
 
     kind: str
@@ -53,35 +53,35 @@ class Reference(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
-DEFAULT = Reference(AWS_CONTROLLER_IDENTITY_KIND, AWS_CONTROLLER_IDENTITY_NAME)
-"""What an object without ``identityRef`` uses."""
+DEFAULT = IdentityReference(AWS_CONTROLLER_IDENTITY_KIND, AWS_CONTROLLER_IDENTITY_NAME)
+"""The identity of an object without ``identityRef``."""
 
 
 class RoleRequest(NamedTuple):
     """A role that an object names by its ARN.
 
-    ``external_id`` and ``caller`` are empty and None where the object does not narrow them.
+    ``external_id`` is empty and ``caller`` None where the object does not narrow them.
     """
 
     arn: str
     external_id: str = ""
-    caller: Reference | None = None
+    caller: IdentityReference | None = None
 
     def __str__(self) -> str:
         external = " with the external id of spec.role" if self.external_id else ""
         return f"{self.arn}{external}{f' and the source {self.caller}' if self.caller else ''}"
 
 
-class NotUsable(Exception):
-    """The identity cannot be used for this object; the text says why, and what to do. No secret is in it."""
+class IdentityNotUsable(Exception):
+    """The identity cannot be used for this object; the text says why, and what to do. It holds no secret."""
 
 
-class NotAllowed(NotUsable):
-    """The namespace of the object may not use it."""
+class IdentityNotAllowed(IdentityNotUsable):
+    """The namespace of the object may not use the identity."""
 
 
-class Reader(Protocol):
-    """All that is needed of a client."""
+class ObjectReader(Protocol):
+    """The reads that identities need of a Kubernetes client."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
 
@@ -89,101 +89,112 @@ class Reader(Protocol):
 
 
 class StoredIdentities:
-    """Reads identities anew each time, so that a right that is taken away counts from the next pass on.
+    """Identities, read again each time, so that a right that is taken away counts from the next pass on.
 
-    ``secrets_in``: the operator's own namespace, in which the Secrets of static identities are. ``own``: what the
+    ``secrets_in`` is the operator's own namespace, with the Secrets of static identities. ``own`` is what the
     controller's identity stands for.
     """
 
-    def __init__(self, client: Reader, secrets_in: str, own: Identity = _OWN) -> None:
+    def __init__(self, client: ObjectReader, secrets_in: str, own: Identity = _OWN) -> None:
         self._client = client
         self._secrets_in = secrets_in
         self._own = own
 
-    async def credentials(self, reference: Reference, namespace: str) -> Identity:
-        """For an object of ``namespace``. Raises NotUsable, and KubeError where nothing can be read now."""
+    async def credentials(self, reference: IdentityReference, namespace: str) -> Identity:
+        """Return the identity for an object of ``namespace``. Raises IdentityNotUsable and KubeError."""
         return await self._resolve(reference, namespace, ())
 
-    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
-        """Find an identity with this role that ``namespace`` may use. Raises NotUsable and KubeError.
+    async def find_by_role(self, role: RoleRequest, namespace: str) -> tuple[IdentityReference, Identity]:
+        """Find an identity with this role that ``namespace`` may use. Raises IdentityNotUsable and KubeError.
 
-        An ARN is no right: whoever names one gets what an AWSClusterRoleIdentity gives to the namespace (ADR 20).
+        An ARN gives no right: an object that names one gets what an AWSClusterRoleIdentity gives to its namespace (ADR
+        20).
         """
         refused = ""
         for raw in await self._role_identities():
-            reference = Reference(AWS_ROLE_IDENTITY_KIND, str(raw["metadata"]["name"]))
-            if not _gives(raw, role):
+            reference = IdentityReference(AWS_ROLE_IDENTITY_KIND, str(raw["metadata"]["name"]))
+            if not _grants(raw, role):
                 continue
             try:
                 return reference, await self._use(reference, raw, namespace, ())
-            except NotUsable as problem:
+            except IdentityNotUsable as problem:
                 refused = refused or f": {problem}"
-        raise NotAllowed(
+        raise IdentityNotAllowed(
             f"spec.role.arn: no {AWS_ROLE_IDENTITY_KIND} gives namespace {namespace} the role {role}{refused}. Name an "
             f"identity that allows the namespace in spec.identityRef, without spec.role, or make an "
             f"{AWS_ROLE_IDENTITY_KIND} with this spec.roleARN and the namespace in spec.allowedNamespaces "
             "(kubectl get awsclusterroleidentities)"
         )
 
-    async def of_anybody(self, reference: Reference) -> Identity:
-        """For a person who looks around and may read the Secrets anyway: no object, and so no namespace, is asking."""
+    async def resolve_unchecked(self, reference: IdentityReference) -> Identity:
+        """Return the identity without a check of namespaces, for a command whose user may read the Secrets anyway."""
         return await self._resolve(reference, None, ())
 
-    async def _resolve(self, reference: Reference, namespace: str | None, before: tuple[Reference, ...]) -> Identity:
+    async def _resolve(
+        self, reference: IdentityReference, namespace: str | None, before: tuple[IdentityReference, ...]
+    ) -> Identity:
         if reference in before:
-            raise NotUsable(
+            raise IdentityNotUsable(
                 f"{before[0]} is assumed by itself ({' by '.join(map(str, (*before, reference)))}); name another "
                 "identity in spec.sourceIdentityRef"
             )
         return await self._use(reference, await self._read(reference), namespace, before)
 
     async def _use(
-        self, reference: Reference, raw: Json | None, namespace: str | None, before: tuple[Reference, ...]
+        self,
+        reference: IdentityReference,
+        raw: Json | None,
+        namespace: str | None,
+        before: tuple[IdentityReference, ...],
     ) -> Identity:
         if reference.kind == AWS_CONTROLLER_IDENTITY_KIND:
             await self._check(reference, _allowed_by_controller(reference, raw), namespace)
             return self._own
         if reference.kind == AWS_STATIC_IDENTITY_KIND:
-            static = _parsed(AWSClusterStaticIdentitySpec, reference, raw)
+            static = _parse_spec(AWSClusterStaticIdentitySpec, reference, raw)
             await self._check(reference, static.allowed_namespaces, namespace)
             return await self._keys(reference, static.secret_ref)
-        role = _parsed(AWSClusterRoleIdentitySpec, reference, raw)
+        role = _parse_spec(AWSClusterRoleIdentitySpec, reference, raw)
         await self._check(reference, role.allowed_namespaces, namespace)
         if role.source_identity_ref is None:
-            raise NotUsable(f"{reference} names nobody who assumes the role; set its spec.sourceIdentityRef")
-        source = Reference(role.source_identity_ref.kind, role.source_identity_ref.name)
-        return _role(role, await self._resolve(source, namespace, (*before, reference)))
+            raise IdentityNotUsable(f"{reference} names nobody who assumes the role; set its spec.sourceIdentityRef")
+        source = IdentityReference(role.source_identity_ref.kind, role.source_identity_ref.name)
+        return _assumed_role(role, await self._resolve(source, namespace, (*before, reference)))
 
-    async def _read(self, reference: Reference) -> Json | None:
-        """None for the default identity where there is none: upstream's operator makes one, open to all namespaces."""
+    async def _read(self, reference: IdentityReference) -> Json | None:
+        """Return the object; None for a missing default identity: upstream makes one, open to all namespaces."""
         try:
             return await self._get(KINDS[reference.kind], Key("", reference.name))
         except kube.NotFound:
             if reference == DEFAULT:
                 return None
-            raise NotUsable(f"{reference} does not exist; make it, or name another one in spec.identityRef") from None
+            raise IdentityNotUsable(
+                f"{reference} does not exist; make it, or name another one in spec.identityRef"
+            ) from None
 
     async def _role_identities(self) -> Sequence[Json]:
-        """All of them, by name. Without the CRD there is none."""
+        """Return all role identities, sorted by name; none without the CRD."""
         resource = KINDS[AWS_ROLE_IDENTITY_KIND]
         try:
             found = (await self._client.list(resource)).items
         except kube.NotFound:
             return ()
         except kube.Forbidden as error:
-            raise NotUsable(
+            raise IdentityNotUsable(
                 f"the role of spec.role cannot be checked: {error}; grant the operator 'list' on {resource}"
             ) from None
         return sorted(found, key=lambda each: str(each["metadata"]["name"]))
 
-    async def _check(self, reference: Reference, allowed: AllowedNamespaces | None, namespace: str | None) -> None:
+    async def _check(
+        self, reference: IdentityReference, allowed: AllowedNamespaces | None, namespace: str | None
+    ) -> None:
         if namespace is None:
             return
         labels = await self._labels(namespace) if allowed is not None and allowed.selector is not None else {}
         named = cluster_plan.Identity(reference.kind, reference.name)
         answer = identities.may_use(named, allowed, namespace, labels)
         if isinstance(answer, identities.NotAllowed):
-            raise NotAllowed(answer.message)
+            raise IdentityNotAllowed(answer.message)
 
     async def _labels(self, namespace: str) -> Mapping[str, str]:
         try:
@@ -193,30 +204,30 @@ class StoredIdentities:
         labels: Mapping[str, str] = found["metadata"].get("labels") or {}
         return labels
 
-    async def _keys(self, reference: Reference, name: str) -> StaticKeys:
+    async def _keys(self, reference: IdentityReference, name: str) -> StaticKeys:
         key = Key(self._secrets_in, name)
         where = f"Secret {key}"
         try:
             secret = await self._get(SECRETS, key)
         except kube.NotFound:
-            raise NotUsable(
+            raise IdentityNotUsable(
                 f"{reference} names {where}, which does not exist; make it with {ACCESS_KEY} and {SECRET_KEY}"
             ) from None
-        entries = {name: _entry(secret, name, where) for name in (ACCESS_KEY, SECRET_KEY, SESSION_TOKEN)}
+        entries = {name: _secret_entry(secret, name, where) for name in (ACCESS_KEY, SECRET_KEY, SESSION_TOKEN)}
         if missing := [name for name in (ACCESS_KEY, SECRET_KEY) if not entries[name]]:
-            raise NotUsable(f"{where} of {reference} has no entry {' and no '.join(missing)}; add it")
+            raise IdentityNotUsable(f"{where} of {reference} has no entry {' and no '.join(missing)}; add it")
         return StaticKeys(entries[ACCESS_KEY], entries[SECRET_KEY], entries[SESSION_TOKEN], f"{where} of {reference}")
 
     async def _get(self, resource: Resource, key: Key) -> Json:
         try:
             return await self._client.get(resource, key)
         except kube.Forbidden as error:
-            raise NotUsable(
+            raise IdentityNotUsable(
                 f"the identity cannot be checked: {error}; grant the operator 'get' on {resource}"
             ) from None
 
 
-def _gives(raw: Json, role: RoleRequest) -> bool:
+def _grants(raw: Json, role: RoleRequest) -> bool:
     spec: Json = raw.get("spec") or {}
     source: Json = spec.get("sourceIdentityRef") or {}
     return (
@@ -226,25 +237,25 @@ def _gives(raw: Json, role: RoleRequest) -> bool:
     )
 
 
-def _allowed_by_controller(reference: Reference, raw: Json | None) -> AllowedNamespaces | None:
+def _allowed_by_controller(reference: IdentityReference, raw: Json | None) -> AllowedNamespaces | None:
     if raw is None:
         return AllowedNamespaces()
-    return _parsed(AWSClusterControllerIdentitySpec, reference, raw).allowed_namespaces
+    return _parse_spec(AWSClusterControllerIdentitySpec, reference, raw).allowed_namespaces
 
 
-def reference_of(raw: Mapping[str, Any]) -> Reference:
-    """The identity that an object names in ``spec.identityRef``. Raises NotUsable."""
+def reference_of(raw: Mapping[str, Any]) -> IdentityReference:
+    """Return the identity that an object names in ``spec.identityRef``. Raises IdentityNotUsable."""
     said = (raw.get("spec") or {}).get("identityRef")
     if said is None:
         return DEFAULT
     try:
         found = parse(AWSIdentityReference, said, at="spec.identityRef")
     except InvalidObject as error:
-        raise NotUsable(str(error)) from None
-    return Reference(found.kind, found.name)
+        raise IdentityNotUsable(str(error)) from None
+    return IdentityReference(found.kind, found.name)
 
 
-def _role(spec: AWSClusterRoleIdentitySpec, source: Identity) -> AssumedRole:
+def _assumed_role(spec: AWSClusterRoleIdentitySpec, source: Identity) -> AssumedRole:
     return AssumedRole(
         arn=spec.role_arn,
         source=source,
@@ -256,18 +267,18 @@ def _role(spec: AWSClusterRoleIdentitySpec, source: Identity) -> AssumedRole:
     )
 
 
-def _parsed(model: type[M], reference: Reference, raw: Json | None) -> M:
+def _parse_spec(model: type[M], reference: IdentityReference, raw: Json | None) -> M:
     try:
         return parse(model, (raw or {}).get("spec"), at="spec")
     except InvalidObject as error:
-        raise NotUsable(f"{reference} is not valid: {error}") from None
+        raise IdentityNotUsable(f"{reference} is not valid: {error}") from None
 
 
-def _entry(secret: Json, name: str, where: str) -> str:
+def _secret_entry(secret: Json, name: str, where: str) -> str:
     encoded = (secret.get("data") or {}).get(name)
     if encoded is None:
         return str((secret.get("stringData") or {}).get(name, ""))
     try:
         return base64.b64decode(encoded, validate=True).decode().strip()
     except (binascii.Error, UnicodeDecodeError, TypeError):
-        raise NotUsable(f"the entry {name} of {where} is not base64 of a text; write it again") from None
+        raise IdentityNotUsable(f"the entry {name} of {where} is not base64 of a text; write it again") from None

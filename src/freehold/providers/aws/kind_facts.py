@@ -1,7 +1,7 @@
-"""What AWS's APIs offer for each kind of resource: one table (docs/reference/aws.md#kinds).
+"""AWS's API for each kind of resource: one table (docs/reference/aws.md#kinds).
 
-Operations have the names of the API. Where tags and client token go is checked against botocore's service models, and
-the page against this table. Permissions are the operations' own (docs/reference/aws.md#permissions).
+Operations have the names of the API. The members for tags and client token are checked against botocore's service
+models, and the page against this table. Permissions are named after the operations (docs/reference/aws.md#permissions).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Workflow(Enum):
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What lives in a resource and has neither tags nor token: found by its natural key in a read of its parent."""
+    """A part of a resource, without tags or token: a read of its parent finds it by its natural key."""
 
     name: str
     natural_key: str
@@ -93,7 +93,7 @@ class KindFacts:
 
     @property
     def sent_writes(self) -> frozenset[str]:
-        """Those that a served object can cause."""
+        """Writes that a served object can cause."""
         return self.write_operations - NOT_SENT.keys()
 
 
@@ -109,7 +109,7 @@ NOT_SENT: Mapping[str, str] = {
     "DeleteBucketPolicy": "a bucket of ours always has a policy",
     "AuthorizeSecurityGroupEgress": "no field of the spec asks for rules of what goes out",
 }
-"""Writes that drivers have and no served object causes, and why: no policy allows them."""
+"""Writes that drivers have and no served object causes, with the reason: no policy allows them."""
 
 KINDS: tuple[KindFacts, ...] = (
     KindFacts(
@@ -390,7 +390,7 @@ KINDS: tuple[KindFacts, ...] = (
 """The kinds of AWSCluster. Machines and EKS add theirs."""
 
 FACTS: Mapping[str, KindFacts] = {kind.name: kind for kind in KINDS}
-"""The same by name."""
+"""The kinds by name."""
 
 TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
     "resourcegroupstaggingapi": frozenset({"GetResources", "TagResources", "UntagResources"}),
@@ -402,12 +402,12 @@ TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
     "secretsmanager": frozenset({"DescribeSecret", "TagResource", "UntagResource"}),
     "eks": frozenset({"ListTagsForResource", "TagResource", "UntagResource"}),
 }
-"""What the tagger uses."""
+"""Operations of the tagger."""
 
 SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRole", "GetCallerIdentity"})}
 
 FACT_OPERATIONS: Mapping[str, frozenset[str]] = {"ssm": frozenset({"GetParameter"})}
-"""What is asked before anything is wanted, beside reads of kinds."""
+"""Reads of facts, besides reads of kinds."""
 
 COLLECTION_READS: Mapping[str, frozenset[str]] = {"ec2": frozenset({"DescribeVolumes", "DescribeSnapshots"})}
 COLLECTION_WRITES: Mapping[str, frozenset[str]] = {"ec2": frozenset({"CreateSnapshot"})}
@@ -416,14 +416,14 @@ COLLECTED_DELETES: Mapping[str, frozenset[str]] = {
     "elb": frozenset({"DeleteLoadBalancer"}),
     "elbv2": frozenset({"DeleteLoadBalancer", "DeleteTargetGroup"}),
 }
-"""What the collection of workloads' leftovers (collectors) does beside reads of kinds."""
+"""Operations of the collection of workloads' leftovers (collectors), besides reads of kinds."""
 
 OTHER_OPERATIONS = (TAG_OPERATIONS, SESSION_OPERATIONS, FACT_OPERATIONS)
-"""All that are no kind's."""
+"""Operations that belong to no kind."""
 
 
 def operations_of(service: str) -> frozenset[str]:
-    """Every operation of a service that we use."""
+    """Return every operation of a service that we use."""
     of_kinds = (kind.read_operations | kind.write_operations for kind in KINDS if kind.service == service)
     tables = (*OTHER_OPERATIONS, COLLECTION_READS, COLLECTION_WRITES, COLLECTED_DELETES)
     more = (table.get(service, frozenset()) for table in tables)

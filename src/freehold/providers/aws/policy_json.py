@@ -7,26 +7,26 @@ import json
 from typing import Any
 
 
-def canonical(document: Any) -> str:
-    """The one text of a document, given as text or as what it says; text that is no JSON as it is."""
-    read = _read(document)
+def canonical_json(document: Any) -> str:
+    """Return the one spelling of a document, given as text or as values; text that is no JSON stays as it is."""
+    read = _parse(document)
     return read if isinstance(read, str) else json.dumps(read, sort_keys=True, separators=(",", ":"))
 
 
-def policy(document: Any) -> str:
-    """The same of a policy, in which a list of one says what its item says, order says nothing, and all is text.
+def canonical_policy(document: Any) -> str:
+    """Return the one spelling of a policy: a list of one equals its item, order is ignored, all values are text.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
     """
-    return canonical(_plain(_read(document)))
+    return canonical_json(_normalize(_parse(document)))
 
 
-def digest(document: Any) -> str:
-    """Tells documents apart in few letters."""
-    return hashlib.sha256(canonical(document).encode()).hexdigest()[:16]
+def short_digest(document: Any) -> str:
+    """Return a few letters that tell documents apart."""
+    return hashlib.sha256(canonical_json(document).encode()).hexdigest()[:16]
 
 
-def _read(document: Any) -> Any:
+def _parse(document: Any) -> Any:
     if not isinstance(document, str):
         return document
     try:
@@ -35,10 +35,10 @@ def _read(document: Any) -> Any:
         return document
 
 
-def _plain(value: Any) -> Any:
+def _normalize(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _normalize(each) for key, each in value.items()}
     if isinstance(value, list):
-        items = sorted((_plain(each) for each in value), key=canonical)
+        items = sorted((_normalize(each) for each in value), key=canonical_json)
         return items[0] if len(items) == 1 else items
     return str(value).lower() if isinstance(value, bool) else str(value)

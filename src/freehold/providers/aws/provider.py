@@ -1,4 +1,4 @@
-"""AWS as a provider. Imports no SDK and no types: a command that needs neither does not wait for them."""
+"""AWS as a provider. Imports no SDK and no types: commands that need neither start faster."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ AWS = Provider(
     variable="AWS_PROFILE",
     how="AWS_PROFILE to your profile of AWS",
     without=(
-        "no credentials for AWS in variables or files: only an object's identity, or the machine's role, gives some"
+        "no credentials for AWS in variables or files: only an object's identity or the machine's role can give them"
     ),
     types=_types,
     placeholders=(

@@ -27,7 +27,7 @@ from freehold.providers.aws.kinds import (
 
 
 def aws_kinds(client: ApiClient) -> Registry:
-    """All of them, in the order of :data:`kind_facts.KINDS`; each sends with ``client``."""
+    """Return all kinds, in the order of :data:`kind_facts.KINDS`; each sends with ``client``."""
     kinds = (
         vpc.kind(client),
         subnet.kind(client),
@@ -55,7 +55,8 @@ def aws_kinds(client: ApiClient) -> Registry:
 
 
 def _delete_command(facts: KindFacts, region: str) -> str:
-    """For a person: https://docs.aws.amazon.com/cli/latest/reference/ spells operations and members with hyphens."""
+    """Return the AWS CLI's command for a person, with operations and members in hyphens
+    (https://docs.aws.amazon.com/cli/latest/reference/)."""
     from botocore import xform_name
 
     service, operation = "s3api" if facts.service == "s3" else facts.service, xform_name(facts.delete, "-")

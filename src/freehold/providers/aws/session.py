@@ -1,4 +1,4 @@
-"""How to reach one AWS region as one identity: credentials, addresses, and botocore's clients."""
+"""Access to one AWS region as one identity: credentials, addresses, and botocore's clients."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
-from freehold.providers.aws.attribute_cache import Seldom
+from freehold.providers.aws.attribute_cache import AttributeCache
 from freehold.providers.aws.credentials import (
-    Credentials,
     Keys,
     OwnProcessCredentials,
     RoleCredentials,
+    SigningCredentials,
     StaticCredentials,
 )
 from freehold.providers.aws.identities import AssumedRole, Identity, StaticKeys
-from freehold.providers.aws.permissions.delete_binding import Bound, NotBound, bind, bind_to_marks
+from freehold.providers.aws.permissions.delete_binding import BoundPolicy, NotBound, bind_to_marks, bind_to_owner
 
 CONNECTIONS = 32
-"""Sockets kept open to one host; no fewer than the threads of a port."""
+"""The most sockets kept open to one host; no fewer than the threads of a port."""
 CONNECT, READ = 3.0, 10.0
 """Seconds to connect, and to wait for bytes. botocore's own are 60 each."""
 ATTEMPTS = 1
-"""How often botocore sends a request: the retries are ours (ADR 1)."""
+"""The times that botocore sends a request: the retries are ours (ADR 1)."""
 
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
-"""``us-east-1``, ``us-gov-west-1``, ``us-iso-east-1``: nothing that could end a host name."""
+"""Names of regions (``us-east-1``, ``us-gov-west-1``, ``us-iso-east-1``), which cannot end a host name."""
 
 Mount = Callable[[Any], None]
-"""Puts another transport under a client: how tests reach a simulated cloud without a socket."""
+"""Puts another transport under a client: tests reach a simulated cloud without a socket so."""
 
 
 class Renewal(NamedTuple):
-    """Credentials to fetch before the next request; ``subject`` is fit for a person."""
+    """A fetch of credentials that is due before the next request; ``subject`` is for people."""
 
     operation: str
     run: Callable[[], None]
@@ -63,13 +63,13 @@ class AwsSession:
     ) -> None:
         self.identity = identity
         self.region = region
-        self.partition = _partition(region)
+        self.partition = _partition_of(region)
         self.caller: Mapping[str, str] = {}
-        """``Account`` and ``Arn`` of the identity; empty before it was asked for."""
-        self.seldom = Seldom(wall)
-        """What the clients of this session know of resources without asking."""
+        """The identity's ``Account`` and ``Arn``; empty until they were asked for."""
+        self.attribute_cache = AttributeCache(wall)
+        """Attributes that the clients of this session share."""
         self.not_bound = _why_not_bound(identity)
-        """Why AWS does not check whose a resource is before a delete; None where it does, or where it cannot."""
+        """The reason why AWS does not check the owner before a delete; None where it does, or where it cannot."""
         self._endpoint = endpoint
         self._mount = mount
         self._wall = wall
@@ -81,21 +81,22 @@ class AwsSession:
             self._source = AwsSession(identity.source, region, endpoint=endpoint, mount=mount, wall=wall)
         self._credentials = self._credentials_of(identity, wall)
 
-    def for_deletes(self, uuid: str) -> AwsSession | None:
-        """The same role in a session in which AWS refuses deletes of what does not have this owner's uuid.
+    def owner_session(self, uuid: str) -> AwsSession | None:
+        """Return a session of the same role in which AWS refuses deletes of resources without this owner's uuid.
 
-        None where no role is assumed, and where :attr:`not_bound` says why there is none.
+        It is None where no role is assumed, and where :attr:`not_bound` gives a reason.
         """
-        return self._narrowed(lambda role: bind(uuid, role.policy, role.policy_arns))
+        return self._narrow(lambda role: bind_to_owner(uuid, role.policy, role.policy_arns))
 
-    def for_collected(self, marks: Mapping[str, str]) -> AwsSession | None:
-        """The same in one in which AWS refuses deletes of what has none of these tags: for what others made.
+    def collection_session(self, marks: Mapping[str, str]) -> AwsSession | None:
+        """Return a session of the same role in which AWS refuses deletes of resources without one of these tags.
 
-        That these do not fit, with a long name in them, says nothing of the sessions of owners.
+        It serves the collection. If these tags, with a long name in them, do not fit, owners' sessions may still be
+        bound.
         """
-        return self._narrowed(lambda role: bind_to_marks(marks, role.policy, role.policy_arns))
+        return self._narrow(lambda role: bind_to_marks(marks, role.policy, role.policy_arns))
 
-    def _narrowed(self, bind_role: Callable[[AssumedRole], Bound | NotBound]) -> AwsSession | None:
+    def _narrow(self, bind_role: Callable[[AssumedRole], BoundPolicy | NotBound]) -> AwsSession | None:
         identity = self.identity
         if not isinstance(identity, AssumedRole) or self.not_bound:
             return None
@@ -107,18 +108,18 @@ class AwsSession:
             endpoint=self._endpoint, mount=self._mount, wall=self._wall,
         )  # fmt: skip
 
-    def _credentials_of(self, identity: Identity, wall: Callable[[], float]) -> Credentials:
+    def _credentials_of(self, identity: Identity, wall: Callable[[], float]) -> SigningCredentials:
         if isinstance(identity, StaticKeys):
             return StaticCredentials(identity)
         if isinstance(identity, AssumedRole):
             assert self._source is not None
             source = self._source
             return RoleCredentials(identity, lambda: source.client("sts"), wall)
-        return OwnProcessCredentials(_find_own)
+        return OwnProcessCredentials(_find_own_credentials)
 
-    def renewals(self) -> tuple[Renewal, ...]:
-        """What must be fetched before the next request, in this order: the source's credentials before a role's."""
-        before = self._source.renewals() if self._source else ()
+    def due_renewals(self) -> tuple[Renewal, ...]:
+        """Return the fetches due before the next request, in order: the source's credentials before a role's."""
+        before = self._source.due_renewals() if self._source else ()
         if not self._credentials.stale:
             return before
         operation = "assume_role" if self._source else "load_credentials"
@@ -130,11 +131,11 @@ class AwsSession:
         return self._credentials.get_frozen_credentials().access_key
 
     def forget(self, refused: str) -> bool:
-        """AWS says that the access key ``refused`` has expired. Whether another one can be fetched."""
+        """Forget the access key ``refused``, which AWS calls expired. Return whether another one can be fetched."""
         return self._credentials.forget(refused)
 
     def scrub(self, text: str) -> str:
-        """``text`` without secrets, should AWS ever echo one."""
+        """Return ``text`` without secrets, should AWS ever echo one."""
         keys = self._credentials.get_frozen_credentials()
         for secret in (keys.secret_key, keys.token):
             text = text.replace(secret, "***") if secret else text
@@ -148,7 +149,7 @@ class AwsSession:
             self._source.close()
 
     def client(self, service: str) -> Any:
-        """botocore's client of ``service`` (``ec2``, ``elbv2``)."""
+        """Return botocore's client of ``service`` (``ec2``, ``elbv2``)."""
         with self._gate:
             if service not in self._clients:
                 self._clients[service] = self._build(service)
@@ -156,19 +157,19 @@ class AwsSession:
 
     @property
     def is_known_region(self) -> bool:
-        """Whether botocore lists it. One that it does not list may be newer, or a slip of the pen."""
+        """True if botocore lists the region. One that it does not list may be newer, or misspelled."""
         return self.region in _botocore_session().get_available_regions("ec2", self.partition)
 
     def page_tokens(self, service: str, operation: str) -> tuple[str, str]:
-        """The members that hold the token of the next page, in request and reply; empty for a list without pages."""
+        """Return the members that hold the next page's token, in request and reply; empty for a list without pages."""
         name = self.client(service).meta.method_to_api_mapping[operation]
-        pages = _models().load_service_model(service, "paginators-1")["pagination"].get(name, {})
+        pages = _model_loader().load_service_model(service, "paginators-1")["pagination"].get(name, {})
         return str(pages.get("input_token", "")), str(pages.get("output_token", ""))
 
     def _build(self, service: str) -> Any:
-        if self._sending is None:  # ten milliseconds, and an identity has a client of each service
+        if self._sending is None:  # built once: it takes ten milliseconds, and an identity has a client of each service
             self._sending = _sending_session()
-            self._sending.register_component("credential_provider", _Signing(self._credentials))
+            self._sending.register_component("credential_provider", _BotocoreCredentials(self._credentials))
         client = self._sending.create_client(
             service, region_name=self.region, endpoint_url=self._endpoint or None, config=self._config()
         )
@@ -193,55 +194,55 @@ class AwsSession:
 
 
 def _why_not_bound(identity: Identity) -> NotBound | None:
-    """Known before any owner is: the uuids of all are of one length."""
+    """Return why deletes cannot be bound. No owner is needed: all uuids are of one length."""
     if not isinstance(identity, AssumedRole):
         return None
-    found = bind(str(UUID(int=0)), identity.policy, identity.policy_arns)
+    found = bind_to_owner(str(UUID(int=0)), identity.policy, identity.policy_arns)
     return found if isinstance(found, NotBound) else None
 
 
-class _Signing:
+class _BotocoreCredentials:
     """Our credentials with the interface of botocore's (botocore.credentials.Credentials), and of their provider."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: SigningCredentials) -> None:
         self._credentials = credentials
 
-    def load_credentials(self) -> _Signing:
+    def load_credentials(self) -> _BotocoreCredentials:
         return self
 
     def get_frozen_credentials(self) -> Keys:
         return self._credentials.get_frozen_credentials()
 
     def get_deferred_property(self, name: str) -> Callable[[], Any]:
-        """For addresses that hold the account's id, which no service here has."""
+        """Return the property that addresses with the account's id need; no service here has such an address."""
         return lambda: getattr(self.get_frozen_credentials(), name, None)
 
 
 @cache
-def _without_identity() -> Any:
-    """For what is the same for every identity: a session takes ten milliseconds."""
+def _shared_session() -> Any:
+    """Return the session for what is the same for every identity: building one takes ten milliseconds."""
     from botocore.session import Session
 
     return Session()
 
 
-def _models() -> Any:
-    """The service models on disk, read once: that of EC2 takes 0.2 CPU-seconds and 30 MB."""
-    return _without_identity().get_component("data_loader")
+def _model_loader() -> Any:
+    """Return the loader of the service models, read once: EC2's model takes 0.2 CPU-seconds and 30 MB."""
+    return _shared_session().get_component("data_loader")
 
 
 def _botocore_session() -> Any:
     from botocore.session import Session
 
     session = Session()
-    session.register_component("data_loader", _models())
+    session.register_component("data_loader", _model_loader())
     # The global address of STS is in one region and gives tokens that opt-in regions refuse.
     session.set_config_variable("sts_regional_endpoints", "regional")
     return session
 
 
 def _sending_session() -> Any:
-    """Its clients, and those that fetch its credentials, say who we are."""
+    """Return a session whose clients, also those that fetch credentials, name us in their user agent."""
     from botocore.config import Config
 
     session = _botocore_session()
@@ -250,9 +251,9 @@ def _sending_session() -> Any:
 
 
 def _user_agent(session: Any) -> str:
-    """By this CloudTrail tells our requests from other tools' of the same account, and those of one application.
+    """Return the user agent, by which CloudTrail tells our requests from other tools', and applications apart.
 
-    botocore's own agent is put together twice for each request, which took a tenth of its CPU.
+    botocore builds its own agent twice for each request, which took a tenth of its CPU.
     """
     from botocore import __version__
     from botocore.useragent import sanitize_user_agent_string_component as sanitize
@@ -262,24 +263,24 @@ def _user_agent(session: Any) -> str:
     return f"{agent} app/{sanitize(application, allow_hash=False)}" if application else agent
 
 
-def _find_own() -> Any:
+def _find_own_credentials() -> Any:
     return _sending_session().get_credentials()
 
 
-def _partition(region: str) -> str:
-    """The partition of a region. Regions come from manifests and name the host that is sent our requests."""
+def _partition_of(region: str) -> str:
+    """Return the partition of a region. Regions come from manifests and are part of the host that gets our requests."""
     if not _REGION.fullmatch(region):
         raise ValueError(f"{region!r} is no region of AWS")
     from botocore.exceptions import UnknownRegionError
 
     try:
-        return str(_without_identity().get_partition_for_region(region))
+        return str(_shared_session().get_partition_for_region(region))
     except UnknownRegionError:
         raise ValueError(f"{region!r} is no region of AWS") from None
 
 
 def _is_local(url: str) -> bool:
-    """Whether a simulated cloud on this machine is meant, which no proxy can reach."""
+    """Return whether the URL is of a simulated cloud on this machine, which no proxy can reach."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 
@@ -287,14 +288,14 @@ def _is_local(url: str) -> bool:
 def _refuse_invented_token(params: dict[str, Any], model: Any, **_: Any) -> None:
     """Raise ValueError where botocore would make up a client token.
 
-    That one ends with the process: a repeated create after a crash makes a second resource (ADR 1).
+    Such a token ends with the process: a repeated create after a crash makes a second resource (ADR 1).
     """
     if missing := [name for name in model.idempotent_members if name not in params]:
         raise ValueError(f"{model.name} needs the client token {missing[0]}, derived from its owner and node")
 
 
 def _refuse_redirect(context: dict[str, Any], **_: Any) -> None:
-    """Let botocore not send a request again to the region in which S3 says that the bucket is.
+    """Keep botocore from sending a request again to the region that S3 names for the bucket.
 
     A bucket in another region is not the one that was meant, and nothing limits or counts the second request.
     """
@@ -302,6 +303,6 @@ def _refuse_redirect(context: dict[str, Any], **_: Any) -> None:
 
 
 def _encode_once(params: dict[str, Any], **_: Any) -> None:
-    """Make the text of a form that has two hundred ids in it: botocore makes it to sign it, and again to send it."""
+    """Encode a form once, which may have two hundred ids: botocore would do so to sign it, and again to send it."""
     if isinstance(params["body"], dict):
         params["body"] = urlencode(params["body"], doseq=True).encode()

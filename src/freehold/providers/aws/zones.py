@@ -1,4 +1,4 @@
-"""The zones of a region: where an account may use them, and which are no availability zones."""
+"""The zones of a region: their types, and which ones an account may use."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ AVAILABILITY_ZONE = "availability-zone"
 
 @dataclass(frozen=True)
 class Zone:
-    """``type`` is AWS's word: ``availability-zone``, ``local-zone`` or ``wavelength-zone``."""
+    """A zone. ``type`` is AWS's word: ``availability-zone``, ``local-zone`` or ``wavelength-zone``."""
 
     name: str
     type: str
     usable: bool
-    """Whether the account may make resources in it now: it works, and needs no opt-in or has it."""
+    """True if the account may create resources in it now: it works, and needs no opt-in or has it."""
 
 
-async def all_zones(client: ApiClient) -> tuple[Zone, ...]:
-    """Sorted by name. What must be enabled first is not listed, or not usable, until it is.
+async def read_zones(client: ApiClient) -> tuple[Zone, ...]:
+    """Return the zones, sorted by name. One that needs an opt-in is not listed, or not usable, until it has it.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeAvailabilityZones.html
     """
     region = client.session.region
-    rows = await client.listed("ec2", "describe_availability_zones", "AvailabilityZones", region)
+    rows = await client.read_list("ec2", "describe_availability_zones", "AvailabilityZones", region)
     found = (
         Zone(
             row["ZoneName"],

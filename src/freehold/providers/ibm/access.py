@@ -1,4 +1,4 @@
-"""How IBM Cloud is reached: from the environment of a process to the account of its objects."""
+"""Access to IBM Cloud: from the environment of a process to the account of its objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROFILE_VARIABLE = "FREEHOLD_IBM_PROFILE"
 """The id of a trusted profile that the identity of the API key assumes."""
 
 SIMULATED_KEY = "simulated-api-key"
-"""What the simulated account knows; no secret."""
+"""The key of the simulated account; no secret."""
 
 NO_CREDENTIALS = f"the operator has no credentials for IBM Cloud: start it with {KEY_VARIABLE}"
 
@@ -31,7 +31,7 @@ def api_key_of(env: Mapping[str, str]) -> str:
 
 
 def access_of(env: Mapping[str, str], simulator: str) -> IbmAccess:
-    """Read the environment; with the URL of a simulator, address the simulated IBM Cloud at it by its name."""
+    """Return the access that the environment gives, or that to the simulated IBM Cloud of the simulator at this URL."""
     if simulator:
         return IbmAccess(key=SIMULATED_KEY, url=f"{simulator}/ibm")
     return IbmAccess(key=api_key_of(env), profile=env.get(PROFILE_VARIABLE, "").strip())
@@ -39,7 +39,7 @@ def access_of(env: Mapping[str, str], simulator: str) -> IbmAccess:
 
 @dataclass(frozen=True)
 class IbmAccess:
-    """``key`` is empty where there is none. ``url`` is that of a simulated cloud.
+    """Access to IBM Cloud. ``key`` is empty where there is none. ``url`` is that of a simulated cloud.
 
     ``profile`` is the id of a trusted profile that is assumed with the key, empty for none.
     """
@@ -58,7 +58,7 @@ class IbmAccess:
 
 
 class IbmConnection:
-    """The one account that the API key is of."""
+    """The one account of the API key."""
 
     def __init__(self, access: IbmAccess, shared: Shared) -> None:
         self._access = access
@@ -66,7 +66,7 @@ class IbmConnection:
 
     @cached_property
     def account(self) -> IbmAccount | None:
-        """None without a key."""
+        """The account; None without a key."""
         from freehold.providers.ibm.accounts import IbmAccount
 
         access, shared = self._access, self._shared
@@ -85,7 +85,7 @@ class IbmConnection:
         return shared.stack.enter_context(account)
 
     def accounts(self, kind: ObjectKind) -> KnownAccounts:
-        """All objects are in the account of the API key."""
+        """Return the account of the API key, which all objects share."""
         from freehold.providers.access.accounts import Binding, NoCredentials, OneAccount
 
         if self.account is None:

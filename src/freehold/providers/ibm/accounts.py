@@ -30,17 +30,17 @@ from freehold.providers.ibm.powervs.existing import ById, IdLookup
 from freehold.providers.ibm.powervs.facts import PowerZone
 from freehold.providers.ibm.powervs.keys import BALANCER_KIND, SUBNET_KIND, WORKSPACE
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import Credentials, Endpoints, IbmSession, Mount
+from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession, Mount
 from freehold.providers.ibm.tags import IbmTagger
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
 
 
 class IbmAccount(ServedAccount):
-    """Shared by all objects: one token, one inventory, one bucket an API. A context manager: ends its threads.
+    """The account that all objects share: one token, one inventory, one bucket an API. Ends its threads at exit.
 
-    ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own
-    transport and port under it; ``wrap`` goes around what sends each request. ``profile``: the id of a trusted profile
-    that the identity of the API key assumes.
+    ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own transport and
+    port under it; ``wrap`` goes around what sends each request. ``profile``: the id of a trusted profile that the
+    identity of the API key assumes.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class IbmAccount(ServedAccount):
         profile: str = "",
         wrap: Callable[[Port], Port] = lambda port: port,
     ) -> None:
-        self._session = IbmSession(Credentials(api_key, profile), Endpoints.at(url) if url else None, mount)
+        self._session = IbmSession(ApiKey(api_key, profile), Endpoints.from_base(url) if url else None, mount)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         paced = port or PacedPort(wrap(ThreadPort(self._require_pool())), limits or Limits(), clock)
         super().__init__(paced, clock, audit, intervals)
@@ -86,7 +86,7 @@ class IbmAccount(ServedAccount):
         return "IBM Cloud"
 
     def _forget_owner(self, uuid: str) -> None:
-        """Nothing is kept for one owner alone."""
+        """Do nothing: nothing is kept for one owner alone."""
 
     def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
         registry = ibm_kinds(self._session, port)
@@ -105,23 +105,23 @@ class IbmAccount(ServedAccount):
         )
 
     async def account(self) -> str:
-        """The id of the account that the API key is of. Raises CloudError."""
+        """Return the id of the API key's account. Raises CloudError."""
         return await ApiClient(self._session, self.port).account()
 
     def tagger_for(self, subject: str) -> IbmTagger:
-        """What changes tags for one object; what it sends is audited under ``subject``."""
+        """Return a tagger for one object; its calls are audited under ``subject``."""
         return IbmTagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
     def look_anew(self) -> None:
-        """What is kept, zones and the id of a resource group, does not change under an object."""
+        """Do nothing: the cached facts, zones and the id of a resource group, do not change under an object."""
 
     def facts_reader(self) -> IbmFactsReader:
-        """What manifests depend on; answers are shared and cached."""
+        """Return the reader of facts that manifests depend on; it is shared and caches its answers."""
         return self._facts_reader
 
 
 class IbmFactsReader:
-    """The reconciler's questions (powervs.adapter.FactsReader), and lookups of what exists, answered by IBM Cloud."""
+    """IBM Cloud's answers to the reconciler's questions (powervs.adapter.FactsReader), and lookups of resources."""
 
     def __init__(self, facts: IbmFacts, registry: Registry) -> None:
         self._facts = facts
@@ -148,10 +148,10 @@ class IbmFactsReader:
             return NoSuch(error.known)
 
     async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NoSuch | NoAnswer:
-        """The zone of a workspace, the VPC of what is in one. Remembered: nothing ever moves."""
+        """Return the zone of a workspace, or the VPC of a resource in one. Cached: nothing ever moves."""
         if (kind, ident) in self._places:
             return Answer(self._places[kind, ident])
-        lookup = ById(NodeKey(kind, ident), ident if kind == WORKSPACE.kind else vpc.join(region, ident))
+        lookup = ById(NodeKey(kind, ident), ident if kind == WORKSPACE.kind else vpc.join_id(region, ident))
         seen = await self.look_up(lookup)
         if not isinstance(seen, Answer):
             return NoSuch() if isinstance(seen, Several) else seen
@@ -161,14 +161,14 @@ class IbmFactsReader:
         return found
 
     async def _place_of(self, kind: str, region: str, seen: Observed) -> Answer[str] | NoSuch | NoAnswer:
-        """A load balancer is where its subnets are."""
+        """Return its zone or VPC; that of a load balancer is its subnets'."""
         if kind != BALANCER_KIND:
             return Answer(str(seen.attributes["zone" if kind == WORKSPACE.kind else "vpc"]))
         subnets = seen.attributes["subnets"]
         return await self.place(SUBNET_KIND, region, subnets[0]) if subnets else NoSuch()
 
     async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer:
-        """A resource that must be there already, by id or by name."""
+        """Return a resource that must exist already, by id or by name."""
         driver = self._kinds[lookup.key.kind].driver
         try:
             if isinstance(lookup, ById):

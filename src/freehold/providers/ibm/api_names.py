@@ -1,6 +1,6 @@
 """Public names of the kinds on IBM Cloud: kinds, finalizers, annotations, tag keys, condition types, reasons.
 
-Only constants, as :mod:`freehold.api.names`.
+Constants only, like :mod:`freehold.api.names`.
 """
 
 from __future__ import annotations

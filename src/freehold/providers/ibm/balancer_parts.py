@@ -1,7 +1,7 @@
 """Listeners of a load balancer, each with a pool of its own (docs/reference/ibm-cloud.md#vpc).
 
-Every change puts the load balancer into ``update_pending`` for a while, in which the next one is refused
-(NotReady): a listener with a new pool comes about in two passes.
+Every change puts the load balancer into ``update_pending`` for a while, in which the next one is refused (NotReady): a
+listener with a new pool takes two passes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KIND = "listener"
 
 
 def pool_prototype(pool: Mapping[str, Any], name: str) -> Json:
-    """The pool ``{name, protocol, algorithm, delay, timeout, retries, type}`` under ``name``, as the API takes it."""
+    """Return the pool ``{name, protocol, algorithm, delay, timeout, retries, type}`` as the API takes it."""
     return {
         "name": name,
         "protocol": pool["protocol"],
@@ -31,7 +31,7 @@ def pool_prototype(pool: Mapping[str, Any], name: str) -> Json:
     }
 
 
-def _does(listener: Json) -> str:
+def _behavior(listener: Json) -> str:
     return f"{listener['protocol']} to {(listener.get('default_pool') or {}).get('name', 'no pool')}"
 
 
@@ -41,21 +41,21 @@ class Listeners:
     def __init__(self, client: ApiClient) -> None:
         self._client = client
 
-    async def every(self, region: str, balancer: str) -> frozenset[Part]:
-        """All listeners; the list is not paged."""
-        found = await self._client.listed(
+    async def read_all(self, region: str, balancer: str) -> frozenset[Part]:
+        """Return all listeners; the list is not paged."""
+        found = await self._client.read_short_list(
             "vpc",
             "list_load_balancer_listeners",
             lambda: self._sdk(region).list_load_balancer_listeners(balancer),
             "listeners",
             f"load balancer {balancer}",
         )
-        return frozenset(Part(KIND, str(one["port"]), one, one["id"], behavior=_does(one)) for one in found)
+        return frozenset(Part(KIND, str(one["port"]), one, one["id"], behavior=_behavior(one)) for one in found)
 
     async def add(self, region: str, balancer: str, part: Part) -> None:
         """Add the pool, unless an earlier pass did, then the listener."""
         wanted = part.request
-        pool = await self._pool(region, balancer, wanted["pool"])
+        pool = await self._find_or_create_pool(region, balancer, wanted["pool"])
         port, protocol = wanted["port"], wanted["protocol"]
         await self._client.write(
             "vpc",
@@ -68,7 +68,7 @@ class Listeners:
         )
 
     async def remove(self, region: str, balancer: str, part: Part) -> None:
-        """Remove the listener; its pool, to which nothing leads any more, stays until the balancer goes."""
+        """Remove the listener. Its pool, which nothing uses any more, stays until the balancer goes."""
         await self._client.write(
             "vpc",
             "delete_load_balancer_listener",
@@ -78,18 +78,18 @@ class Listeners:
         )
 
     async def users(self, region: str, balancer: str) -> list[str]:
-        """The pools with members: somebody's servers."""
-        pools = await self._pools(region, balancer)
+        """Return the pools with members: somebody's servers."""
+        pools = await self._read_pools(region, balancer)
         return sorted(
             f"pool {pool['name']} has {len(pool['members'])} members" for pool in pools if pool.get("members")
         )
 
-    async def _pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
-        pools = await self._pools(region, balancer)
+    async def _find_or_create_pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
+        pools = await self._read_pools(region, balancer)
         name = wanted["name"]
-        for pool in sorted(pools, key=lambda pool: bool(pool["name"] != name)):  # its very name first
+        for pool in sorted(pools, key=lambda pool: bool(pool["name"] != name)):  # an exact name first
             if pool["name"] == name or is_nested(pool["name"], name, VPC):
-                return str(pool["id"])  # with the members that others put in
+                return str(pool["id"])  # its members, which others added, stay
         fields = pool_prototype(wanted, wanted["name"])
         made = await self._client.write(
             "vpc",
@@ -100,8 +100,8 @@ class Listeners:
         )
         return str(made["id"])
 
-    async def _pools(self, region: str, balancer: str) -> list[Json]:
-        return await self._client.listed(
+    async def _read_pools(self, region: str, balancer: str) -> list[Json]:
+        return await self._client.read_short_list(
             "vpc",
             "list_load_balancer_pools",
             lambda: self._sdk(region).list_load_balancer_pools(balancer),

@@ -1,4 +1,4 @@
-"""Every request to IBM Cloud becomes one call through the port, and every failure one of the lifecycle's errors."""
+"""The client: each request to IBM Cloud becomes one call through the port, each failure one of the engine's errors."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ FENCED = frozenset(
         "attach_tag",
     }
 )
-"""What makes or marks a resource: not sent by a process that may have lost its object meanwhile (port.FencedPort)."""
+"""Operations that make or mark a resource. They are not sent after the object is lost (port.FencedPort)."""
 
 _SILENT = frozenset({202, 204})
 """Statuses that come without a body: accepted, and no content."""
 
 
 class ApiClient:
-    """Sends SDK requests of one account through a port."""
+    """SDK requests of one account, sent through a port."""
 
     def __init__(self, session: IbmSession, port: Port) -> None:
         self.session = session
         self._port = port
 
     async def read(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
-        """Send a request that changes nothing; the reply's body."""
+        """Send a request that changes nothing. Return the reply's body."""
         return await self._send(Call(api, operation, Effect.READ, run, subject, detail))
 
     async def get_or_none(self, api: str, operation: str, run: Callable[[], Any], subject: str) -> Any:
-        """The same of one resource, asked for by its id; None when it is not there. Not for lists."""
+        """Read one resource by its id; None when it does not exist. Not for lists."""
         try:
             return await self.read(api, operation, run, subject)
         except NotFound:
@@ -59,21 +59,23 @@ class ApiClient:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
         return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail, operation in FENCED))
 
-    async def read_list(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
-        """One page of a list, as it came. Raises ListNotFound, never NotFound."""
+    async def read_page(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
+        """Return one page of a list, as it came. Raises ListNotFound, never NotFound."""
         try:
             return await self.read(api, operation, run, subject, **detail)
         except NotFound as missing:
             raise errors.ListNotFound(f"{missing.message}. The list is asked for again") from missing
 
-    async def listed(self, api: str, operation: str, run: Callable[[], Any], items: str, subject: str) -> list[Json]:
-        """A list that comes in one page; empty ``items``: a bare one. Raises ListNotFound, never NotFound."""
-        return rows(await self.read_list(api, operation, run, subject), items, operation, subject)
+    async def read_short_list(
+        self, api: str, operation: str, run: Callable[[], Any], items: str, subject: str
+    ) -> list[Json]:
+        """Return a list that has one page; empty ``items``: a bare array. Raises ListNotFound, never NotFound."""
+        return require_rows(await self.read_page(api, operation, run, subject), items, operation, subject)
 
-    async def pages(
+    async def read_list(
         self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
     ) -> list[Json]:
-        """All pages of a list, one call each. ``fetch`` takes the page token, ``items`` names the collection.
+        """Return all pages of a list, one call each. ``fetch`` takes the page token, ``items`` names the collection.
 
         Raises ListNotFound, never NotFound.
         """
@@ -83,50 +85,50 @@ class ApiClient:
     async def each_page(
         self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
     ) -> AsyncIterator[list[Json]]:
-        """The same, page by page: the rows of an account need not all be in memory at once."""
+        """Yield a list page by page: the rows of an account need not all be in memory at once."""
         seen: set[str | None] = set()
         start: str | None = None
         while start not in seen:
             seen.add(start)
-            body = await self.read_list(api, operation, _fetching(fetch, start), subject, **detail)
-            yield rows(body, items, operation, subject)
-            start = following(body)
+            body = await self.read_page(api, operation, _bind_start(fetch, start), subject, **detail)
+            yield require_rows(body, items, operation, subject)
+            start = next_token(body)
             if start is None:
                 return
-        raise errors.endless(operation, subject)
+        raise errors.endless_list_error(operation, subject)
 
     async def account(self) -> str:
-        """The account of the API key."""
-        await self._token()
+        """Return the account of the API key."""
+        await self._ensure_token()
         return self.session.account_id
 
     async def identity(self) -> str:
-        """The IAM id that requests are made under: what IBM Cloud shows as ``created_by``."""
-        await self._token()
+        """Return the IAM id of requests, which IBM Cloud shows as ``created_by``."""
+        await self._ensure_token()
         return self.session.iam_id
 
     async def _send(self, call: Call) -> Any:
-        await self._token()
-        mapped, held = self._mapped(call), self.session.tokens.access_token
+        await self._ensure_token()
+        mapped, held = self._map_errors(call), self.session.tokens.access_token
         try:
             return await self._port.send(mapped)
         except errors.TokenRejected:
             self.session.tokens.forget(held)
-        await self._token()
+        await self._ensure_token()
         return await self._port.send(mapped)
 
-    async def _token(self) -> None:
+    async def _ensure_token(self) -> None:
         if self.session.tokens.stale:
             fetch = Call("iam", "issue_token", Effect.READ, self.session.tokens.get_token, "an access token")
-            await self._port.send(self._mapped(fetch))
+            await self._port.send(self._map_errors(fetch))
 
-    def _mapped(self, call: Call) -> Call:
-        """The same call, whose ``run`` gives a plain body and raises only the lifecycle's errors."""
+    def _map_errors(self, call: Call) -> Call:
+        """Return the same call with a ``run`` that returns a plain body and raises only the engine's errors."""
         session = self.session
 
         def run() -> Any:
             try:
-                return _body(call)
+                return _read_body(call)
             except CloudError:
                 raise
             except Exception as error:
@@ -138,10 +140,10 @@ class ApiClient:
         return replace(call, run=run)
 
 
-def _body(call: Call) -> Any:
-    """Send it; the reply's body, None where a write says no more. Raises Unreadable.
+def _read_body(call: Call) -> Any:
+    """Send the call. Return the reply's body, None for a write without one. Raises Unreadable.
 
-    The SDKs hand on whatever comes with 200: the page of a hotel's gateway, or nothing.
+    The SDKs pass on whatever comes with 200: the page of a hotel's gateway, or nothing.
     """
     reply = call.run()
     if not hasattr(reply, "get_result"):
@@ -153,24 +155,24 @@ def _body(call: Call) -> Any:
     return body
 
 
-def _fetching(fetch: Callable[[str | None], Any], start: str | None) -> Callable[[], Any]:
+def _bind_start(fetch: Callable[[str | None], Any], start: str | None) -> Callable[[], Any]:
     return lambda: fetch(start)
 
 
-def rows(body: Any, items: str, operation: str, subject: str) -> list[Json]:
-    """What a list's reply holds under ``items``, or the reply itself where ``items`` is empty.
+def require_rows(body: Any, items: str, operation: str, subject: str) -> list[Json]:
+    """Return what a list's reply holds under ``items``, or the reply itself where ``items`` is empty.
 
-    Raises Unavailable for a reply without it: that is no empty list, from which could be told what is gone.
+    Raises Unavailable for a reply without it. Such a reply is no empty list, so it does not show that anything is gone.
     """
     absent = object()
     found = body if not items else body.get(items, absent) if isinstance(body, dict) else absent
     if found is not None and not isinstance(found, list):
-        raise errors.no_list(operation, subject)
+        raise errors.missing_list_error(operation, subject)
     return found or []
 
 
-def following(body: Mapping[str, Any]) -> str | None:
-    """The token of the next page: in ``next.start``, or in the query of ``next.href`` or ``next_url``."""
+def next_token(body: Mapping[str, Any]) -> str | None:
+    """Return the token of the next page, from ``next.start``, or from the query of ``next.href`` or ``next_url``."""
     link = body.get("next") or {}
     if link.get("start"):
         return str(link["start"])

@@ -1,4 +1,4 @@
-"""A DHCP server and its network as one resource, and where their mark is (docs/reference/ibm-cloud.md#powervs)."""
+"""A DHCP server and its network as one resource, and the target of its mark (docs/reference/ibm-cloud.md#powervs)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from freehold.providers.ibm.power_networks import PowerNetworks
 _STATES = {"ACTIVE": State.READY, "ERROR": State.FAILED}
 
 
-def server_seen(guid: str, body: Json, workspace: str, target: str, carried: bool) -> Observed:
+def observe_server(guid: str, body: Json, workspace: str, target: str, carried: bool) -> Observed:
     network = body.get("network") or {}
     name = network.get("name", "")
     return Observed(
@@ -21,12 +21,12 @@ def server_seen(guid: str, body: Json, workspace: str, target: str, carried: boo
         carried=carried,
         nonce_fields=frozenset({name}),
         vendor_state=body["status"],
-        region=crn.location(workspace),
+        region=crn.location_of(workspace),
         attributes={"id": body["id"], "workspace": guid, "network_id": network.get("id", ""), "network": name},
     )
 
 
-def network_seen(guid: str, body: Json, workspace: str, state: State = State.READY) -> Observed:
+def observe_network(guid: str, body: Json, workspace: str, state: State = State.READY) -> Observed:
     own = body.get("crn") or ""
     return Observed(
         id=f"{guid}/network/{body['networkID']}",
@@ -35,44 +35,44 @@ def network_seen(guid: str, body: Json, workspace: str, state: State = State.REA
         target=own or workspace,
         carried=not own,
         nonce_fields=frozenset({body["name"]}),
-        region=crn.location(workspace),
+        region=crn.location_of(workspace),
         attributes={"id": "", "workspace": guid, "network_id": body["networkID"], "network": body["name"]},
     )
 
 
 class MarkedNetworks:
-    """Finds the target of a DHCP server's mark: its network, or the workspace where the network has no CRN."""
+    """The target of a DHCP server's mark: its network, or the workspace where the network has no CRN."""
 
     def __init__(self, power: PowerNetworks) -> None:
         self._power = power
 
-    async def server(self, guid: str, workspace: str, server: Json, target: str) -> Observed:
-        """The server with the target of its mark; ``target`` is the known one, which saves a read."""
+    async def resolve_target(self, guid: str, workspace: str, server: Json, target: str) -> Observed:
+        """Return the server with the target of its mark; ``target`` is the known one, which saves a read."""
         network = (server.get("network") or {}).get("id", "")
         known = crn.parse(target)
         if known and network and known.id == network:
-            return server_seen(guid, server, workspace, target, False)
+            return observe_server(guid, server, workspace, target, False)
         if target == workspace:
-            return server_seen(guid, server, workspace, workspace, True)
-        body = await self._power.network(workspace, network) if network else None
+            return observe_server(guid, server, workspace, workspace, True)
+        body = await self._power.get_network(workspace, network) if network else None
         if body is None:
-            return server_seen(guid, server, workspace, "", False)
+            return observe_server(guid, server, workspace, "", False)
         own = body.get("crn") or ""
-        return server_seen(guid, server, workspace, own or workspace, not own)
+        return observe_server(guid, server, workspace, own or workspace, not own)
 
-    async def left_behind(self, workspace: str, target: str) -> Json | None:
-        """The network of a server that is gone, while it is still there (openshift/installer#9458).
+    async def find_left_behind(self, workspace: str, target: str) -> Json | None:
+        """Return the network of a server that is gone, while it still exists (openshift/installer#9458).
 
-        Raises NotFound when the workspace is gone, NotReady when PowerVS does not know a workspace that is there:
-        it says 404 then for everything inside.
+        Raises NotFound when the workspace is gone, NotReady when PowerVS does not know a workspace that exists: then it
+        answers 404 for everything inside.
         """
         known = crn.parse(target)
         on_mark = known.id if known and known.type == "network" else ""
-        left = await self._power.network(workspace, on_mark) if on_mark else None
+        left = await self._power.get_network(workspace, on_mark) if on_mark else None
         if left is not None:
             return left
-        managed = [body for body in await self._power.networks(workspace) if body.get("dhcpManaged")]
+        managed = [body for body in await self._power.list_networks(workspace) if body.get("dhcpManaged")]
         if on_mark or not managed:
             return None
-        serving = {(server.get("network") or {}).get("id") for server in await self._power.servers(workspace)}
+        serving = {(server.get("network") or {}).get("id") for server in await self._power.list_servers(workspace)}
         return next((body for body in managed if body["networkID"] not in serving), None)

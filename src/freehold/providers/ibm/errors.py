@@ -1,7 +1,6 @@
-"""From what IBM Cloud and its SDKs say to the lifecycle's errors: one table (docs/reference/ibm-cloud.md#common).
+"""IBM Cloud's and its SDKs' failures as the engine's errors: one table (docs/reference/ibm-cloud.md#common).
 
-The first rule that fits decides. Messages are for people: what was asked, of which resource, what IBM Cloud
-answered, what to do.
+The first rule that fits decides. Messages are for people: the request, the resource, IBM Cloud's answer, what to do.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 import requests
 from ibm_cloud_sdk_core import ApiException
 
-from freehold.engine import errors as lifecycle
+from freehold.engine import errors as engine_errors
 from freehold.engine.port import Effect
 
 LONGEST_WAIT = 600.0
@@ -24,42 +23,42 @@ _LONGEST_TEXT = 1000
 """Most characters of a vendor's words: they go into a status, whose size Kubernetes limits."""
 
 
-class TokenRejected(lifecycle.Denied):
-    """401: the access token is not accepted; one new token is worth a try."""
+class TokenRejected(engine_errors.Denied):
+    """A 401: the access token is not accepted; one new token is worth a try."""
 
 
-class ListNotFound(lifecycle.Unavailable):
-    """404 for a list: no proof that what it would list is gone. The place that it is of must be asked for by its id."""
+class ListNotFound(engine_errors.Unavailable):
+    """A 404 for a list, which does not prove that its items are gone. A read of its parent by id decides."""
 
 
 class Unreadable(Exception):
-    """A reply that says success and is not the answer to what was asked."""
+    """A reply that says success and is not the answer to the request."""
 
 
-def endless(operation: str, subject: str) -> lifecycle.CloudError:
-    """A list that names one page twice."""
-    return lifecycle.Unavailable(
+def endless_list_error(operation: str, subject: str) -> engine_errors.CloudError:
+    """Return the error for a list that names one page twice."""
+    return engine_errors.Unavailable(
         f"{operation.replace('_', ' ')} ({subject}) does not end: IBM Cloud names a page twice. It is asked again"
     )
 
 
-def no_list(operation: str, subject: str) -> lifecycle.CloudError:
-    """A reply with 200 that has not the list which was asked for."""
-    return lifecycle.Unavailable(
+def missing_list_error(operation: str, subject: str) -> engine_errors.CloudError:
+    """Return the error for a reply with 200 without the list that was asked for."""
+    return engine_errors.Unavailable(
         f"IBM Cloud did not {operation.replace('_', ' ')} ({subject}): its reply has no list. It is asked again"
     )
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a service answered instead of doing what was asked."""
+    """A service's answer to a request that failed."""
 
     status: int
     code: str
     text: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    spoken: bool = True
-    """Whether a service said it; a proxy or an ingress that has lost its backend answers 404 without a word of it."""
+    from_service: bool = True
+    """True if the service itself answered; a proxy or ingress that lost its backend answers 404 with an empty body."""
 
     @property
     def request_id(self) -> str:
@@ -68,7 +67,7 @@ class Failure:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds, when the service says how many, or until when by its own clock (RFC 9110 §10.2.3)."""
+        """Seconds to wait, if the service gives them, or a time by its own clock (RFC 9110 §10.2.3)."""
         text = self.headers.get("retry-after", "")
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             return min(float(text), LONGEST_WAIT)
@@ -80,10 +79,10 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Fits a failure that has one of ``statuses``, and one of ``codes`` or ``words`` where any are given."""
+class ErrorRule:
+    """A row of the table, with ``statuses`` and, where given, one of ``codes`` or ``words``."""
 
-    error: type[lifecycle.CloudError]
+    error: type[engine_errors.CloudError]
     advice: str
     statuses: frozenset[int] = frozenset()
     codes: frozenset[str] = frozenset()
@@ -98,31 +97,31 @@ class Rule:
 
 
 def _rule(
-    error: type[lifecycle.CloudError], advice: str, *statuses: int, codes: tuple[str, ...] = (), words: str = ""
-) -> Rule:
+    error: type[engine_errors.CloudError], advice: str, *statuses: int, codes: tuple[str, ...] = (), words: str = ""
+) -> ErrorRule:
     pattern = re.compile(words, re.IGNORECASE) if words else None
-    return Rule(error, advice, frozenset(statuses), frozenset(codes), pattern)
+    return ErrorRule(error, advice, frozenset(statuses), frozenset(codes), pattern)
 
 
-RULES: tuple[Rule, ...] = (
-    _rule(lifecycle.Throttled, "It is asked again more slowly", 429),
-    _rule(lifecycle.Throttled, "It is asked again more slowly", codes=("SlowDown",)),
+RULES: tuple[ErrorRule, ...] = (
+    _rule(engine_errors.Throttled, "It is asked again more slowly", 429),
+    _rule(engine_errors.Throttled, "It is asked again more slowly", codes=("SlowDown",)),
     # IAM answers a wrong API key with 400 (BXNIM0415E) and other faults of it with codes of the same family.
     _rule(
-        lifecycle.Denied,
+        engine_errors.Denied,
         "Put a valid IBM Cloud API key into the environment variable {variable} and restart",
         400, 401, 403,
         words=r"BXNIM\d+E|api ?key could not be found",
     ),
     _rule(  # PowerVS says it with 500 (ppc64le/devops-automation#6)
-        lifecycle.Denied,
+        engine_errors.Denied,
         "Grant the owner of the API key in {variable} a role on the workspace in IBM Cloud IAM",
         403, 500,
         words=r"not have any access authority",
     ),
     _rule(TokenRejected, "Check the API key in the environment variable {variable}", 401),
     _rule(
-        lifecycle.Quota,
+        engine_errors.Quota,
         "Delete what is not needed, or ask IBM to raise the limit",
         400, 402, 403, 409, 412, 422,
         codes=("over_quota",),
@@ -130,32 +129,37 @@ RULES: tuple[Rule, ...] = (
         r"|already has a dhcp server",
     ),
     _rule(
-        lifecycle.Denied,
+        engine_errors.Denied,
         "Grant the owner of the API key in {variable} the missing permission in IBM Cloud IAM",
         403,
     ),
     # An instance in reclamation counts as deleted (docs/reference/ibm-cloud.md#resource-controller).
-    _rule(lifecycle.NotFound, "It is gone", 400, 410, 422, words=r"pending[ _]reclamation|in reclamation|is removed"),
-    _rule(lifecycle.NotFound, "Check that it still exists", 404, 410),
-    _rule(lifecycle.NotFound, "It is gone", words=r"dhcp server does not exist"),
     _rule(
-        lifecycle.NameTaken,
+        engine_errors.NotFound,
+        "It is gone",
+        400, 410, 422,
+        words=r"pending[ _]reclamation|in reclamation|is removed",
+    ),
+    _rule(engine_errors.NotFound, "Check that it still exists", 404, 410),
+    _rule(engine_errors.NotFound, "It is gone", words=r"dhcp server does not exist"),
+    _rule(
+        engine_errors.NameTaken,
         "Choose another name, or remove the resource that has it",
         400, 409,
         codes=("validation_unique_failed", "BucketAlreadyExists", "BucketAlreadyOwnedByYou"),
         words=r"is not unique|with the (same )?name .*exists|network \S+ already exists|name .*already (in use|taken)",
     ),
-    # A transition, ours or another's: what was asked will be possible when it is over.
+    # A change is under way, ours or another's: the request is possible after it.
     _rule(
-        lifecycle.NotReady,
+        engine_errors.NotReady,
         "It is asked again when the change that is under way is over",
         400, 409, 423,
         codes=("load_balancer_update_conflict", "vpc_not_available", "subnet_not_available"),
         words=r"is being deleted|being detached|is not available|is not ready|_PENDING\b|status is '"
-        r"|subnet with id \S+ is invalid",  # which load balancers learn of late (terraform-provider-ibm#6835)
+        r"|subnet with id \S+ is invalid",  # load balancers see new subnets late (terraform-provider-ibm#6835)
     ),
     _rule(
-        lifecycle.InUse,
+        engine_errors.InUse,
         "Remove what uses it; it is asked again",
         400, 409,
         codes=("BucketNotEmpty", "gateway_in_use"),
@@ -163,9 +167,9 @@ RULES: tuple[Rule, ...] = (
         r"|is managed by"
         r"|already connected to|connection already added|not empty|is locked",
     ),
-    _rule(lifecycle.NotReady, "It is asked again soon", 409, 423),
+    _rule(engine_errors.NotReady, "It is asked again soon", 409, 423),
     _rule(
-        lifecycle.Invalid,
+        engine_errors.Invalid,
         "Correct the manifest",
         *range(400, 408), *range(410, 423), *range(424, 429), *range(430, 500),
     ),
@@ -178,28 +182,28 @@ _BLOCKER = re.compile(
 
 def translate(
     error: Exception, *, effect: Effect, what: str, variable: str, scrub: Callable[[str], str]
-) -> lifecycle.CloudError:
-    """The lifecycle's error for what an SDK raised.
+) -> engine_errors.CloudError:
+    """Return the engine's error for what an SDK raised.
 
-    ``what`` says what was asked of which resource (``create vpc cluster-vpc``); ``scrub`` removes secrets.
+    ``what`` names the request and its resource (``create vpc cluster-vpc``); ``scrub`` removes secrets.
     """
-    failure = read(error)
+    failure = parse_failure(error)
     if failure is None:
-        return _of_transport(error, effect, what, scrub)
+        return _translate_transport(error, effect, what, scrub)
     said = scrub(failure.text)[:_LONGEST_TEXT] or "nothing"
-    if failure.status == 404 and not failure.spoken:
-        return _unserved(effect, f"IBM Cloud could not {what}: {said}", {"code": "404"})
+    if failure.status == 404 and not failure.from_service:
+        return _unserved_error(effect, f"IBM Cloud could not {what}: {said}", {"code": "404"})
     facts: dict[str, Any] = {"code": failure.code or str(failure.status), "request_id": failure.request_id}
     for rule in RULES:
         if rule.fits(failure):
             fact = f"IBM Cloud refused to {what}: {said.removesuffix('.')}"
             facts["advice"] = rule.advice.format(variable=variable)
-            if issubclass(rule.error, lifecycle.Throttled):
+            if issubclass(rule.error, engine_errors.Throttled):
                 return rule.error(fact, retry_after=failure.retry_after, **facts)
-            if issubclass(rule.error, lifecycle.InUse):
+            if issubclass(rule.error, engine_errors.InUse):
                 return rule.error(fact, blocker=_blocker(said), **facts)
             return rule.error(fact, **facts)
-    return _unserved(effect, f"IBM Cloud could not {what}: {said}", facts)
+    return _unserved_error(effect, f"IBM Cloud could not {what}: {said}", facts)
 
 
 def _blocker(said: str) -> str:
@@ -207,42 +211,44 @@ def _blocker(said: str) -> str:
     return next((group for group in found.groups() if group), "") if found else ""
 
 
-def _unserved(effect: Effect, message: str, facts: Mapping[str, Any]) -> lifecycle.CloudError:
+def _unserved_error(effect: Effect, message: str, facts: Mapping[str, Any]) -> engine_errors.CloudError:
     if effect is Effect.READ:
-        return lifecycle.Unavailable(f"{message}. It is asked again", **facts)
-    return lifecycle.Unknown(f"{message}. Whether it took effect is found out before it is tried again", **facts)
+        return engine_errors.Unavailable(f"{message}. It is asked again", **facts)
+    return engine_errors.Unknown(f"{message}. Whether it took effect is found out before it is tried again", **facts)
 
 
-def _of_transport(error: Exception, effect: Effect, what: str, scrub: Callable[[str], str]) -> lifecycle.CloudError:
-    """No answer: the request was never sent, or nobody knows what became of it."""
-    message = f"IBM Cloud did not answer when asked to {what} ({scrub(_plain(error))})"
-    if _refused_by_sdk(error):
-        return lifecycle.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest")
-    if _never_sent(error):
-        return lifecycle.Unavailable(f"{message}. Check the network; it is asked again", code=type(error).__name__)
-    return _unserved(effect, message, {"code": type(error).__name__})
+def _translate_transport(
+    error: Exception, effect: Effect, what: str, scrub: Callable[[str], str]
+) -> engine_errors.CloudError:
+    """Return the error for a missing answer: the request was never sent, or its outcome is unknown."""
+    message = f"IBM Cloud did not answer when asked to {what} ({scrub(_transport_reason(error))})"
+    if _is_refused_by_sdk(error):
+        return engine_errors.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest")
+    if _was_never_sent(error):
+        return engine_errors.Unavailable(f"{message}. Check the network; it is asked again", code=type(error).__name__)
+    return _unserved_error(effect, message, {"code": type(error).__name__})
 
 
-def _refused_by_sdk(error: Exception) -> bool:
-    """Whether an SDK, or we, would not send it. Subclasses of ValueError come from replies that cannot be read."""
+def _is_refused_by_sdk(error: Exception) -> bool:
+    """Return whether an SDK, or we, would not send it. Subclasses of ValueError come from unreadable replies."""
     return type(error) is ValueError or type(error).__name__ == "ParamValidationError"
 
 
-def _plain(error: Exception) -> str:
-    """Why, without the address and the object that requests prints."""
+def _transport_reason(error: Exception) -> str:
+    """Return the reason, without the address and the object that requests prints."""
     if type(error).__name__ == "SSLError":
         return "its certificate is not trusted; behind a proxy that signs anew, set REQUESTS_CA_BUNDLE to its CA"
     if isinstance(error, requests.Timeout):
         return "time-out"
-    if _never_sent(error):
+    if _was_never_sent(error):
         return "no connection"
     no_answer = "what came is no answer of it"
     said = {"ConnectionError": "connection lost", "Unreadable": no_answer, "ApiException": no_answer}
     return said.get(type(error).__name__, type(error).__name__)
 
 
-def _never_sent(error: Exception) -> bool:
-    """Whether the connection could not even be opened."""
+def _was_never_sent(error: Exception) -> bool:
+    """Return whether the connection could not even be opened."""
     if type(error).__name__ in {"EndpointConnectionError", "ConnectTimeoutError", "ConnectTimeout"}:
         return True
     cause = error.args[0] if isinstance(error, requests.ConnectionError) and error.args else None
@@ -250,12 +256,12 @@ def _never_sent(error: Exception) -> bool:
     return type(reason).__name__ in {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"}
 
 
-def read(error: Exception) -> Failure | None:
-    """What the service answered, None when ``error`` is not an answer of a service."""
+def parse_failure(error: Exception) -> Failure | None:
+    """Return the service's answer; None when ``error`` is not an answer of a service."""
     if isinstance(error, ApiException) and error.http_response is not None:
         if error.http_response.status_code < 400:
-            return None  # an answer that is cut off or no JSON: as good as lost
-        return _of_response(error.http_response)
+            return None  # a success that is cut off or no JSON counts as lost
+        return _parse_response(error.http_response)
     raw = getattr(error, "response", None)
     if isinstance(raw, dict) and "Error" in raw:  # ClientError of ibm_botocore
         meta = raw.get("ResponseMetadata", {})
@@ -265,8 +271,8 @@ def read(error: Exception) -> Failure | None:
     return None
 
 
-def _of_response(response: requests.Response) -> Failure:
-    """Each service has a body of its own (docs/reference/ibm-cloud.md#common)."""
+def _parse_response(response: requests.Response) -> Failure:
+    """Parse a reply. Each service has a body of its own (docs/reference/ibm-cloud.md#common)."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     try:
         body = response.json()
@@ -288,4 +294,4 @@ def _of_response(response: requests.Response) -> Failure:
     )
     text = " ".join(dict.fromkeys(str(part) for part in parts if part))
     text = text or str(body.get("error") or response.reason or f"status {response.status_code}")
-    return Failure(response.status_code, code, text, headers, spoken=bool(body))
+    return Failure(response.status_code, code, text, headers, from_service=bool(body))

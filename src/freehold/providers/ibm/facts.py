@@ -1,4 +1,4 @@
-"""What must be asked before anything can be wanted: resource groups, zones, regions. Cached: it changes slowly."""
+"""Facts that a cluster's plan depends on: resource groups, zones, regions. Cached: they change slowly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from freehold.providers.ibm.crn import power_region
 
 
 class NoSuchValue(Invalid):
-    """IBM Cloud does not know the value; ``known`` are those that it does."""
+    """IBM Cloud does not know the value; ``known`` are the existing ones."""
 
     def __init__(self, what: str, value: str, known: Sequence[str]) -> None:
         self.known = tuple(sorted(known))
@@ -23,7 +23,7 @@ class NoSuchValue(Invalid):
 
 
 @dataclass(frozen=True)
-class PowerZone:
+class PowerZoneFacts:
     """A PowerVS zone (``dal10``), its region (``dal``), and whether it has a Power Edge Router."""
 
     zone: str
@@ -32,9 +32,9 @@ class PowerZone:
 
 
 class IbmFacts:
-    """Answers are kept for ``max_age`` seconds of domain time; a value that is missing is asked for anew.
+    """Facts, cached for ``max_age`` seconds of domain time; a missing value is read again.
 
-    Lists of all zones and regions are asked of one region that is always there.
+    Lists of all zones and regions are asked of one region that always exists.
     """
 
     def __init__(self, client: ApiClient, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3 * 3600.0) -> None:
@@ -45,53 +45,55 @@ class IbmFacts:
         self._kept: dict[Hashable, tuple[float, Mapping[str, Any]]] = {}
 
     async def resource_group_id(self, name: str) -> str:
-        """The id of a resource group. Raises NoSuchValue."""
-        return str(await self._one("resource group", name, "groups", self._groups))
+        """Return the id of a resource group. Raises NoSuchValue."""
+        return str(await self._find_one("resource group", name, "groups", self._read_groups))
 
-    async def power_zone(self, zone: str) -> PowerZone:
-        """A zone and whether it has a Power Edge Router. Raises NoSuchValue."""
-        found: PowerZone = await self._one("PowerVS zone", zone, "zones", self._zones)
+    async def power_zone(self, zone: str) -> PowerZoneFacts:
+        """Return a zone, and whether it has a Power Edge Router. Raises NoSuchValue."""
+        found: PowerZoneFacts = await self._find_one("PowerVS zone", zone, "zones", self._read_zones)
         return found
 
     async def vpc_zones(self, region: str) -> tuple[str, ...]:
-        """The zones of a VPC region that can be used, sorted. Raises NoSuchValue."""
-        await self._one("VPC region", region, "regions", self._regions)
-        zones = await self._all(("zones of", region), lambda: self._region_zones(region))
+        """Return the zones of a VPC region that can be used, sorted. Raises NoSuchValue."""
+        await self._find_one("VPC region", region, "regions", self._read_regions)
+        zones = await self._read_cached(("zones of", region), lambda: self._read_region_zones(region))
         return tuple(sorted(zones))
 
-    async def _one(self, what: str, value: str, key: Hashable, ask: Callable[[], Awaitable[Mapping[str, Any]]]) -> Any:
-        known = await self._all(key, ask)
+    async def _find_one(
+        self, what: str, value: str, key: Hashable, ask: Callable[[], Awaitable[Mapping[str, Any]]]
+    ) -> Any:
+        known = await self._read_cached(key, ask)
         if value not in known:
-            self._kept.pop(key, None)  # it may have come to be since
-            known = await self._all(key, ask)
+            self._kept.pop(key, None)  # it may have been created since
+            known = await self._read_cached(key, ask)
         if value not in known:
             raise NoSuchValue(what, value, list(known))
         return known[value]
 
-    async def _all(self, key: Hashable, ask: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any]:
+    async def _read_cached(self, key: Hashable, ask: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any]:
         kept = self._kept.get(key)
         if kept is None or self._clock.now() - kept[0] > self._max_age:
             kept = self._kept[key] = (self._clock.now(), await ask())
         return kept[1]
 
-    async def _groups(self) -> Mapping[str, str]:
+    async def _read_groups(self) -> Mapping[str, str]:
         account, sdk = await self._client.account(), self._client.session.resource_manager
         body = await self._client.read(
             "rm", "list_resource_groups", lambda: sdk().list_resource_groups(account_id=account), "of the account"
         )
         return {group["name"]: group["id"] for group in body["resources"]}
 
-    async def _zones(self) -> Mapping[str, PowerZone]:
+    async def _read_zones(self) -> Mapping[str, PowerZoneFacts]:
         sdk = self._client.session.power
         body = await self._client.read(
             "power", "list_datacenters", lambda: sdk(self._home).list_datacenters(), "of PowerVS"
         )
         return {zone.zone: zone for zone in map(_zone, body["datacenters"])}
 
-    async def _regions(self) -> Mapping[str, str]:
-        return {region["name"]: region["status"] for region in await vpc.regions(self._client, self._home)}
+    async def _read_regions(self) -> Mapping[str, str]:
+        return {region["name"]: region["status"] for region in await vpc.read_regions(self._client, self._home)}
 
-    async def _region_zones(self, region: str) -> Mapping[str, str]:
+    async def _read_region_zones(self, region: str) -> Mapping[str, str]:
         sdk = self._client.session.vpc
         body = await self._client.read(
             "vpc", "list_region_zones", lambda: sdk(self._home).list_region_zones(region), f"of {region}"
@@ -99,6 +101,6 @@ class IbmFacts:
         return {zone["name"]: zone["status"] for zone in body["zones"] if zone["status"] in {"available", "impaired"}}
 
 
-def _zone(body: Json) -> PowerZone:
+def _zone(body: Json) -> PowerZoneFacts:
     name = str(body["location"]["region"])
-    return PowerZone(name, power_region(name), bool(body["capabilities"].get("power-edge-router")))
+    return PowerZoneFacts(name, power_region(name), bool(body["capabilities"].get("power-edge-router")))

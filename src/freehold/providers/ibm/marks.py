@@ -1,8 +1,8 @@
-"""How our marks are spelled as user tags of IBM Cloud. Imports no SDK.
+"""The spelling of our marks as user tags of IBM Cloud. Imports no SDK.
 
 Source: docs/reference/ibm-cloud.md#global-tagging.
 
-User tags allow ``A-Z a-z 0-9 space _ - . :``, 1 to 128 characters, and know no case.
+User tags allow ``A-Z a-z 0-9 space _ - . :``, 1 to 128 characters, and ignore case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ digits, dots and dashes (https://cloud.ibm.com/docs/cloud-object-storage?topic=c
 
 
 def _fit(text: str, room: int) -> str:
-    """``text`` in legal characters and cut to ``room``; with a hash of the whole where that changed it."""
+    """Return ``text`` in legal characters, cut to ``room``; with a hash of the whole if that changed it."""
     legal = _ILLEGAL.sub("-", text)
     if legal == text and len(text) <= room:
         return text
@@ -38,12 +38,12 @@ def _fit(text: str, room: int) -> str:
 
 
 def named_in_mark(kind: str, ident: str) -> str:
-    """How a carrier's mark names what it carries: by the last part of its id, cut where that is long (of a bucket)."""
+    """Return a carried resource's name in its mark: the last part of its id, cut where that is long (a bucket's)."""
     return _fit(ident.rpartition("/")[2], LONGEST - len(f"{PREFIX}{kind}:.") - _UUID_LENGTH)
 
 
 class IbmCodec:
-    """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``. Tags are a set."""
+    """Our marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``. Tags are a set."""
 
     keyed = False
 
@@ -56,7 +56,7 @@ class IbmCodec:
         return frozenset({f"{OWNER}:{name}", f"{UUID}:{owner.uuid}"})
 
     def within(self, owner: Owner) -> frozenset[str]:
-        """No kind of IBM Cloud is part of another one yet."""
+        """Return no tag: no kind of IBM Cloud is part of another one yet."""
         return frozenset()
 
     def namespace_and_name(self, said: str) -> tuple[str, str]:
@@ -79,13 +79,13 @@ class IbmCodec:
         return before + _fit(key.logical, LONGEST - len(before) - len(after)) + after
 
     def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
-        """``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (of a connection)."""
+        """Return ``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (a connection's)."""
         mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, ident)
         sealed = f"{mark}_{seal}"
         return sealed if seal and len(sealed) <= LONGEST else mark
 
     def carried_id(self, kind: str, ident: str) -> str:
-        """Without the carrier's own id, which ids of carried resources begin with."""
+        """Return the id without the carrier's own id, with which ids of carried resources begin."""
         return ident.rpartition("/")[2]
 
     def read(self, tags: Collection[str]) -> Marks:
@@ -113,11 +113,11 @@ class IbmCodec:
         return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
 
     def detach_command(self, target: str, tags: Collection[str]) -> str:
-        """docs/reference/ibm-cloud.md#global-tagging; no tag has a comma in it."""
+        """Return the command of docs/reference/ibm-cloud.md#global-tagging; no tag has a comma in it."""
         return f"ibmcloud resource tag-detach --resource-id {quote(target)} --tag-names {quote(','.join(sorted(tags)))}"
 
     def user(self, key: str, value: str) -> str:
-        """``key:value``, or ``key`` alone; check it with :func:`validation_error` first."""
+        """Return ``key:value``, or ``key`` alone; check it with :func:`validation_error` first."""
         return f"{key}:{value}" if value else key
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
@@ -132,7 +132,7 @@ def _node(value: str) -> Iterator[NodeMark]:
 
 
 def validation_error(tag: str) -> str:
-    """Why IBM Cloud refuses ``tag``, and what to do; empty when it does not."""
+    """Return why IBM Cloud refuses ``tag``, and what to do; empty when it does not."""
     if not tag.strip():
         return "a tag is empty: give it a key, or leave it out"
     if len(tag) > LONGEST:

@@ -29,7 +29,7 @@ _BLANK = " " * 13
 
 
 def birth_name(name: str, nonce: str, limit: int) -> str:
-    """``<name>-<nonce>``, where ``name`` is cut and hashed if both do not fit into ``limit`` characters."""
+    """Return ``<name>-<nonce>``, where ``name`` is cut and hashed if both do not fit into ``limit`` characters."""
     room = limit - len(nonce) - 1
     if len(name) > room:
         digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
@@ -37,11 +37,12 @@ def birth_name(name: str, nonce: str, limit: int) -> str:
     return f"{name}-{nonce}"
 
 
-def nested(name: str, nonce: str, limit: int) -> str:
-    """``<name but its last word>-<nonce>-<last word>``: upstream's machine controller reads the port from the end
-    of a pool's name (CAPIBM, ``CreateVPCLoadBalancerPoolMember``).
+def nested_birth_name(name: str, nonce: str, limit: int) -> str:
+    """Return ``<name but its last word>-<nonce>-<last word>``.
 
-    The nonce goes last where the last word is too long to be a port, and leaves no room for the rest.
+    Upstream's machine controller reads the port from the end of a pool's name (CAPIBM,
+    ``CreateVPCLoadBalancerPoolMember``). The nonce goes last where the last word is too long to be a port, and leaves
+    no room for the rest.
     """
     head, dash, last = name.rpartition("-")
     room = limit - len(last) - 1
@@ -50,27 +51,27 @@ def nested(name: str, nonce: str, limit: int) -> str:
 
 
 def is_nested(text: str, name: str, limit: int) -> bool:
-    """Whether :func:`nested` made ``text`` of ``name``, with some nonce."""
-    before, _, after = nested(name, _BLANK, limit).partition(_BLANK)
+    """Return whether :func:`nested_birth_name` made ``text`` of ``name``, with some nonce."""
+    before, _, after = nested_birth_name(name, _BLANK, limit).partition(_BLANK)
     nonce = text.removeprefix(before).removesuffix(after)
     return text == before + nonce + after and bool(NONCE.fullmatch(nonce))
 
 
 def has_nonce(text: str, nonces: NonceSet) -> bool:
-    """Whether one of ``nonces`` is a word of ``text``."""
+    """Return whether one of ``nonces`` is a word of ``text``."""
     return any(word in nonces for word in text.casefold().replace("_", "-").split("-"))
 
 
 def matches(text: str, name: str, nonces: NonceSet) -> bool:
-    """Whether ``text`` is ``name``, or has one of ``nonces`` as a word of its own."""
+    """Return whether ``text`` is ``name``, or has one of ``nonces`` as a word of its own."""
     return text == name or has_nonce(text, nonces)
 
 
 def network_of(dhcp: str) -> str:
-    """The private network that a DHCP server of this name brings with it (docs/reference/requirements.md I12)."""
+    """Return the private network that a DHCP server of this name creates (docs/reference/requirements.md I12)."""
     return f"DHCPSERVER{dhcp}_Private"
 
 
 def dhcp_of(network: str) -> str:
-    """The DHCP name in the name of its network; the whole text when it is no such name."""
+    """Return the DHCP name in the name of its network; the whole text when it is no such name."""
     return network.removeprefix("DHCPSERVER").removesuffix("_Private")

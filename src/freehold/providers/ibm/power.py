@@ -19,45 +19,45 @@ class PowerV1(BaseService):  # type: ignore[misc]  # the SDK ships no type infor
         super().__init__(authenticator=authenticator)
 
     def list_datacenters(self) -> DetailedResponse:
-        """Every datacenter of every region, with its capabilities; not paged."""
-        return self._ask("GET", "/v1/datacenters")
+        """Return every datacenter of every region, with its capabilities; not paged."""
+        return self._call("GET", "/v1/datacenters")
 
     def list_networks(self, workspace: str) -> DetailedResponse:
-        return self._within(workspace, "GET", "networks")
+        return self._call_workspace(workspace, "GET", "networks")
 
     def get_network(self, workspace: str, network: str) -> DetailedResponse:
-        return self._within(workspace, "GET", f"networks/{quote(network, safe='')}")
+        return self._call_workspace(workspace, "GET", f"networks/{quote(network, safe='')}")
 
     def update_network(self, workspace: str, network: str, name: str) -> DetailedResponse:
-        return self._within(workspace, "PUT", f"networks/{quote(network, safe='')}", {"name": name})
+        return self._call_workspace(workspace, "PUT", f"networks/{quote(network, safe='')}", {"name": name})
 
     def delete_network(self, workspace: str, network: str) -> DetailedResponse:
-        return self._within(workspace, "DELETE", f"networks/{quote(network, safe='')}")
+        return self._call_workspace(workspace, "DELETE", f"networks/{quote(network, safe='')}")
 
     def list_dhcp(self, workspace: str) -> DetailedResponse:
-        """A bare JSON array."""
-        return self._within(workspace, "GET", "services/dhcp")
+        """Return the DHCP servers: a bare JSON array."""
+        return self._call_workspace(workspace, "GET", "services/dhcp")
 
     def get_dhcp(self, workspace: str, server: str) -> DetailedResponse:
-        return self._within(workspace, "GET", f"services/dhcp/{quote(server, safe='')}")
+        return self._call_workspace(workspace, "GET", f"services/dhcp/{quote(server, safe='')}")
 
     def create_dhcp(self, workspace: str, body: Mapping[str, Any]) -> DetailedResponse:
-        """``body``: name, cidr, dnsServer, snatEnabled."""
-        return self._within(workspace, "POST", "services/dhcp", body)
+        """Create a server from ``body``: name, cidr, dnsServer, snatEnabled."""
+        return self._call_workspace(workspace, "POST", "services/dhcp", body)
 
     def delete_dhcp(self, workspace: str, server: str) -> DetailedResponse:
-        return self._within(workspace, "DELETE", f"services/dhcp/{quote(server, safe='')}")
+        return self._call_workspace(workspace, "DELETE", f"services/dhcp/{quote(server, safe='')}")
 
     def list_pvm_instances(self, workspace: str) -> DetailedResponse:
-        return self._within(workspace, "GET", "pvm-instances")
+        return self._call_workspace(workspace, "GET", "pvm-instances")
 
-    def _within(
+    def _call_workspace(
         self, workspace: str, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> DetailedResponse:
         guid = quote(workspace.split(":")[7], safe="")
-        return self._ask(method, f"/pcloud/v1/cloud-instances/{guid}/{path}", body, {"CRN": workspace})
+        return self._call(method, f"/pcloud/v1/cloud-instances/{guid}/{path}", body, {"CRN": workspace})
 
-    def _ask(
+    def _call(
         self,
         method: str,
         path: str,

@@ -14,17 +14,17 @@ from freehold.providers.ibm.resource_controller import POWER, Instances, state_o
 
 
 class PowerNetworks:
-    """Every operation needs the workspace's CRN: it names the endpoint, and goes into a header."""
+    """Operations on networks. Each needs the workspace's CRN, which names the endpoint and goes into a header."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
         self._instances = Instances(client, POWER)
         self._crns: dict[str, str] = {}
 
-    async def workspace(self, guid: str, target: str = "", zone: str = "") -> str:
-        """The CRN of a workspace: from a CRN in it, from its zone, else asked. Raises NotFound.
+    async def workspace_crn(self, guid: str, target: str = "", zone: str = "") -> str:
+        """Return the CRN of a workspace: from a CRN in it, from its zone, else from the cloud. Raises NotFound.
 
-        Only the cloud's own answer is kept: this serves all objects, and the journal of one may be forged.
+        Only the cloud's own answer is cached: the cache serves all objects, and the journal of one may be forged.
         """
         if guid in self._crns:
             return self._crns[guid]
@@ -40,25 +40,25 @@ class PowerNetworks:
         self._crns[guid] = str(body["crn"])
         return self._crns[guid]
 
-    async def servers(self, workspace: str) -> list[Json]:
-        """The DHCP servers. Raises NotFound when the workspace is gone."""
-        return await self._every(workspace, "list_dhcp", "")
+    async def list_servers(self, workspace: str) -> list[Json]:
+        """Return the DHCP servers. Raises NotFound when the workspace is gone."""
+        return await self._read_list(workspace, "list_dhcp", "")
 
-    async def server(self, workspace: str, ident: str) -> Json | None:
-        body: Json | None = await self._look(workspace, "get_dhcp", f"dhcp server {ident}", ident)
+    async def get_server(self, workspace: str, ident: str) -> Json | None:
+        body: Json | None = await self._read(workspace, "get_dhcp", f"dhcp server {ident}", ident)
         return body
 
-    async def networks(self, workspace: str) -> list[Json]:
-        """The networks; ``crn`` may be missing. Raises NotFound when the workspace is gone."""
-        return await self._every(workspace, "list_networks", "networks")
+    async def list_networks(self, workspace: str) -> list[Json]:
+        """Return the networks; ``crn`` may be missing. Raises NotFound when the workspace is gone."""
+        return await self._read_list(workspace, "list_networks", "networks")
 
-    async def network(self, workspace: str, ident: str) -> Json | None:
-        body: Json | None = await self._look(workspace, "get_network", f"network {ident}", ident)
+    async def get_network(self, workspace: str, ident: str) -> Json | None:
+        body: Json | None = await self._read(workspace, "get_network", f"network {ident}", ident)
         return body
 
-    async def machines(self, workspace: str) -> list[Json]:
-        """The virtual machines. Raises NotFound when the workspace is gone."""
-        return await self._every(workspace, "list_pvm_instances", "pvmInstances")
+    async def list_machines(self, workspace: str) -> list[Json]:
+        """Return the virtual machines. Raises NotFound when the workspace is gone."""
+        return await self._read_list(workspace, "list_pvm_instances", "pvmInstances")
 
     async def create_server(self, workspace: str, body: Json) -> Json:
         made: Json = await self._write(
@@ -84,11 +84,11 @@ class PowerNetworks:
             workspace, "delete_network", f"network {ident}", lambda sdk: sdk.delete_network(workspace, ident)
         )
 
-    async def _every(self, workspace: str, operation: str, items: str) -> list[Json]:
-        """A list; not paged. A refusal does not mean that nothing is in the workspace: the account is asked first."""
+    async def _read_list(self, workspace: str, operation: str, items: str) -> list[Json]:
+        """Return a list, which is not paged. A refusal proves no empty workspace: the account is asked first."""
         subject = f"in workspace {_guid(workspace)}"
         try:
-            return await self._client.listed(
+            return await self._client.read_short_list(
                 "power", operation, lambda: getattr(self._sdk(workspace), operation)(workspace), items, subject
             )
         except (ListNotFound, NotReady) as refused:
@@ -98,7 +98,7 @@ class PowerNetworks:
     async def _expect_empty(self, guid: str, refused: ListNotFound | NotReady) -> None:
         """Return when the workspace never came up, so that nothing can have been put inside; raise otherwise.
 
-        NotFound when the account does not have it either.
+        Raises NotFound when the account does not have it either.
         """
         body = await self._instances.get(guid)
         if body is None:
@@ -106,11 +106,11 @@ class PowerNetworks:
         if state_of(body) is State.FAILED:
             return
         if isinstance(refused, ListNotFound):
-            message = f"PowerVS does not know workspace {guid}, which the account has: what is in it cannot be told"
+            message = f"PowerVS does not know workspace {guid}, which the account has: its contents are unknown"
             raise NotReady(f"{message}. It is asked again; open a case with IBM if this stays") from refused
         raise refused
 
-    async def _look(self, workspace: str, operation: str, subject: str, *arguments: str) -> Any:
+    async def _read(self, workspace: str, operation: str, subject: str, *arguments: str) -> Any:
         return await self._client.get_or_none(
             "power",
             operation,

@@ -1,4 +1,4 @@
-"""IBM Cloud as a provider. Imports no SDK and no types: a command that needs neither does not wait for them."""
+"""IBM Cloud as a provider. Imports no SDK and no types: commands that need neither start faster."""
 
 from __future__ import annotations
 

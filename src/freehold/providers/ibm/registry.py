@@ -21,7 +21,7 @@ from freehold.providers.ibm.session import IbmSession
 
 
 def ibm_kinds(session: IbmSession, port: Port) -> Registry:
-    """Every kind, its driver sending through ``port`` with the clients of ``session``."""
+    """Return every kind; its driver sends through ``port`` with the clients of ``session``."""
     client = ApiClient(session, port)
     return Registry(
         (

@@ -15,12 +15,12 @@ from freehold.providers.ibm.names import INSTANCE, birth_name, has_nonce, matche
 from freehold.providers.ibm.times import epoch
 
 GONE = frozenset({"removed", "pending_reclamation"})
-"""A removed instance still answers 200; one in reclamation is deleted unless somebody restores it."""
+"""States that count as gone. A removed instance still answers 200; one in reclamation may be restored by a person."""
 
 _LISTS = ("pre_provisioning", None, "failed", "inactive")
 """The states to list, one list each; None is the default, active and provisioning, and hides the others.
 
-In the order in which an instance passes through them, so that one that moves on between two lists is in the second.
+They are in the order in which an instance passes through them: one that moves on between two lists is in the second.
 """
 
 STATES = {
@@ -35,7 +35,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class Offering:
-    """What is ordered from the catalog. ``label`` is what people call it."""
+    """An entry of the catalog. ``label`` is what people call it."""
 
     label: str
     service: str
@@ -55,14 +55,14 @@ COS = Offering(
 
 
 def state_of(body: Json) -> State:
-    """A delete shows in the last operation before it shows in the state."""
+    """Return the state. A delete shows in the last operation before it shows in the state."""
     last = body.get("last_operation") or {}
     if last.get("type") == "delete" and last.get("state") == "in progress":
         return State.DELETING
     return STATES.get(str(body["state"]), State.PENDING)
 
 
-def observed(body: Json) -> Observed:
+def to_observed(body: Json) -> Observed:
     return Observed(
         id=body["guid"],
         name=body["name"],
@@ -86,8 +86,8 @@ def _group(want: Want) -> str:
     return str(want.request.get("resource_group", ""))
 
 
-def _fits(body: Json, want: Want) -> bool:
-    """Whether it is in the wanted group and, for a workspace, the wanted zone, and has the name or a nonce."""
+def _matches_want(body: Json, want: Want) -> bool:
+    """Return whether it has the wanted group, the wanted zone (a workspace's), and the wanted name or a nonce."""
     group, zone = _group(want), want.request.get("zone")
     if (group and body.get("resource_group_id") != group) or (zone and body.get("region_id") != zone):
         return False
@@ -115,7 +115,7 @@ class Instances:
         return body
 
     async def get(self, guid: str) -> Json | None:
-        """The instance in any state, None when it is gone."""
+        """Return the instance in any state, None when it is gone."""
         sdk = self._client.session.resource_controller
         body: Json | None = await self._client.get_or_none(
             "rc",
@@ -125,21 +125,21 @@ class Instances:
         )
         return None if body is None or body["state"] in GONE else body
 
-    async def present(self, refs: Sequence[Ref]) -> list[Json]:
-        """Those of ``refs`` that are there, one read each: a list would hide some states."""
+    async def read_present(self, refs: Sequence[Ref]) -> list[Json]:
+        """Return those of ``refs`` that exist, one read each: a list would hide some states."""
         found = [await self.get(ref.id) for ref in refs]
         return [body for body in found if body is not None]
 
-    async def matching(self, want: Want) -> list[Json]:
-        """Every instance in the group that has the name or a nonce; names are not unique."""
-        return [body for body in await self._every(_group(want)) if _fits(body, want)]
+    async def find_matching(self, want: Want) -> list[Json]:
+        """Return every instance in the group that has the name or a nonce; names are not unique."""
+        return [body for body in await self._list_all_states(_group(want)) if _matches_want(body, want)]
 
-    async def by_nonce(self, wants: Sequence[Want], nonces: NonceSet) -> list[Json]:
-        """Every instance of the account whose name has one of ``nonces``, and what matches one of ``wants``."""
+    async def find_by_nonce(self, wants: Sequence[Want], nonces: NonceSet) -> list[Json]:
+        """Return the account's instances with one of ``nonces`` in their names, and what matches one of ``wants``."""
         return [
             body
-            for body in await self._every("")
-            if has_nonce(body["name"], nonces) or any(_fits(body, want) for want in wants)
+            for body in await self._list_all_states("")
+            if has_nonce(body["name"], nonces) or any(_matches_want(body, want) for want in wants)
         ]
 
     async def rename(self, guid: str, name: str) -> None:
@@ -153,7 +153,7 @@ class Instances:
         )
 
     async def delete(self, guid: str, *, recursive: bool) -> None:
-        """``recursive`` takes the instance's keys along."""
+        """Delete it; ``recursive`` deletes the instance's keys too."""
         sdk = self._client.session.resource_controller
         await self._client.write(
             "rc",
@@ -164,22 +164,22 @@ class Instances:
         )
 
     def guid_of(self, target: str) -> str:
-        """The guid in the CRN of an instance of this offering; empty for any other text."""
+        """Return the guid in the CRN of an instance of this offering; empty for any other text."""
         parsed = crn.parse(target)
         return parsed.instance if parsed and parsed.service == self._offering.service and not parsed.type else ""
 
-    async def running(self) -> list[Json]:
-        """What is active or being provisioned, of all groups: one list."""
+    async def list_running(self) -> list[Json]:
+        """Return what is active or being provisioned, of all groups: one list."""
         return await self._list("", None)
 
-    async def _every(self, group: str) -> list[Json]:
-        """In every state, a list a state; of all groups where ``group`` is empty."""
+    async def _list_all_states(self, group: str) -> list[Json]:
+        """Return the instances of every state, a list each; of all groups where ``group`` is empty."""
         listed = [body for state in _LISTS for body in await self._list(group, state)]
         return list({body["guid"]: body for body in listed}.values())
 
     async def _list(self, group: str, state: str | None) -> list[Json]:
         sdk, resource_id = self._client.session.resource_controller, self._offering.resource_id
-        return await self._client.pages(
+        return await self._client.read_list(
             "rc",
             "list_resource_instances",
             lambda start: sdk().list_resource_instances(
@@ -190,6 +190,6 @@ class Instances:
         )
 
 
-def by_id(observations: Iterable[Observed]) -> dict[str, Observed]:
-    """Observations as ``Driver.observe`` answers them."""
+def index_by_id(observations: Iterable[Observed]) -> dict[str, Observed]:
+    """Return observations as ``Driver.observe`` does."""
     return {one.id: one for one in observations}

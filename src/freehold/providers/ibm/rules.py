@@ -1,4 +1,4 @@
-"""Security group rules as parts: how ours and those that IBM Cloud shows are told to be the same.
+"""Security group rules as parts: the key by which ours and those that IBM Cloud shows are compared.
 
 Source: docs/reference/ibm-cloud.md#vpc.
 """
@@ -17,10 +17,10 @@ _ALL_PORTS = (1, 65535)
 
 
 def natural_key(rule: Mapping[str, Any]) -> str:
-    """Direction, protocol, ports (or ICMP type and code) and remote: what a rule does, whatever its id and name.
+    """Return direction, protocol, ports (or ICMP type and code) and remote: what a rule does, whatever its id and name.
 
-    Works on requests and on replies. A rule for all ports reads as one that names none: IBM Cloud fills
-    them in. A local side other than everything is kept apart, since no rule of ours has one.
+    It takes requests and replies. A rule for all ports equals one that names none: IBM Cloud fills them in. A local
+    side other than everything is in the key, since no rule of ours has one.
     """
     remote = rule.get("remote") or {"cidr_block": ANYWHERE}
     other = next((remote[name] for name in ("cidr_block", "address", "id") if remote.get(name)), remote.get("name"))
@@ -43,20 +43,20 @@ def part_of(body: Json) -> Part:
 
 
 def parts_of(group: Json) -> frozenset[Part] | None:
-    """The rules of a group as a list shows it; None where it shows none of them."""
+    """Return the rules of a group as a list shows it; None where it shows none of them."""
     shown = group.get("rules")
     return None if shown is None else frozenset(part_of(rule) for rule in shown)
 
 
-class Rules:
+class SecurityGroupRules:
     """The rules of security groups."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
 
-    async def every(self, region: str, group: str) -> frozenset[Part]:
-        """All rules of a group; the list is not paged."""
-        found = await self._client.listed(
+    async def read_all(self, region: str, group: str) -> frozenset[Part]:
+        """Return all rules of a group; the list is not paged."""
+        found = await self._client.read_short_list(
             "vpc",
             "list_security_group_rules",
             lambda: self._client.session.vpc(region).list_security_group_rules(group),

@@ -1,4 +1,4 @@
-"""How to reach one IBM Cloud account: credentials, addresses, and the vendor's SDK clients, built when first used."""
+"""Access to one IBM Cloud account: credentials, addresses, and the vendor's SDK clients, built when first used."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from freehold.providers.ibm.tokens import SessionAuthenticator, SessionTokenMana
 
 TRANSIT_VERSION = "2026-01-01"
 CONNECTIONS = 32
-"""Sockets kept open to one host; no fewer than the threads of a port."""
+"""The most sockets kept open to one host; no fewer than the threads of a port."""
 _S3 = "s3"
 POWER_READ = 25.0
 """Seconds to wait for bytes of PowerVS, whose own client waits minutes (docs/reference/ibm-cloud.md#powervs).
 
-A process that is stopped still ends within Kubernetes' half minute of grace.
+A process that is told to stop still ends within Kubernetes' half minute of grace.
 """
 
 _REGION = re.compile(r"[a-z][a-z0-9]{1,15}(-[a-z0-9]{1,15}){0,3}")
-"""``us-south``, ``dal``, ``ca-mon``: nothing that could end a host name."""
+"""Names of regions (``us-south``, ``dal``, ``ca-mon``), which cannot end a host name."""
 
 
 @dataclass(frozen=True)
-class Credentials:
+class ApiKey:
     """An API key, and the environment variable that it came from, for messages. The key is never shown.
 
     ``profile``: the id of a trusted profile that its identity assumes; empty for none.
@@ -56,8 +56,8 @@ class Endpoints:
     cos: str = "https://s3.{region}.cloud-object-storage.appdomain.cloud"
 
     @classmethod
-    def at(cls, base: str) -> Endpoints:
-        """All services below one URL, with a path prefix each: a simulated cloud."""
+    def from_base(cls, base: str) -> Endpoints:
+        """Return all services below one URL, with a path prefix each: a simulated cloud."""
         base = base.rstrip("/")
         return cls(
             iam=f"{base}/iam",
@@ -71,22 +71,22 @@ class Endpoints:
         )
 
 
-def _at(template: str, region: str) -> str:
-    """The base URL of one region. Raises ValueError for what is none.
+def _region_url(template: str, region: str) -> str:
+    """Return the base URL of one region. Raises ValueError for a name that cannot be a region's.
 
-    Regions come from manifests and journals, and name the host that is sent our token: ``thief.example/#``
-    must not.
+    Regions come from manifests and journals, and are part of the host that gets our token: ``thief.example/#`` must not
+    be.
     """
     if not _REGION.fullmatch(region):
         raise ValueError(f"{region!r} is no region or zone of IBM Cloud")
     return template.format(region=region)
 
 
-def _no_traps(url: str) -> None:
+def _refuse_path_traps(url: str) -> None:
     """Raise ValueError for a path with a segment that is empty, ``.`` or ``..``.
 
-    Segments are ids from journals, which the SDKs quote, but these pass: of ``connections/..`` a server makes
-    the gateway itself, and of ``connections/`` the list.
+    Segments are ids from journals. The SDKs quote them, but these pass: a server reads ``connections/..`` as the
+    gateway itself, and ``connections/`` as the list.
     """
     segments = unquote(urlsplit(url).path).split("/")[1:]
     if segments != [""] and not {"", ".", ".."}.isdisjoint(segments):
@@ -94,24 +94,24 @@ def _no_traps(url: str) -> None:
 
 
 class Mount(Protocol):
-    """Puts another transport under the SDKs: how tests reach a simulated cloud without a socket."""
+    """Puts another transport under the SDKs: tests reach a simulated cloud without a socket so."""
 
     def http(self, session: requests.Session) -> None: ...
 
     def s3(self, client: Any) -> None: ...
 
 
-def _proxies(url: str) -> dict[str, str]:
-    """The environment's proxies for ``url``; none to this machine, where only a simulated cloud can be."""
+def _proxies_for(url: str) -> dict[str, str]:
+    """Return the environment's proxies for ``url``; none for this machine, where only a simulated cloud can be."""
     host = urlsplit(url).hostname or ""
     return {} if host in ("localhost", "::1") or host.startswith("127.") else dict(get_environ_proxies(url))
 
 
-class _Session(requests.Session):
-    """Takes proxies and the CA bundle from the environment, as requests does, but looks once a host.
+class _HttpSession(requests.Session):
+    """A session with the environment's proxies and CA bundle, as in requests, but read once for each host.
 
-    requests reads the whole environment at each request, a third of what a call costs us in CPU; and a
-    netrc entry for a host would replace our token (https://github.com/psf/requests/issues/3929).
+    requests reads the whole environment at each request, a third of what a call costs us in CPU; and a netrc entry for
+    a host would replace our token (https://github.com/psf/requests/issues/3929).
     """
 
     def __init__(self) -> None:
@@ -121,14 +121,14 @@ class _Session(requests.Session):
         self._proxies: dict[str, dict[str, str]] = {}
 
     def request(self, method: Any, url: Any, *args: Any, **settings: Any) -> Any:
-        _no_traps(url)
-        # Followed, a DELETE becomes a GET, whose 200 would say that it was done.
+        _refuse_path_traps(url)
+        # A redirected DELETE would become a GET, whose 200 would look like a success.
         return super().request(method, url, *args, **{"allow_redirects": False, **settings})
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         host = urlsplit(url).netloc
         if host not in self._proxies:
-            self._proxies[host] = _proxies(url)
+            self._proxies[host] = _proxies_for(url)
         if verify is True or verify is None:
             verify = self._bundle or verify
         return super().merge_environment_settings(url, {**self._proxies[host], **(proxies or {})}, stream, verify, cert)
@@ -137,13 +137,13 @@ class _Session(requests.Session):
 class IbmSession:
     """The SDK clients of one account, one authenticator under all of them.
 
-    The SDKs' own retries stay off: they repeat POSTs (docs/reference/ibm-cloud.md#sdks). ``timeout`` is seconds
-    to connect and seconds to wait for bytes. Clients may be used from several threads.
+    The SDKs' own retries stay off: they repeat POSTs (docs/reference/ibm-cloud.md#sdks). ``timeout`` is seconds to
+    connect and seconds to wait for bytes. Clients may be used from several threads.
     """
 
     def __init__(
         self,
-        credentials: Credentials,
+        credentials: ApiKey,
         endpoints: Endpoints | None = None,
         mount: Mount | None = None,
         timeout: tuple[float, float] = (3.0, 10.0),
@@ -155,7 +155,7 @@ class IbmSession:
         self._timeout = timeout
         self._clients: dict[tuple[str, str], Any] = {}
         self._gate = Lock()
-        self._http = _Session()
+        self._http = _HttpSession()
         pool = HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0)
         self._http.mount("https://", pool)
         self._http.mount("http://", pool)
@@ -168,7 +168,7 @@ class IbmSession:
 
     @property
     def http(self) -> requests.Session:
-        """What all clients but COS's send with."""
+        """The transport of all clients except COS's."""
         return self._http
 
     @property
@@ -186,7 +186,7 @@ class IbmSession:
         return self.tokens.iam_id
 
     def scrub(self, text: str) -> str:
-        """``text`` without the API key and the access tokens, should a vendor ever echo one."""
+        """Return ``text`` without the API key and the access tokens, should a vendor ever echo one."""
         for secret in (self._secret, self.tokens.access_token, self.tokens.exchanged):
             text = text.replace(secret, "***") if secret else text
         return text
@@ -199,8 +199,8 @@ class IbmSession:
                 client.close()
 
     def vpc(self, region: str) -> Any:
-        """``VpcV1`` of one region."""
-        return self._client("ibm_vpc", "VpcV1", _at(self._endpoints.vpc, region))
+        """Return ``VpcV1`` of one region."""
+        return self._client("ibm_vpc", "VpcV1", _region_url(self._endpoints.vpc, region))
 
     def transit(self) -> Any:
         url = self._endpoints.transit
@@ -219,12 +219,12 @@ class IbmSession:
         return self._client("ibm_platform_services", "GlobalSearchV2", self._endpoints.search)
 
     def power(self, region: str) -> Any:
-        """``PowerV1`` of one PowerVS region (``dal``, not ``dal10``)."""
-        url, read = _at(self._endpoints.power, region), max(self._timeout[1], POWER_READ)
+        """Return ``PowerV1`` of one PowerVS region (``dal``, not ``dal10``)."""
+        url, read = _region_url(self._endpoints.power, region), max(self._timeout[1], POWER_READ)
         return self._client("freehold.providers.ibm.power", "PowerV1", url, read)
 
     def cos(self, region: str) -> Any:
-        """An S3 client of ``ibm_boto3`` for one region, authenticated by the shared token."""
+        """Return an S3 client of ``ibm_boto3`` for one region, authenticated by the shared token."""
         with self._gate:
             client = self._clients.get((_S3, region))
             if client is None:
@@ -237,7 +237,7 @@ class IbmSession:
         from ibm_botocore.client import Config
 
         connect, read = self._timeout
-        endpoint = _at(self._endpoints.cos, region)
+        endpoint = _region_url(self._endpoints.cos, region)
         config = Config(
             signature_version=UNSIGNED,
             s3={"addressing_style": "path"},
@@ -245,7 +245,7 @@ class IbmSession:
             read_timeout=read,
             max_pool_connections=CONNECTIONS,
             retries={"total_max_attempts": 1},
-            proxies=_proxies(endpoint),
+            proxies=_proxies_for(endpoint),
         )
         client = ibm_boto3.session.Session().client("s3", endpoint_url=endpoint, region_name=region, config=config)
         client.meta.events.register("before-sign.s3", self._sign)
@@ -257,14 +257,14 @@ class IbmSession:
         request.headers["Authorization"] = f"Bearer {self.tokens.get_token()}"
 
     def _client(self, module: str, name: str, url: str, read: float | None = None, **arguments: Any) -> Any:
-        """The client of this address, its SDK imported when first used: together they take half a second."""
+        """Return the client of this address. Its SDK is imported when first used: together they take half a second."""
         with self._gate:
             client = self._clients.get((name, url))
             if client is None:
                 client = getattr(import_module(module), name)(authenticator=self._authenticator, **arguments)
                 client.set_service_url(url)
                 client.set_http_client(self._http)
-                # As an argument of a call it is a parameter of the API (docs/reference/ibm-cloud.md#sdks).
+                # Set here: an argument of a call is a parameter of the API (docs/reference/ibm-cloud.md#sdks).
                 client.set_http_config({"timeout": (self._timeout[0], read or self._timeout[1])})
                 self._clients[name, url] = client
             return client

@@ -44,7 +44,7 @@ class IbmTagEndpoint:
     async def _search(self, query: Query) -> TagsByTarget:
         if query.values is None:
             raise ValueError(f"the tag {query.key!r} with any value: on IBM Cloud a tag is found by all of it")
-        return await self.tagger.tagged([ibm_tag_name(query.key, value) for value in query.values])
+        return await self.tagger.find_by_tags([ibm_tag_name(query.key, value) for value in query.values])
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
         found = await self.tagger.tags_of_each(sorted(ids))

@@ -1,4 +1,4 @@
-"""Tagged resources of IBM Cloud as the metadata controller has them, by their CRNs."""
+"""Tagged resources of IBM Cloud, by CRN, for the metadata controller."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from freehold.providers.ibm import crn
 
 
 def kind_of(text: str) -> str:
-    """``is:subnet``; of what has no type in its CRN, as an instance, the service alone."""
+    """Return ``is:subnet``, or the service alone where the CRN has no type, as an instance's."""
     parsed = crn.parse(text)
     return f"{parsed.service}:{parsed.type}".rstrip(":") if parsed else ""
 

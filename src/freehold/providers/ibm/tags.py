@@ -1,4 +1,4 @@
-"""Tags of IBM Cloud: how they are read and changed.
+"""Tags of IBM Cloud, read and changed.
 
 Source: docs/reference/ibm-cloud.md#global-tagging, #global-search.
 """
@@ -11,24 +11,24 @@ from typing import TypeVar
 
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
 from freehold.engine.inventory import TagChange, TagsByTarget, one_by_one
-from freehold.providers.ibm.calls import ApiClient, Json, rows
+from freehold.providers.ibm.calls import ApiClient, Json, require_rows
 from freehold.providers.ibm.marks import PREFIX, UUID
 
 T = TypeVar("T")
 
 
-def _quoted(text: str) -> str:
-    """A phrase of a Lucene query. Targets come from journals: the text of one must not become a query."""
+def _quote_phrase(text: str) -> str:
+    """Return a phrase of a Lucene query. Targets come from journals: the text of one must not become a query."""
     return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 
-def _plain(text: str) -> str:
-    """Part of an unquoted term, in which a ``*`` may follow: every character that could mean something escaped."""
+def _escape_term(text: str) -> str:
+    """Return part of an unquoted term, which a ``*`` may follow, with every special character escaped."""
     return re.sub(r"([^A-Za-z0-9-])", r"\\\1", text)
 
 
 class IbmTagger:
-    """Global Tagging changes, Global Search finds. Tags are attached and detached, never replaced."""
+    """The tagger: Global Tagging changes, Global Search finds. Tags are attached and detached, never replaced."""
 
     api = "tagging"
     asks_resources = False
@@ -37,15 +37,15 @@ class IbmTagger:
     BATCH = 100
 
     def __init__(self, client: ApiClient, carried: Sequence[str]) -> None:
-        """``carried``: the kinds whose marks are on another resource."""
+        """Keep ``carried``, the kinds whose marks are on another resource."""
         self._client = client
         self._carried = carried
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
-        """One query: targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
-        terms = [f"tags:{_quoted(f'{UUID}:{uuid}')}"]
-        terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in self._carried]
-        terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]
+        """Return, by one query, targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
+        terms = [f"tags:{_quote_phrase(f'{UUID}:{uuid}')}"]
+        terms += [f"tags:{PREFIX}{kind}\\:{_escape_term(uuid)}.*" for kind in self._carried]
+        terms += [f"crn:{_quote_phrase(target)}" for target in sorted(set(also))]
         return await self._search(" OR ".join(terms), f"marks of {uuid}")
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
@@ -53,16 +53,16 @@ class IbmTagger:
         return await self._search(" OR ".join(terms), "marks of every cluster")
 
     async def tags_of(self, target: str) -> frozenset[str]:
-        """All pages of what is attached to ``target``; this list pages by offset.
+        """Return what is attached to ``target``, from all pages; this list pages by offset.
 
-        ListNotFound where the tag service does not know ``target``: that proves neither that it is gone nor that it
-        has no tags.
+        Raises ListNotFound where the tag service does not know ``target``, which proves neither that it is gone nor
+        that it has no tags.
         """
         found: set[str] = set()
         offset = 0
         while True:
             body = await self._tags_page(target, offset)
-            items = rows(body, "items", "list_tags", target)
+            items = require_rows(body, "items", "list_tags", target)
             found |= {item["name"] for item in items}
             offset += len(items)
             total = body.get("total_count")
@@ -80,25 +80,25 @@ class IbmTagger:
 
     # -- for the metadata controller ----------------------------------------------------------------------------
 
-    async def tagged(self, names: Sequence[str]) -> TagsByTarget:
-        """What the search shows with one of these tags."""
-        return await self._search(" OR ".join(f"tags:{_quoted(name)}" for name in names), ", ".join(names))
+    async def find_by_tags(self, names: Sequence[str]) -> TagsByTarget:
+        """Return what the search shows with one of these tags."""
+        return await self._search(" OR ".join(f"tags:{_quote_phrase(name)}" for name in names), ", ".join(names))
 
     async def send(
         self, operation: str, names: Sequence[str], targets: Sequence[str], *, update: bool
     ) -> dict[str, CloudError]:
-        """One ``attach_tag`` or ``detach_tag``; what failed, by target. Raises CloudError where the whole call did.
+        """Send one ``attach_tag`` or ``detach_tag``; return what failed, by target. Raises CloudError if the whole did.
 
         ``update``: each key loses its other values in the same step.
         """
-        return await self._answered(operation, sorted(names), targets, **({"update": True} if update else {}))
+        return await self._send(operation, sorted(names), targets, **({"update": True} if update else {}))
 
     async def _search(self, query: str, subject: str) -> TagsByTarget:
         found: dict[str, frozenset[str]] = {}
         cursor: str | None = None
         while True:
             body = await self._search_page(query, cursor, subject)
-            items = rows(body, "items", "search", subject)
+            items = require_rows(body, "items", "search", subject)
             found |= {item["crn"]: frozenset(item.get("tags") or ()) for item in items}
             cursor = body.get("search_cursor")
             if not items or not cursor or len(items) < body.get("limit", self.SEARCH_PAGE):
@@ -106,7 +106,7 @@ class IbmTagger:
 
     async def _search_page(self, query: str, cursor: str | None, subject: str) -> Json:
         sdk = self._client.session.search
-        body: Json = await self._client.read_list(
+        body: Json = await self._client.read_page(
             "search",
             "search",
             lambda: sdk().search(query=query, fields=["crn", "tags"], search_cursor=cursor, limit=self.SEARCH_PAGE),
@@ -116,7 +116,7 @@ class IbmTagger:
 
     async def _tags_page(self, target: str, offset: int) -> Json:
         sdk = self._client.session.tagging
-        body: Json = await self._client.read_list(
+        body: Json = await self._client.read_page(
             "tagging",
             "list_tags",
             lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
@@ -132,21 +132,21 @@ class IbmTagger:
         failed: dict[str, CloudError] = {}
         for tags, targets in groups.items():
             for at in range(0, len(targets), self.BATCH):
-                failed |= await self._batch(operation, tags, targets[at : at + self.BATCH])
+                failed |= await self._send_batch(operation, tags, targets[at : at + self.BATCH])
         return failed
 
-    async def _batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
+    async def _send_batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
         try:
-            return await self._answered(operation, sorted(tags), targets)
-        except NotFound:  # said of the whole batch: which of them is missing, if one is, cannot be told
-            return {target: _unplaced(operation.removesuffix("_tag"), target) for target in targets}
+            return await self._send(operation, sorted(tags), targets)
+        except NotFound:  # a 404 for the whole batch does not tell which of them is missing, if any
+            return {target: _unplaced_error(operation.removesuffix("_tag"), target) for target in targets}
         except CloudError as error:
             return dict.fromkeys(targets, error)
 
-    async def _answered(
+    async def _send(
         self, operation: str, names: Sequence[str], targets: Sequence[str], **how: bool
     ) -> dict[str, CloudError]:
-        """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
+        """Send one call; return what failed, by target: 200 is no success of all (terraform-provider-ibm#5635)."""
         sdk = self._client.session.tagging
         verb, resources = operation.removesuffix("_tag"), [{"resource_id": target} for target in targets]
         body = await self._client.write(
@@ -165,8 +165,8 @@ class IbmTagger:
         }
 
 
-def _unplaced(verb: str, target: str) -> CloudError:
-    message = f"IBM Cloud did not {verb} the tags of {target}: something that it was asked about is not found"
+def _unplaced_error(verb: str, target: str) -> CloudError:
+    message = f"IBM Cloud did not {verb} the tags of {target}: a resource or tag of the request is not found"
     return NotReady(message, advice="It is tried again", code="404")
 
 
@@ -174,7 +174,7 @@ _MISSING = r"(?:does not exist|not found)"
 
 
 def _is_missing(said: str, target: str) -> bool:
-    """Whether it is the resource that is missing: a tag, an account or a service may be "not found" as well."""
+    """Return whether the text calls the resource missing: a tag, an account or a service may be "not found" too."""
     thing = rf"(?:\bresource\b|{re.escape(target)})"
     about = rf"{thing}[^.]*\b{_MISSING}|{_MISSING}:? *{re.escape(target)}"
     return re.search(about, said, re.IGNORECASE) is not None
@@ -189,20 +189,20 @@ _REFUSALS: tuple[tuple[str, type[CloudError], str], ...] = (
 def _refusal(verb: str, target: str, said: str) -> CloudError:
     message = f"IBM Cloud did not {verb} the tags of {target}: {said}"
     if _is_missing(said, target):
-        missing = NotFound if verb == "detach" else NotReady  # an index that lags does not know a new resource
+        missing = NotFound if verb == "detach" else NotReady  # a lagging index does not know a new resource
         return missing(message, advice="It is looked for again", code="is_error")
     if "not authorized" in said.casefold():
-        return _unauthorized(verb, message)
+        return _unauthorized_error(verb, message)
     for words, error, advice in _REFUSALS:
         if words in said.casefold():
             return error(message, advice=advice, code="is_error")
     return Unavailable(message, advice="It is tried again", code="is_error")
 
 
-def _unauthorized(verb: str, message: str) -> CloudError:
-    """An attach is also refused so while the index does not know a new resource (terraform-provider-ibm#3874).
+def _unauthorized_error(verb: str, message: str) -> CloudError:
+    """Return NotReady for an attach: an index that does not know a new resource yet refuses it so, too.
 
-    Nothing is detached but what was read before, so of a detach it means what it says.
+    Source: terraform-provider-ibm#3874. A detach is of tags that were just read, so its refusal means what it says.
     """
     advice = "grant the API key's owner the editor role on it"
     denied = f"{message}. {advice[0].upper()}{advice[1:]}"

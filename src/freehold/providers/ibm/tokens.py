@@ -23,15 +23,15 @@ REFRESH_AT = 0.8
 """The part of its life after which a token is replaced: the SDK's own rule."""
 
 
-def claims(token: str) -> dict[str, Any]:
-    """The claims of a JWT, its signature unchecked: IAM sent it to us over TLS."""
+def decode_claims(token: str) -> dict[str, Any]:
+    """Return the claims of a JWT, its signature unchecked: IAM sent it to us over TLS."""
     payload = token.split(".")[1]
     decoded: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return decoded
 
 
 class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK ships no type information
-    """Keeps the token; asks IAM through ``session``.
+    """The current token; ``session`` sends the requests for it to IAM.
 
     ``profile``: the id of a trusted profile, which the identity of the API key assumes; empty for none.
     """
@@ -52,14 +52,14 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         self._wall = wall
         self._profile = profile
         self.exchanged = ""
-        """The token of the API key's own identity, for which the profile's was given."""
+        """The token of the API key's own identity that was exchanged for the profile's."""
         self._gate = Lock()
         self._replace_at = 0.0
         self._claims: dict[str, Any] = {}
 
     @property
     def stale(self) -> bool:
-        """Whether the next request needs a new token first. Runs on wall time, as tokens do."""
+        """True if the next request needs a new token first. Runs on wall time, as tokens do."""
         return self._wall() >= self._replace_at
 
     @property
@@ -73,23 +73,23 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         return str(self._claims.get("iam_id", ""))
 
     def forget(self, refused: str) -> None:
-        """The cloud refused this token: the next request fetches another, unless somebody has."""
+        """Forget a token that the cloud refused: the next request fetches another, unless one has already."""
         with self._gate:
             if refused == self.access_token:
                 self._replace_at = 0.0
 
     def get_token(self) -> str:
-        """The token, fetched when there is none that is fresh. Raises ApiException or requests' exceptions."""
+        """Return the token, fetched if none is fresh. Raises ApiException or requests' exceptions."""
         with self._gate:
             if self.stale:
                 self.access_token = str(self.request_token()["access_token"])
-                self._claims = claims(self.access_token)
+                self._claims = decode_claims(self.access_token)
                 issued, expires = float(self._claims["iat"]), float(self._claims["exp"])
                 self._replace_at = issued + (expires - issued) * REFRESH_AT
             return str(self.access_token)
 
     def request_token(self) -> dict[str, Any]:
-        """A token of the API key's identity, exchanged for one of the profile where one is assumed."""
+        """Fetch a token of the API key's identity, and exchange it for the profile's where one is assumed."""
         own: dict[str, Any] = super().request_token()
         if not self._profile:
             return own

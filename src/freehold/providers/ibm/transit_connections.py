@@ -8,16 +8,16 @@ from freehold.providers.ibm.errors import ListNotFound
 
 
 class Connections:
-    """A connection has no address but that of its gateway."""
+    """Reads of connections. A connection has no address but that of its gateway."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
         self._sdk = client.session.transit
 
-    async def of_gateway(self, gateway: str) -> list[Json]:
-        """All pages. Raises NotFound when the gateway is gone: when it is not found by its own id either."""
+    async def list_for_gateway(self, gateway: str) -> list[Json]:
+        """Return all pages. Raises NotFound when the gateway is gone, which a read by its own id decides."""
         try:
-            return await self._client.pages(
+            return await self._client.read_list(
                 "transit",
                 "list_transit_gateway_connections",
                 lambda start: self._sdk().list_transit_gateway_connections(gateway, limit=PAGE, start=start),
@@ -34,9 +34,9 @@ class Connections:
             message = f"the connections of transit gateway {gateway} are not found, but the gateway is"
             raise NotReady(f"{message}. They are asked for again; open a case with IBM if this stays") from missing
 
-    async def of_account(self) -> list[Json]:
-        """The connections of all gateways, each with its gateway's id and CRN. All pages."""
-        return await self._client.pages(
+    async def list_for_account(self) -> list[Json]:
+        """Return the connections of all gateways, each with its gateway's id and CRN. All pages."""
+        return await self._client.read_list(
             "transit",
             "list_connections",
             lambda start: self._sdk().list_connections(limit=PAGE, start=start),

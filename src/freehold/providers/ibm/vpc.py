@@ -1,4 +1,4 @@
-"""What all VPC kinds share: ids with their region, lists, reads that look twice (docs/reference/ibm-cloud.md#vpc)."""
+"""The base of all VPC kinds: ids with their region, lists, reads after a list (docs/reference/ibm-cloud.md#vpc)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from freehold.providers.ibm.names import has_nonce, matches
 from freehold.providers.ibm.times import epoch
 
 HOME = "us-south"
-"""A region that is always there, to be asked for the list of all regions."""
+"""A region that always exists; it gives the list of all regions."""
 
 REGION = re.compile(r"[a-z]{2}-[a-z]+\d?")
-"""Begins the engine ids of regional kinds; those of other kinds begin with a guid.
+"""The beginning of regional kinds' engine ids; those of other kinds begin with a guid.
 
 Names of regions: https://cloud.ibm.com/docs/vpc?topic=vpc-creating-a-vpc-in-a-different-region
 """
@@ -37,52 +37,52 @@ STATES = {
 }
 
 
-def join(region: str, ident: str) -> str:
-    """The engine id: VPC ids mean nothing outside their region."""
+def join_id(region: str, ident: str) -> str:
+    """Return the engine's id: VPC ids mean nothing outside their region."""
     return f"{region}/{ident}"
 
 
-def split(engine_id: str) -> tuple[str, str]:
-    """Region and vendor id of an engine id."""
+def split_id(engine_id: str) -> tuple[str, str]:
+    """Return region and vendor id of an engine id."""
     region, _, ident = engine_id.partition("/")
     return region, ident
 
 
-def homes(places: Sequence[ParentResource]) -> list[tuple[str, str]]:
-    """Region and id of the VPCs among ``places``."""
-    return sorted({split(place.ref.id) for place in places if place.kind == "vpc"})
+def parent_vpcs(places: Sequence[ParentResource]) -> list[tuple[str, str]]:
+    """Return region and id of the VPCs among ``places``."""
+    return sorted({split_id(place.ref.id) for place in places if place.kind == "vpc"})
 
 
-async def regions(client: ApiClient, home: str = HOME) -> list[Json]:
-    """Every VPC region, with its status; not paged."""
+async def read_regions(client: ApiClient, home: str = HOME) -> list[Json]:
+    """Return every VPC region, with its status; not paged."""
     sdk = client.session.vpc
-    return await client.listed("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
+    return await client.read_short_list("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
 
 
 async def regions_to_search(client: ApiClient, places: Sequence[ParentResource], wants: Sequence[Want]) -> list[str]:
-    """The regions that ``places`` or ``wants`` name, else every region.
+    """Return the regions that ``places`` or ``wants`` name, else every region.
 
     A workspace or a gateway names none: its VPC may be in another region.
     """
-    named = {split(place.ref.id)[0] for place in places if REGION.fullmatch(split(place.ref.id)[0])}
+    named = {split_id(place.ref.id)[0] for place in places if REGION.fullmatch(split_id(place.ref.id)[0])}
     named |= {want.request["region"] for want in wants}
-    return sorted(named or {body["name"] for body in await regions(client)})
+    return sorted(named or {body["name"] for body in await read_regions(client)})
 
 
 def identify(target: str, resource_type: str) -> str:
-    """The engine id of a CRN of this type; empty for any other text."""
+    """Return the engine's id for a CRN of this type; empty for any other text."""
     parsed = crn.parse(target)
     if parsed is None or parsed.service != "is" or parsed.type != resource_type:
         return ""
-    return join(parsed.region, parsed.id)
+    return join_id(parsed.region, parsed.id)
 
 
-def observed(
+def to_observed(
     region: str, body: Json, word: str, attributes: Mapping[str, Any], nonce_fields: Iterable[str] = ()
 ) -> Observed:
-    """``word`` is the resource's status; ``nonce_fields``: texts besides its name in which a nonce may be."""
+    """Return a resource. ``word`` is its status; ``nonce_fields`` are texts besides its name that may hold a nonce."""
     return Observed(
-        id=join(region, body["id"]),
+        id=join_id(region, body["id"]),
         name=body["name"],
         state=STATES.get(word, State.PENDING),
         target=body["crn"],
@@ -95,7 +95,7 @@ def observed(
 
 
 def group_of(body: Json) -> dict[str, str]:
-    """The attribute ``resource_group``, where the reply shows it."""
+    """Return the attribute ``resource_group``, where the reply shows it."""
     group = body.get("resource_group")
     return {"resource_group": group["id"]} if group else {}
 
@@ -105,7 +105,7 @@ def _scope(want: Want) -> tuple[str, str]:
 
 
 def is_wanted(name: str, wants: Sequence[Want], nonces: NonceSet) -> bool:
-    """Whether a name has one of ``nonces``, or is or holds what one of ``wants`` looks for."""
+    """Return whether a name has one of ``nonces``, or is or holds what one of ``wants`` looks for."""
     return has_nonce(name, nonces) or any(matches(name, want.name, want.nonces) for want in wants)
 
 
@@ -117,7 +117,7 @@ async def confirm_vpc(client: ApiClient, region: str, ident: str) -> None:
 class Collection:
     """One kind of VPC resource: ``subnet`` and ``subnets`` as the SDK's methods spell it.
 
-    Remembers which VPC a resource is in, so that several of one VPC are observed by one list.
+    It remembers the VPC of each resource, so that one list observes several of a VPC.
     """
 
     def __init__(self, client: ApiClient, one: str, many: str) -> None:
@@ -134,12 +134,12 @@ class Collection:
             self._remember(body)
         return body
 
-    async def every(self, region: str, vpc: str = "") -> list[Json]:
-        """All of a region, or of one VPC where the list can be narrowed to it."""
-        return [body async for body in self.each(region, vpc)]
+    async def list_all(self, region: str, vpc: str = "") -> list[Json]:
+        """Return all of a region, or of one VPC where the list can be narrowed to it."""
+        return [body async for body in self.iterate(region, vpc)]
 
-    async def each(self, region: str, vpc: str = "") -> AsyncIterator[Json]:
-        """The same, one after the other."""
+    async def iterate(self, region: str, vpc: str = "") -> AsyncIterator[Json]:
+        """Yield all of a region or VPC, one after the other."""
         narrow = {"vpc_id": vpc} if vpc else {}
         pages = self._client.each_page(
             "vpc",
@@ -153,23 +153,23 @@ class Collection:
                 self._remember(body)
                 yield body
 
-    async def present(self, refs: Sequence[Ref]) -> list[tuple[str, Json]]:
-        """Those of ``refs`` that are there, with their region.
+    async def read_present(self, refs: Sequence[Ref]) -> list[tuple[str, Json]]:
+        """Return those of ``refs`` that exist, with their region.
 
-        One list a VPC where several are asked for; what it does not show is asked for by its id before it counts as
-        gone: a list shows new resources late, and may come from a replica that is behind the one before.
+        Several of one VPC take one list. A resource that it does not show is read by its id before it counts as gone: a
+        list shows new resources late, and may come from a replica that lags behind the last one.
         """
         found: dict[str, Json] = {}
         groups: dict[tuple[str, str], list[str]] = {}
         for ref in refs:
-            region, ident = split(ref.id)
+            region, ident = split_id(ref.id)
             groups.setdefault((region, self._homes.get(ident, "")), []).append(ident)
         for (region, vpc), idents in groups.items():
             if vpc and len(idents) > 1:
-                found |= {body["id"]: body for body in await self.every(region, vpc)}
+                found |= {body["id"]: body for body in await self.list_all(region, vpc)}
         answers: list[tuple[str, Json]] = []
         for ref in refs:
-            region, ident = split(ref.id)
+            region, ident = split_id(ref.id)
             listed = len(groups.get((region, self._homes.get(ident, "")), ())) > 1 and self._homes.get(ident)
             body = found.get(ident)
             if body is None and not (listed and ref.delete_requested):
@@ -178,9 +178,9 @@ class Collection:
                 answers.append((region, body))
         return answers
 
-    async def named(self, wants: Sequence[Want]) -> dict[NodeKey, list[tuple[str, Json]]]:
-        """In the VPC of each want, what has its name or one of our nonces, with the region; one list a VPC."""
-        bodies = {scope: await self.every(*scope) for scope in sorted({_scope(want) for want in wants})}
+    async def find_wanted(self, wants: Sequence[Want]) -> dict[NodeKey, list[tuple[str, Json]]]:
+        """Return, for each want, what has its name or one of our nonces in its VPC, with the region; one list a VPC."""
+        bodies = {scope: await self.list_all(*scope) for scope in sorted({_scope(want) for want in wants})}
         return {
             want.key: [
                 (_scope(want)[0], body)
@@ -190,23 +190,23 @@ class Collection:
             for want in wants
         }
 
-    async def by_nonce(
+    async def find_by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> list[tuple[str, Json]]:
-        """In each VPC of ``places``, what has one of ``nonces`` in its name, with the region; one list a VPC.
+        """Return what has one of ``nonces`` in its name in a VPC of ``places``, with the region; one list a VPC.
 
-        With what :meth:`named` finds for ``wants``. Raises NotFound for a VPC that is gone, whose list would be
-        empty like any other.
+        It includes what :meth:`find_wanted` finds for ``wants``. Raises NotFound for a VPC that is gone, whose list
+        would be empty like any other.
         """
         found = []
-        for scope in sorted({*homes(places), *map(_scope, wants)}):
+        for scope in sorted({*parent_vpcs(places), *map(_scope, wants)}):
             await confirm_vpc(self._client, *scope)
-            bodies, here = await self.every(*scope), [want for want in wants if _scope(want) == scope]
+            bodies, here = await self.list_all(*scope), [want for want in wants if _scope(want) == scope]
             found += [(scope[0], body) for body in bodies if is_wanted(body["name"], here, nonces)]
         return found
 
     async def create(self, region: str, subject: str, send: Callable[[Any], Any], **detail: Any) -> Json:
-        """``send`` takes the SDK's method and calls it."""
+        """Create one; ``send`` takes the SDK's method and calls it."""
         operation = f"create_{self._one}"
         body: Json = await self._client.write(
             "vpc",
@@ -220,7 +220,7 @@ class Collection:
         return body
 
     async def rename(self, ref: Ref, name: str) -> None:
-        region, ident = split(ref.id)
+        region, ident = split_id(ref.id)
         operation = f"update_{self._one}"
         await self._client.write(
             "vpc",
@@ -231,7 +231,7 @@ class Collection:
         )
 
     async def delete(self, ref: Ref) -> None:
-        region, ident = split(ref.id)
+        region, ident = split_id(ref.id)
         operation = f"delete_{self._one}"
         await self._client.write("vpc", operation, lambda: self._sdk(region, operation)(ident), self._subject(ident))
 
@@ -257,7 +257,7 @@ class Listing:
         self._show = show
 
     def list_of(self, ref: Ref) -> str:
-        return split(ref.id)[0]
+        return split_id(ref.id)[0]
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        return [self._show(name, body) async for body in self._collection.each(name)]
+        return [self._show(name, body) async for body in self._collection.iterate(name)]

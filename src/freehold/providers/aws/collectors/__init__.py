@@ -1,1 +1,1 @@
-"""What Kubernetes' controllers leave on AWS: one file a kind of leftovers, listed in :data:`survey.COLLECTORS`."""
+"""Leftovers of Kubernetes' controllers on AWS: one file for each kind, listed in :data:`survey.COLLECTORS`."""

@@ -1,4 +1,4 @@
-"""What a kind of leftovers must offer (Collector), and what the look that all of them share has found."""
+"""The protocol of a collector, and the look at the cloud that all collectors share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from freehold.collection.rules import Rule
 from freehold.collection.things import Task
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place
+from freehold.providers.aws.decoded import AwsLocation
 from freehold.providers.aws.tags.native_tags import TagsByArn
 
 
 @dataclass(frozen=True)
 class Scene:
-    """``indexed`` is what the tag index shows of the cluster; the rows are all that its network has of them."""
+    """One look. ``indexed`` is what the tag index shows of the cluster; the rows are all that is in its network."""
 
     workloads: Workloads
-    place: Place
+    place: AwsLocation
     indexed: TagsByArn
     interfaces: Sequence[Json]
     groups: Sequence[Json]
@@ -33,13 +33,14 @@ class Scene:
 
     @property
     def traces(self) -> Mapping[str, tuple[str, ...]]:
-        return traces_in(self.interfaces)
+        return collect_traces(self.interfaces)
 
 
-def traces_in(interfaces: Sequence[Json]) -> Mapping[str, tuple[str, ...]]:
-    """Return the interfaces of load balancers by what is written on them: ``ELB name``, ``ELB net/name/hash``.
+def collect_traces(interfaces: Sequence[Json]) -> Mapping[str, tuple[str, ...]]:
+    """Return load balancers' interfaces by their descriptions: ``ELB name``, ``ELB net/name/hash``.
 
-    https://repost.aws/knowledge-center/elb-find-load-balancer-IP. Users can write that on interfaces of their own.
+    https://repost.aws/knowledge-center/elb-find-load-balancer-IP. Users can give interfaces of their own such a
+    description.
     """
     found: dict[str, tuple[str, ...]] = {}
     for row in interfaces:
@@ -60,11 +61,11 @@ class Collector(Protocol):
         ...
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return those that are still there, of those whose delete was taken."""
+        """Return which of these still exist after AWS took their delete."""
         ...
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        """Return the changes that end them (collection.survey.Survey.steps)."""
+        """Return the changes that remove them (collection.survey.Survey.steps)."""
         ...
 
 

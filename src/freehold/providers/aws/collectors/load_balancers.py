@@ -14,17 +14,17 @@ from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing_driver import SERVICE
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.collectors.collector import Scene
-from freehold.providers.aws.decoded import Seen
+from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.kinds import classic_load_balancer as classic
 from freehold.providers.aws.kinds import network_load_balancer as second
 
 SERVICE_NAME = "kubernetes.io/service-name"
-"""On load balancer and target group of a Service, its namespace and name
+"""The tag with namespace and name of a Service, on its load balancer and target group
 (https://github.com/kubernetes/cloud-provider-aws/blob/master/pkg/providers/v1/aws.go)."""
 CONTROLLER_CLUSTER = "elbv2.k8s.aws/cluster"
 STACKS = ("service.k8s.aws/stack", "ingress.k8s.aws/stack")
-"""On all that the AWS Load Balancer Controller makes
+"""The tags of all that the AWS Load Balancer Controller makes
 (https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/annotations/#resource-tags)."""
 OF_WORKLOADS = Rule(
     (
@@ -36,7 +36,7 @@ _NOUNS = {"network": "network load balancer", "application": "application load b
 
 
 class LoadBalancers:
-    """Found by the index, and by the interfaces that they have in the network: those show a new one at once."""
+    """Load balancers, from the tag index and from their interfaces in the network, which show new ones at once."""
 
     task = Task.LOAD_BALANCER
     rule = OF_WORKLOADS
@@ -44,7 +44,7 @@ class LoadBalancers:
     def __init__(self, client: ApiClient) -> None:
         self._client = client
         self._gone: set[str] = set()
-        """ARNs that the index goes on to show: each would cost a call, since one that is missing fails its batch."""
+        """ARNs that are gone and that the index still shows: a missing one fails its batch, and so costs calls."""
 
     async def find(self, scene: Scene) -> Sequence[Thing]:
         place = scene.place
@@ -53,26 +53,26 @@ class LoadBalancers:
             str(Arn(place.partition, SERVICE, place.region, place.account, f"loadbalancer/{name}")) for name in named
         )
         indexed = set(scene.arns(SERVICE, "loadbalancer")) - self._gone
-        found = await self._described(indexed)
-        found += await self._described(set(seen_in_network) - indexed)  # a classic one returns with its ARN
-        return [_thing(each) for each in await balancing.with_tags(self._client, found)]
+        found = await self._describe(indexed)
+        found += await self._describe(set(seen_in_network) - indexed)  # a classic one is read by name
+        return [_to_thing(each) for each in await balancing.fill_in_tags(self._client, found)]
 
-    async def _described(self, texts: Collection[str]) -> list[Seen]:
+    async def _describe(self, texts: Collection[str]) -> list[DecodedResource]:
         arns = {text: arn for text in texts if (arn := Arn.parse(text))}
         old = [arn.id for arn in arns.values() if "/" not in arn.id]
         new = [text for text, arn in arns.items() if "/" in arn.id]
-        found = [*(await balancing.by_id(self._client, classic.READ, old)).values()]
-        found += (await balancing.by_id(self._client, second.READ, new)).values()
+        found = [*(await balancing.read_by_id(self._client, classic.READ, old)).values()]
+        found += (await balancing.read_by_id(self._client, second.READ, new)).values()
         self._gone |= set(texts) - {each.arn for each in found}
         return found
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Ask for all of the region: by id the ones that have gone would fail each call."""
+        """List the whole region: a read by id would fail for each that is gone."""
         there: set[str] = set()
         if any("/" not in thing.id for thing in things):
-            there |= {each.id for each in await balancing.all_of(self._client, classic.READ)}
+            there |= {each.id for each in await balancing.read_all(self._client, classic.READ)}
         if any("/" in thing.id for thing in things):
-            there |= {each.id for each in await balancing.all_of(self._client, second.READ)}
+            there |= {each.id for each in await balancing.read_all(self._client, second.READ)}
         return [thing for thing in things if thing.id in there]
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
@@ -85,7 +85,7 @@ class LoadBalancers:
             await self._client.write("elb", "delete_load_balancer", ident, LoadBalancerName=ident)
 
 
-def _thing(seen: Seen) -> Thing:
+def _to_thing(seen: DecodedResource) -> Thing:
     arn = Arn.parse(seen.arn)
     assert arn is not None
     return Thing(

@@ -18,12 +18,12 @@ from freehold.providers.aws.collectors.collector import Scene
 from freehold.providers.aws.tags.native_tags import tag_map
 
 CLUSTER, OWNER = "cluster.k8s.amazonaws.com/name", "eks:eni:owner"
-"""What the CNI puts on its interfaces
+"""The tags of interfaces that the CNI makes
 (https://github.com/aws/amazon-vpc-cni-k8s/blob/master/pkg/awsutils/awsutils.go)."""
 
 
 class NetworkInterfaces:
-    """Those that are attached to nothing."""
+    """Interfaces that are attached to nothing."""
 
     task = Task.NETWORK_INTERFACE
     rule = Rule(((tagged_by_name(CLUSTER), tagged(OWNER, value="amazon-vpc-cni"), IN_NETWORK, in_state("available")),))
@@ -48,7 +48,7 @@ class NetworkInterfaces:
         ]
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """None: a delete that is taken is done."""
+        """Return an empty list: a delete that AWS took is complete."""
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:

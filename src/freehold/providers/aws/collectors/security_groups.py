@@ -1,6 +1,6 @@
-"""Security groups that controllers made for load balancers. The rules that name them are taken out first.
+"""Security groups that controllers made for load balancers. Rules that refer to them are revoked first.
 
-The cluster's tag alone is no proof: users put groups of their own, with that tag, on Services.
+The cluster's tag alone proves nothing: users put groups of their own, with that tag, on Services.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from freehold.engine.resources import Part
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.collectors.collector import Scene
 from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER
-from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rules
+from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rule_parts
 from freehold.providers.aws.tags.native_tags import tag_map
 
 OF_CLASSIC = ("k8s-elb-", "Security group for Kubernetes ELB ")
@@ -38,7 +38,7 @@ _WAYS = {INGRESS: "ingress", EGRESS: "egress"}
 
 
 class SecurityGroups:
-    """A group cannot go while an interface is in it, or a rule of another group names it."""
+    """Security groups. A group cannot be deleted while an interface uses it or a rule of another group refers to it."""
 
     task = Task.SECURITY_GROUP
     rule = Rule(
@@ -52,17 +52,19 @@ class SecurityGroups:
         self._client = client
 
     async def find(self, scene: Scene) -> Sequence[Thing]:
-        things = [_thing(row) for row in scene.groups]
-        ours = {row["GroupId"] for row in scene.groups if _is_of(row, scene.workloads)}
+        things = [_to_thing(row) for row in scene.groups]
+        ours = {row["GroupId"] for row in scene.groups if _belongs_to(row, scene.workloads)}
         doomed = {each.id for each in things if isinstance(judge(each, scene.workloads, self.rule), Delete)}
-        return [_placed(thing, scene, may_change=ours | doomed) if thing.id in doomed else thing for thing in things]
+        return [
+            _add_blockers(thing, scene, may_change=ours | doomed) if thing.id in doomed else thing for thing in things
+        ]
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """None: a delete that is taken is done."""
+        """Return an empty list: a delete that AWS took is complete."""
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        """All rules first: two groups may name each other."""
+        """Revoke all rules first: two groups may refer to each other."""
         return [
             [
                 Step(thing, "take out what names", partial(self._revoke, group, rule))
@@ -76,14 +78,14 @@ class SecurityGroups:
         operation = f"revoke_security_group_{_WAYS[rule.kind]}"
         try:
             await self._client.write("ec2", operation, group, GroupId=group, IpPermissions=[dict(rule.request)])
-        except NotFound:  # it has gone meanwhile
+        except NotFound:  # the rule is gone already
             return
 
     async def _delete(self, ident: str) -> None:
         await self._client.write("ec2", "delete_security_group", ident, GroupId=ident)
 
 
-def _thing(row: Json) -> Thing:
+def _to_thing(row: Json) -> Thing:
     return Thing(
         task=Task.SECURITY_GROUP,
         noun="security group",
@@ -95,22 +97,22 @@ def _thing(row: Json) -> Thing:
     )
 
 
-def _placed(thing: Thing, scene: Scene, may_change: Collection[str]) -> Thing:
-    """Return it with what holds it: interfaces wait for the cloud, a rule in a stranger's group for its owner."""
-    users = [row["NetworkInterfaceId"] for row in scene.interfaces if _uses(row, thing.id)]
-    naming = list(_naming(scene, thing.id))
+def _add_blockers(thing: Thing, scene: Scene, may_change: Collection[str]) -> Thing:
+    """Return it with what prevents its delete: interfaces, or a rule in a group of somebody else."""
+    users = [row["NetworkInterfaceId"] for row in scene.interfaces if _is_in_group(row, thing.id)]
+    naming = list(_find_naming_rules(scene, thing.id))
     theirs = sorted({group for group, _ in naming if group not in may_change})
     held = f"a rule in {', '.join(theirs)} names it: revoke that rule" if theirs else ""
     waits = f"network interface {', '.join(sorted(users)[:5])}, which is in it" if users else ""
     return replace(thing, waits_for=waits, held_by=held, named_by=tuple(naming))
 
 
-def _uses(interface: Json, group: str) -> bool:
+def _is_in_group(interface: Json, group: str) -> bool:
     return any(each.get("GroupId") == group for each in interface.get("Groups", ()))
 
 
-def _naming(scene: Scene, ident: str) -> Iterator[tuple[str, Part]]:
-    """Yield the rules of other groups that name this one, each with its group."""
+def _find_naming_rules(scene: Scene, ident: str) -> Iterator[tuple[str, Part]]:
+    """Yield the rules of other groups that refer to this one, each with its group."""
     for row in scene.groups:
         if row["GroupId"] == ident:
             continue
@@ -119,10 +121,10 @@ def _naming(scene: Scene, ident: str) -> Iterator[tuple[str, Part]]:
             (EGRESS, row.get("IpPermissionsEgress", ())),
         ):
             for permission in permissions:
-                for rule in rules(kind, permission, scene.place.account):
+                for rule in rule_parts(kind, permission, scene.place.account):
                     if any(pair.get("GroupId") == ident for pair in rule.request.get("UserIdGroupPairs", ())):
                         yield row["GroupId"], rule
 
 
-def _is_of(row: Json, workloads: Workloads) -> bool:
+def _belongs_to(row: Json, workloads: Workloads) -> bool:
     return tag_map(row.get("Tags", ())).get(UUID, "").casefold() == workloads.uuid.casefold()

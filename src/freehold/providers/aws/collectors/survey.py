@@ -1,4 +1,4 @@
-"""The collection on AWS: one look that all collectors share, and their deletes (collection.survey.Survey)."""
+"""The collection on AWS: one look for all collectors, and their deletes (collection.survey.Survey)."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.engine.port import run_together
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.collectors.collector import Collector, NewCollector, Scene, traces_in
+from freehold.providers.aws.collectors.collector import Collector, NewCollector, Scene, collect_traces
 from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER, LoadBalancers
 from freehold.providers.aws.collectors.network_interfaces import CLUSTER as CNI_CLUSTER
 from freehold.providers.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.providers.aws.collectors.security_groups import SecurityGroups
 from freehold.providers.aws.collectors.target_groups import TargetGroups
 from freehold.providers.aws.collectors.volumes import EbsVolumes
-from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags.capa_tags import cluster_key
 from freehold.providers.aws.tags.native_tags import NativeTags, tag_map
 from freehold.providers.aws.tags.tagger import AwsTagger
 
 COLLECTORS: tuple[NewCollector, ...] = (LoadBalancers, TargetGroups, SecurityGroups, NetworkInterfaces, EbsVolumes)
-"""A new kind of leftovers is one file, and a line here."""
+"""All collectors. A new kind of leftovers is one file, and one entry here."""
 IN_FLIGHT = 8
-"""Deletes at once of one account: the limits on writes are shared with everybody who works in it."""
+"""The most deletes of one account at once: everybody who works in the account shares its limits on writes."""
 _PAGE = 1000
 _NO_INDEX = "the tag index (tag:GetResources) is denied or not there: the services' own lists were read instead"
 _OVER = frozenset({"terminated", "stopped"})
 
 
 def marks_of(cluster: str) -> Mapping[str, str]:
-    """Return the tags of which everything that is collected has one: what a session's deletes are bound to."""
+    """Return the cluster's marks. All that is collected has one of them; a session's deletes are bound to them."""
     return {cluster_tag(cluster): "owned", CONTROLLER_CLUSTER: cluster, CNI_CLUSTER: cluster}
 
 
 class AwsSurvey:
-    """Looks for the leftovers of one cluster.
+    """The leftovers of one cluster.
 
-    ``client`` reads, and sends the deletes under the cluster's own condition; ``turns`` are shared by the account.
+    ``client`` reads, and sends the deletes under the cluster's own condition; the account shares ``turns``.
     """
 
     def __init__(self, client: ApiClient, tagger: AwsTagger, turns: asyncio.Semaphore) -> None:
@@ -58,13 +58,13 @@ class AwsSurvey:
         return {task: each.rule for task, each in self._collectors.items()}
 
     async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
-        indexed = await self._tagger.with_one_of(
+        indexed = await self._tagger.find_by_any_tag(
             {cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
         )
-        interfaces = await self._interfaces(workloads.network)
-        groups = await self._in_network("describe_security_groups", "SecurityGroups", workloads.network)
-        machines = await self._machines(workloads)
-        scene = Scene(workloads, await place_of(self._client), indexed, interfaces, groups)
+        interfaces = await self._list_interfaces(workloads.network)
+        groups = await self._list_in_network("describe_security_groups", "SecurityGroups", workloads.network)
+        machines = await self._list_machines(workloads)
+        scene = Scene(workloads, await location_of(self._client), indexed, interfaces, groups)
         looked = [task for task in self._collectors if task is not Task.VOLUME or task in tasks]
         things = [thing for task in looked for thing in await self._collectors[task].find(scene)]
         return Look(
@@ -73,8 +73,8 @@ class AwsSurvey:
             lately=bool(machines),
             traces=scene.traces,
             namesakes=_namesakes(groups, workloads),
-            elsewhere=await self._elsewhere(scene, things, machines) if Task.VOLUME in tasks else (),
-            notes=(_NO_INDEX,) if self._tagger.is_refused("with_tag") else (),
+            elsewhere=await self._find_elsewhere(scene, things, machines) if Task.VOLUME in tasks else (),
+            notes=(_NO_INDEX,) if self._tagger.is_refused("find_by_tag") else (),
         )
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
@@ -86,54 +86,54 @@ class AwsSurvey:
         ]
 
     async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
-        return traces_in(await self._interfaces(network))
+        return collect_traces(await self._list_interfaces(network))
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         return self._collectors[things[0].task].steps(things, volumes) if things else ()
 
     async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
-        return await run_together([self._in_turn(each) for each in work])
+        return await run_together([self._run_in_turn(each) for each in work])
 
-    async def _in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _run_in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
         async with self._turns:
             await work()
 
-    async def _elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
-        """Return what has the cluster's name and is not in its network, as its own service shows it.
+    async def _find_elsewhere(self, scene: Scene, things: Sequence[Thing], machines: Sequence[Json]) -> tuple[str, ...]:
+        """Return what has the cluster's name and is outside its network, as its own service shows it.
 
-        EC2 is asked by the tag itself: the index shows too late what is new. Volumes are in no network, and snapshots
-        outlive the cluster of their volumes, ours too.
+        EC2 searches by the tag itself, since the index shows new resources too late. Volumes are in no network, and
+        snapshots outlive the cluster of their volumes, ours too.
         """
         network, own = scene.workloads.network, scene.workloads.uuid.casefold()
         elsewhere = {thing.id for thing in things if thing.network and thing.network != network}
         here = {thing.id for thing in things} | {str(row["InstanceId"]) for row in machines}
         marks = marks_of(scene.workloads.name)
         filters = [{"Name": "key", "Values": [*marks]}, {"Name": "value", "Values": sorted({*marks.values()})}]
-        for text, tags in (await self._native.of_ec2(f"of a cluster {scene.workloads.name}", filters)).items():
+        for text, tags in (await self._native.find_in_ec2(f"of a cluster {scene.workloads.name}", filters)).items():
             arn = Arn.parse(text)
             assert arn is not None
             if arn.type not in ("snapshot", "volume") and tags.get(UUID, "").casefold() != own and arn.id not in here:
                 elsewhere.add(text)
         return tuple(sorted(elsewhere))
 
-    async def _interfaces(self, network: str) -> list[Json]:
-        return await self._in_network("describe_network_interfaces", "NetworkInterfaces", network)
+    async def _list_interfaces(self, network: str) -> list[Json]:
+        return await self._list_in_network("describe_network_interfaces", "NetworkInterfaces", network)
 
-    async def _in_network(self, operation: str, items: str, network: str, *more: Json) -> list[Json]:
+    async def _list_in_network(self, operation: str, items: str, network: str, *more: Json) -> list[Json]:
         filters = [{"Name": "vpc-id", "Values": [network]}, *more]
-        return await self._client.listed(
+        return await self._client.read_list(
             "ec2", operation, items, f"those in {network}", Filters=filters, MaxResults=_PAGE
         )
 
-    async def _machines(self, workloads: Workloads) -> list[Json]:
-        """Return the cluster's machines, with those that EC2 shows for an hour after their end."""
+    async def _list_machines(self, workloads: Workloads) -> list[Json]:
+        """Return the cluster's machines, also those that EC2 shows for an hour after their end."""
         tagged = {"Name": "tag-key", "Values": [cluster_tag(workloads.name)]}
-        rows = await self._in_network("describe_instances", "Reservations", workloads.network, tagged)
+        rows = await self._list_in_network("describe_instances", "Reservations", workloads.network, tagged)
         return [each for row in rows for each in row["Instances"]]
 
 
 def _namesakes(groups: Sequence[Json], workloads: Workloads) -> tuple[str, ...]:
-    """Return other owners that have groups for a cluster of this name in the network."""
+    """Return other owners with groups for a cluster of this name in the network."""
     found = set()
     for row in groups:
         tags = tag_map(row.get("Tags", ()))

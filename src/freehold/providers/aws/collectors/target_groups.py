@@ -1,4 +1,4 @@
-"""Target groups of Services and Ingresses. They go when the listeners that use them have gone."""
+"""Target groups of Services and Ingresses. They go after the listeners that use them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from freehold.providers.aws.kinds.target_group import READ
 
 
 class TargetGroups:
-    """They block nothing, and nobody else deletes them (kubernetes-sigs/cluster-api-provider-aws#4175)."""
+    """Target groups. They block nothing; nobody else deletes them (kubernetes-sigs/cluster-api-provider-aws#4175)."""
 
     task = Task.TARGET_GROUP
     rule = OF_WORKLOADS
@@ -25,18 +25,18 @@ class TargetGroups:
         self._client = client
 
     async def find(self, scene: Scene) -> Sequence[Thing]:
-        """Return all of the network: the list has new ones at once, which nothing but the index would show else."""
+        """Return all target groups of the network: the list shows new ones at once, the index does not."""
         network = scene.workloads.network
-        found = [each for each in await balancing.all_of(self._client, READ) if each.attributes["vpc_id"] == network]
+        found = [each for each in await balancing.read_all(self._client, READ) if each.attributes["vpc_id"] == network]
         return [
             Thing(
                 self.task, "target group", each.id, each.name, each.tags, network=str(each.attributes["vpc_id"])
             )
-            for each in await balancing.with_tags(self._client, found)
+            for each in await balancing.fill_in_tags(self._client, found)
         ]  # fmt: skip
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """None: a delete that is taken is done."""
+        """Return an empty list: a delete that AWS took is complete."""
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:

@@ -1,4 +1,4 @@
-"""Volumes of the EBS CSI driver. They block nothing and hold data: only where a user asks for it are they deleted."""
+"""Volumes of the EBS CSI driver. They block nothing and hold data, so they are deleted only if a user asks for it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from freehold.providers.aws.collectors.collector import Scene
 from freehold.providers.aws.tags.native_tags import tag_list, tag_map
 
 DRIVER, VOLUME_NAME = "ebs.csi.aws.com/cluster", "CSIVolumeName"
-"""What the driver puts on each volume
+"""The tags that the driver puts on each volume
 (https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/docs/tagging.md)."""
 TAKEN = "freehold.dev/snapshot-of"
-"""On the snapshot of a volume that is deleted after it."""
+"""The tag of a snapshot that was taken before its volume is deleted."""
 
 
 class EbsVolumes:
-    """A volume is in no network: nothing but its name tells whose it is (rules.verdicts)."""
+    """Volumes. They are in no network, so only their name tells which cluster they belong to (rules.verdicts)."""
 
     task = Task.VOLUME
     rule = Rule(((OWNED, tagged(DRIVER, value="true"), tagged(VOLUME_NAME), in_state("available")),))
@@ -32,7 +32,7 @@ class EbsVolumes:
 
     async def find(self, scene: Scene) -> Sequence[Thing]:
         filters = [{"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{scene.workloads.name}"]}]
-        rows = await self._client.listed(
+        rows = await self._client.read_list(
             "ec2", "describe_volumes", "Volumes", f"those of {scene.workloads.name}", Filters=filters, MaxResults=500
         )
         return [
@@ -44,7 +44,7 @@ class EbsVolumes:
         ]  # fmt: skip
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """None: the next look shows whether one is still there."""
+        """Return an empty list: the next look shows whether a volume still exists."""
         return ()
 
     def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
@@ -59,7 +59,7 @@ class EbsVolumes:
     async def _keep_data(self, volume: Thing) -> None:
         """Take a snapshot, once. Raises NotReady until it is complete: the volume stays as long.
 
-        One that failed is not taken again by itself: a key that may not be used fails for ever
+        A failed snapshot is not taken again without a person: with a key that may not be used, it fails for ever
         (https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption-requirements.html).
         """
         found = await self._snapshots(volume.id)
@@ -83,7 +83,7 @@ class EbsVolumes:
 
     async def _snapshots(self, volume: str) -> list[Json]:
         filters = [{"Name": f"tag:{TAKEN}", "Values": [volume]}, {"Name": "volume-id", "Values": [volume]}]
-        return await self._client.listed("ec2", "describe_snapshots", "Snapshots", f"of {volume}", Filters=filters)
+        return await self._client.read_list("ec2", "describe_snapshots", "Snapshots", f"of {volume}", Filters=filters)
 
     async def _delete(self, ident: str) -> None:
         await self._client.write("ec2", "delete_volume", ident, VolumeId=ident)

@@ -2,7 +2,7 @@
 
 Request: ``name``, ``scheme``, ``subnets``, ``security_groups``, ``listeners`` (it is born with them), ``health_check``,
 ``idle_timeout`` and ``cross_zone``. Lists are sorted; listeners and health check have the members that AWS gives them.
-Parts: :func:`listener` and ``Part(SUBNET, id)``. Listeners that others add stay.
+Parts: :func:`listener_part` and ``Part(SUBNET, id)``. Listeners that others add stay.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import SERVICE, BalancingDriver
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, epoch
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
 from freehold.providers.aws.kind_defaults import aws_kind
-from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags import birth_tags
 
 LISTENER, SUBNET, INSTANCE = "classic-listener", "balancer-subnet", "instance-registration"
 AT_BIRTH = {"idle_timeout": 60, "cross_zone": False}
-"""Attributes of a new one.
+"""Attributes of a new load balancer.
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/config-idle-timeout.html and
 https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/enable-disable-crosszone-lb.html
 """
 
 
-def decode(body: Json, place: Place) -> Seen:
-    """It has no state: it is there at once. Its DNS name has a number that no later one of its name gets."""
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
+    """Decode a row. It has no state: it is ready at once. Its DNS name has a number that no later namesake gets."""
     name = body["LoadBalancerName"]
-    return Seen(
+    return DecodedResource(
         id=name,
         arn=str(Arn(place.partition, SERVICE, place.region, place.account, f"loadbalancer/{name}")),
         state=State.READY,
@@ -51,7 +51,7 @@ def decode(body: Json, place: Place) -> Seen:
             "health_check": dict(body.get("HealthCheck", {})),
         },
         parts=frozenset(
-            [*(listener(row["Listener"]) for row in body.get("ListenerDescriptions", ()))]
+            [*(listener_part(row["Listener"]) for row in body.get("ListenerDescriptions", ()))]
             + [Part(SUBNET, subnet) for subnet in body.get("Subnets", ())]
             + [Part(INSTANCE, row["InstanceId"]) for row in body.get("Instances", ())]
         ),
@@ -60,8 +60,8 @@ def decode(body: Json, place: Place) -> Seen:
     )
 
 
-def listener(row: Request) -> Part:
-    """One of the request's ``listeners``, or of those that are there."""
+def listener_part(row: Request) -> Part:
+    """Return the part of a listener, one of the request's ``listeners`` or of a reply's."""
     port = str(row["LoadBalancerPort"])
     inner = row.get("InstanceProtocol", row["Protocol"])
     return Part(LISTENER, port, request=dict(row), behavior=f"{row['Protocol']} to {inner} {row['InstancePort']}")
@@ -78,22 +78,29 @@ READ = BalancingRead(
 
 
 class ClassicLoadBalancerDriver(BalancingDriver):
-    """A name that is taken is refused, whoever has it. The delete of one that is missing is a success."""
+    """A driver. A create is refused if the name is taken, by anybody; the delete of a missing one succeeds."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """The reply shows the address only; the rest is as it was asked for, and as AWS makes a new one."""
-        self._client.session.seldom.forget(request["name"])  # what an earlier one of its name had
-        place = await place_of(self._client)
+        """Create it. The reply shows the address only; the rest is as requested, and as AWS's defaults."""
+        self._client.session.attribute_cache.forget(request["name"])  # the attributes of an earlier one of this name
+        place = await location_of(self._client)
         listeners = [dict(row) for row in request["listeners"]]
         asked = {"LoadBalancerName": request["name"], "Scheme": request["scheme"], "Subnets": list(request["subnets"])}
         if request["security_groups"]:
             asked["SecurityGroups"] = list(request["security_groups"])
         body = await self._client.write(
-            "elb", "create_load_balancer", request["name"], **asked, Listeners=listeners, Tags=birth_tags.as_list(birth)
+            "elb",
+            "create_load_balancer",
+            request["name"],
+            **asked,
+            Listeners=listeners,
+            Tags=birth_tags.birth_tag_list(birth),
         )
-        self._client.session.seldom.keep(request["name"], AT_BIRTH)
+        self._client.session.attribute_cache.keep(request["name"], AT_BIRTH)
         described = [{"Listener": row} for row in listeners]
-        return self._untagged(await self._complete(decode({**asked, **body, "ListenerDescriptions": described}, place)))
+        return self._without_tags(
+            await self._complete(decode({**asked, **body, "ListenerDescriptions": described}, place))
+        )
 
     async def update(self, ref: Ref, changes: Request) -> None:
         if "security_groups" in changes:
@@ -107,29 +114,29 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         if "cross_zone" in changes:
             attributes["CrossZoneLoadBalancing"] = {"Enabled": changes["cross_zone"]}
         if attributes:
-            async with self._changing(ref.id, {name: changes[name] for name in AT_BIRTH if name in changes}):
+            async with self._writing_attributes(ref.id, {name: changes[name] for name in AT_BIRTH if name in changes}):
                 await self._change(ref, "modify_load_balancer_attributes", LoadBalancerAttributes=attributes)
 
     async def delete(self, ref: Ref) -> None:
         await self._change(ref, "delete_load_balancer")
 
     def identify(self, target: str, carried: str = "") -> str:
-        """Its ARN has a name only, where those of the second generation have a type, too."""
+        """Return the name in its ARN, which has no type, unlike those of the second generation."""
         arn = Arn.parse(target)
         fits = arn is not None and (arn.service, arn.type) == (SERVICE, "loadbalancer") and "/" not in arn.id
         return arn.id if arn and fits else ""
 
     async def leftovers(self, ref: Ref) -> Sequence[str]:
-        """Where another one has its name by now, nothing tells whose its interfaces are: what they hold is refused."""
-        left = await delete_blockers.interfaces_of_balancer(self._client, ref.id)
+        """Return its interfaces; none if a new one has its name, since their owner is then unknown."""
+        left = await delete_blockers.balancer_interfaces(self._client, ref.id)
         return left if left and not await self.observe([ref]) else ()
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        """The machines behind it."""
+        """Return the machines behind it."""
         return sorted(User(str(part)) for part in await self.parts(ref) if part.kind == INSTANCE)
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        """Not asked for by the engine: every look shows them."""
+        """Return the parts. The engine has them from every observation, so it does not call this."""
         seen = (await self.observe([ref])).get(ref.id)
         if seen is None:
             raise NotFound(f"the load balancer {ref.id} does not exist", advice="Check that it still exists")
@@ -142,16 +149,16 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         await self.remove_parts(ref, [part])
 
     async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
-        """Each of them may be there already, a listener with the same settings only."""
+        """Add parts. A part may exist already, a listener with the same settings only."""
         if listeners := [dict(part.request) for part in parts if part.kind == LISTENER]:
             await self._change(ref, "create_load_balancer_listeners", Listeners=listeners)
         if subnets := [part.natural_key for part in parts if part.kind == SUBNET]:
-            await self._enter(ref, subnets)
+            await self._attach_subnets(ref, subnets)
         if instances := _instances(parts):
             await self._change(ref, "register_instances_with_load_balancer", Instances=instances)
 
     async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
-        """Each of them may be gone already."""
+        """Remove parts. A part may be gone already."""
         if ports := [int(part.natural_key) for part in parts if part.kind == LISTENER]:
             await self._change(ref, "delete_load_balancer_listeners", LoadBalancerPorts=ports)
         if subnets := [part.natural_key for part in parts if part.kind == SUBNET]:
@@ -159,13 +166,13 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         if instances := _instances(parts):
             await self._change(ref, "deregister_instances_from_load_balancer", Instances=instances)
 
-    async def _enter(self, ref: Ref, subnets: Sequence[str]) -> None:
-        """A load balancer is in one subnet of a zone, which it leaves first, and always in one (ansible/ansible#8312).
+    async def _attach_subnets(self, ref: Ref, subnets: Sequence[str]) -> None:
+        """Attach subnets. It leaves its subnet of a zone before the next, and is always in one (ansible/ansible#8312).
 
         All its subnets are ours to choose (``exclusive_parts``).
         """
         there = {part.natural_key for part in await self.parts(ref) if part.kind == SUBNET}
-        zones = await self._zones([*there, *subnets])
+        zones = await self._zones_of([*there, *subnets])
         taken = {zones[each]: each for each in there if each in zones}
         if free := sorted(each for each in subnets if zones.get(each) not in taken):
             await self._change(ref, "attach_load_balancer_to_subnets", Subnets=free)
@@ -179,20 +186,20 @@ class ClassicLoadBalancerDriver(BalancingDriver):
             await self._change(ref, "detach_load_balancer_from_subnets", Subnets=[old])
             await self._change(ref, "attach_load_balancer_to_subnets", Subnets=[each])
 
-    async def _zones(self, subnets: Sequence[str]) -> Mapping[str, str]:
+    async def _zones_of(self, subnets: Sequence[str]) -> Mapping[str, str]:
         filters = [{"Name": "subnet-id", "Values": sorted(subnets)}]
-        rows = await self._client.listed("ec2", "describe_subnets", "Subnets", ", ".join(subnets), Filters=filters)
+        rows = await self._client.read_list("ec2", "describe_subnets", "Subnets", ", ".join(subnets), Filters=filters)
         return {row["SubnetId"]: row["AvailabilityZone"] for row in rows}
 
     async def change_part(self, ref: Ref, part: Part) -> None:
-        """AWS has no call that changes a listener."""
+        """Replace a listener: AWS has no call that changes one."""
         await self.remove_part(ref, part)
         await self.add_part(ref, part)
 
     async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
         await self._client.write("elb", operation, ref.id, LoadBalancerName=ref.id, **what)
 
-    async def _attributes(self, ident: str) -> Mapping[str, object]:
+    async def _read_attributes(self, ident: str) -> Mapping[str, object]:
         body = await self._client.read("elb", "describe_load_balancer_attributes", ident, LoadBalancerName=ident)
         found = body["LoadBalancerAttributes"]
         return {
@@ -202,7 +209,7 @@ class ClassicLoadBalancerDriver(BalancingDriver):
 
 
 def _calls(changes: Request) -> int:
-    """Those of ``AT_BIRTH`` go in one, each other one in one of its own."""
+    """Count the calls: one for all of ``AT_BIRTH``, one for each other attribute."""
     return len(changes.keys() - AT_BIRTH.keys()) + (0 if changes.keys().isdisjoint(AT_BIRTH) else 1)
 
 

@@ -1,6 +1,6 @@
-"""Kind ``egress-only-gateway``: the way out for IPv6 of one VPC. It is made attached.
+"""Kind ``egress-only-gateway``: the IPv6 exit of one VPC. It is created attached.
 
-Request: ``name`` (for messages), ``vpc_id``. It is deleted although routes use it.
+Request: ``name`` (for messages), ``vpc_id``. EC2 deletes it although routes use it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from freehold.engine.drivers import User
 from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Ref, Request, State
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen
-from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import tag_map
 
 
-def decode(body: Json, place: Place) -> Seen:
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
     ident = body["EgressOnlyInternetGatewayId"]
     attached = [
         row["VpcId"] for row in body.get("Attachments", ()) if row.get("State") not in ("detaching", "detached")
     ]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("egress-only-internet-gateway", ident),
+        arn=place.ec2_arn("egress-only-internet-gateway", ident),
         state=State.READY if attached else State.DELETING,
         tags=tag_map(body.get("Tags", ())),
         attributes={"vpc_id": attached[0] if attached else ""},
@@ -35,22 +35,22 @@ def decode(body: Json, place: Place) -> Seen:
 
 # It has no filter by id, and an account has five of them by default.
 # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeEgressOnlyInternetGateways.html
-READ = Read("describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "", decode, page=255)
+READ = Ec2Read("describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "", decode, page=255)
 
 
 class EgressOnlyGatewayDriver(Ec2Driver):
     async def users(self, ref: Ref) -> Sequence[User]:
-        return await self._routes_to(ref, "route.egress-only-internet-gateway-id")
+        return await self._find_routes_to(ref, "route.egress-only-internet-gateway-id")
 
 
 def _params(request: Request) -> Json:
     return {"VpcId": request["vpc_id"]}
 
 
-SHAPE = Shape(
+SHAPE = Ec2Shape(
     FACTS["egress-only-gateway"], READ, "create_egress_only_internet_gateway", "EgressOnlyInternetGateway",
-    "delete_egress_only_internet_gateway", "EgressOnlyInternetGatewayId", _params, home=IN_VPC, home_filter=False,
-    may_be=lambda request, seen: True,
+    "delete_egress_only_internet_gateway", "EgressOnlyInternetGatewayId", _params, parent=IN_VPC, parent_filter=False,
+    may_be_ours=lambda request, seen: True,
 )  # fmt: skip
 
 

@@ -9,19 +9,19 @@ from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind
 from freehold.engine.resources import Request, State
 from freehold.providers.aws import delete_blockers
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen
-from freehold.providers.aws.ec2 import Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource
+from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import tag_map
 
 
-def decode(body: Json, place: Place) -> Seen:
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
     ident = body["AllocationId"]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("elastic-ip", ident),
+        arn=place.ec2_arn("elastic-ip", ident),
         state=State.READY,
         tags=tag_map(body.get("Tags", ())),
         attributes={
@@ -33,11 +33,11 @@ def decode(body: Json, place: Place) -> Seen:
     )
 
 
-READ = Read("describe_addresses", "Addresses", "allocation-id", decode, page=0)
+READ = Ec2Read("describe_addresses", "Addresses", "allocation-id", decode, page=0)
 
 
-def _may_be(request: Request, seen: Seen) -> bool:
-    """Ours is given to something only when it is on record, and is of Amazon's own pool."""
+def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
+    """Return whether it is free and of Amazon's own pool: ours is associated only once it is on record."""
     return not seen.attributes["association"] and seen.attributes["pool"] in ("", "amazon")
 
 
@@ -45,9 +45,9 @@ def _params(request: Request) -> Json:
     return {"Domain": "vpc"}
 
 
-SHAPE = Shape(
+SHAPE = Ec2Shape(
     FACTS["elastic-ip"], READ, "allocate_address", "", "release_address", "AllocationId", _params,
-    shows_tags=False, holders=delete_blockers.holding_address, may_be=_may_be,
+    shows_tags=False, blockers=delete_blockers.address_searches, may_be_ours=_may_be_ours,
 )  # fmt: skip
 
 

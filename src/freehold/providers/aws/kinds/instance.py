@@ -1,7 +1,7 @@
 """Kind ``instance``: the bastion, later machines. It is shown as ``terminated`` for an hour.
 
 Request: ``name``, ``image_id``, ``instance_type``, ``subnet_id``, ``security_groups``; where wanted ``key_name`` (an
-empty one: none, and that is compared), ``user_data`` (text, or a reference to a secret) and
+empty one means none, and is compared), ``user_data`` (text, or a reference to a secret) and
 ``associate_public_ip_address`` (else the subnet decides).
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, epoch
-from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
+from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read, place_of
+from freehold.providers.aws.reading import Ec2Read, location_of
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_map
 
@@ -27,17 +27,17 @@ _STATES: Mapping[str, State] = {
     "stopped": State.PENDING,
     "shutting-down": State.DELETING,
 }
-"""One that somebody stopped is there, and is not made again."""
+"""States of instances. A stopped one exists, and is not replaced."""
 
 
-def decode(body: Json, place: Place) -> Seen | None:
+def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
     word = body["State"]["Name"]
     if word == "terminated":
         return None
     ident = body["InstanceId"]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("instance", ident),
+        arn=place.ec2_arn("instance", ident),
         state=_STATES.get(word, State.PENDING),
         vendor_state=word,
         tags=tag_map(body.get("Tags", ())),
@@ -57,15 +57,15 @@ def decode(body: Json, place: Place) -> Seen | None:
     )
 
 
-READ = Read("describe_instances", "Reservations", "instance-id", decode, inside="Instances")
+READ = Ec2Read("describe_instances", "Reservations", "instance-id", decode, nested_items="Instances")
 
 
 class InstanceDriver(Ec2Driver):
-    """It is made once: what was on it goes with it."""
+    """A driver. An instance is created once: its data go with it."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """A repeated token answers with the first instance, also when that has been terminated."""
-        place = await place_of(self._client)
+        """Create it. A repeated token returns the first instance, even a terminated one."""
+        place = await location_of(self._client)
         body = await self._client.write(
             "ec2",
             "run_instances",
@@ -75,14 +75,14 @@ class InstanceDriver(Ec2Driver):
             MinCount=1,
             MaxCount=1,
             ClientToken=birth.token,
-            TagSpecifications=birth_tags.specified(birth, "instance", "volume", "network-interface"),
+            TagSpecifications=birth_tags.tag_specifications(birth, "instance", "volume", "network-interface"),
             **_network(request),
             **{parameter: request[name] for name, parameter in _OPTIONAL.items() if request.get(name)},
         )
         (row,) = body["Instances"]
         seen = decode(row, place) or decode({**row, "State": {"Name": "shutting-down"}}, place)
         assert seen is not None
-        return seen.observed()
+        return seen.to_observed()
 
     async def update(self, ref: Ref, changes: Request) -> None:
         groups = list(changes["security_groups"])
@@ -96,7 +96,7 @@ _OPTIONAL = {"key_name": "KeyName", "user_data": "UserData"}
 
 
 def _network(request: Request) -> Json:
-    """The public address of an instance is a property of its interface, which then has subnet and groups, too."""
+    """Return the network parameters. A public address belongs to the interface, then with subnet and groups."""
     subnet, groups = request["subnet_id"], list(request["security_groups"])
     public = request.get("associate_public_ip_address")
     if public is None:
@@ -105,11 +105,11 @@ def _network(request: Request) -> Json:
     return {"NetworkInterfaces": [card]}
 
 
-def _may_be(request: Request, seen: Seen) -> bool:
+def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
     return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type"))
 
 
-_SHAPE = Shape(
+_SHAPE = Ec2Shape(
     facts=FACTS["instance"],
     read=READ,
     create="run_instances",
@@ -117,8 +117,8 @@ _SHAPE = Shape(
     delete="terminate_instances",
     ident="InstanceIds",
     params=dict,
-    home=IN_SUBNET,
-    may_be=_may_be,
+    parent=IN_SUBNET,
+    may_be_ours=_may_be_ours,
 )
 
 

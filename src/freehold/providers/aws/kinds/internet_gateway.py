@@ -1,6 +1,6 @@
 """Kind ``internet-gateway``: its attachment to a VPC is a part. It has neither client token nor natural key.
 
-Request: ``name`` (for messages). The part is named by the id of the VPC. A gateway has one attachment, which is ours;
+Request: ``name`` (for messages). The part is named by the id of the VPC. A gateway has one attachment, which is ours.
 NAT gateways need it, and it refuses the delete of both ends.
 """
 
@@ -11,23 +11,23 @@ from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, Par
 from freehold.engine.resources import Part, Ref, Request, State
 from freehold.providers.aws import delete_blockers, reading
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen
-from freehold.providers.aws.ec2 import Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource
+from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import tag_map
 
 ATTACHMENT = "attachment"
 _LEAVING = frozenset({"detaching", "detached"})
 
 
-def decode(body: Json, place: Place) -> Seen:
-    """A gateway has no state: it is there at once, and gone at once. Its attachments say ``available``."""
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
+    """Decode a row. It has no state: it is ready at once and gone at once. Its attachments say ``available``."""
     ident = body["InternetGatewayId"]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("internet-gateway", ident),
+        arn=place.ec2_arn("internet-gateway", ident),
         state=State.READY,
         tags=tag_map(body.get("Tags", ())),
         parts=frozenset(
@@ -36,7 +36,7 @@ def decode(body: Json, place: Place) -> Seen:
     )
 
 
-READ = Read("describe_internet_gateways", "InternetGateways", "internet-gateway-id", decode)
+READ = Ec2Read("describe_internet_gateways", "InternetGateways", "internet-gateway-id", decode)
 
 
 class InternetGatewayDriver(Ec2Driver):
@@ -45,7 +45,7 @@ class InternetGatewayDriver(Ec2Driver):
         try:
             await self._add(ref, part, "attach_internet_gateway", InternetGatewayId=ref.id, VpcId=vpc)
         except (NameTaken, Invalid) as refused:
-            there = await reading.by_filter(self._client, READ, "attachment.vpc-id", [vpc])
+            there = await reading.read_by_filter(self._client, READ, "attachment.vpc-id", [vpc])
             if not there:
                 raise
             text = f"{vpc} has the internet gateway {there[0].id}: detach that, or give its VPC by id in the spec"
@@ -57,13 +57,13 @@ class InternetGatewayDriver(Ec2Driver):
                 ref, part, "detach_internet_gateway", InternetGatewayId=ref.id, VpcId=part.natural_key
             )  # fmt: skip
         except InUse as refused:
-            raise await delete_blockers.named(
-                self._client, refused, delete_blockers.public_addresses_of(part.natural_key)
+            raise await delete_blockers.name_blockers(
+                self._client, refused, delete_blockers.public_address_searches(part.natural_key)
             ) from refused
 
 
-def _may_be(request: Request, seen: Seen) -> bool:
-    """Ours is attached only when it is on record."""
+def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
+    """Return whether it is detached: ours is attached only once it is on record."""
     return not seen.parts
 
 
@@ -71,9 +71,9 @@ def _params(request: Request) -> Json:
     return {}
 
 
-SHAPE = Shape(
+SHAPE = Ec2Shape(
     FACTS["internet-gateway"], READ, "create_internet_gateway", "InternetGateway", "delete_internet_gateway",
-    "InternetGatewayId", _params, may_be=_may_be,
+    "InternetGatewayId", _params, may_be_ours=_may_be_ours,
 )  # fmt: skip
 
 

@@ -16,16 +16,16 @@ from freehold.providers.aws import balancing, errors
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.kind_defaults import aws_kind
-from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags import birth_tags
 
 BALANCER_KIND = "network-load-balancer"
 
 
-def decode(body: Json, place: Place) -> Seen:
-    """One that forwards to several groups, by weight, shows them all, which none of ours does."""
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
+    """Decode a row. A listener that forwards to several groups, by weight, shows them all; none of ours does."""
     arn, actions = body["ListenerArn"], body.get("DefaultActions", ())
     groups = [
         row["TargetGroupArn"]
@@ -33,7 +33,7 @@ def decode(body: Json, place: Place) -> Seen:
         for row in (action.get("ForwardConfig", {}).get("TargetGroups") or [action])
         if row.get("TargetGroupArn")
     ]
-    return Seen(
+    return DecodedResource(
         id=arn,
         arn=arn,
         state=State.READY,
@@ -51,11 +51,11 @@ READ = BalancingRead("elbv2", "describe_listeners", "Listeners", "ListenerArns",
 
 
 class ListenerDriver(BalancingDriver):
-    """It is there at once, and gone at once."""
+    """A driver. A listener is ready at once and gone at once."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """A create with the port and settings of one that is there answers with that, whoever's it is."""
-        await place_of(self._client)  # before the write: if it failed after it, the reply were lost
+        """Create it. AWS returns an existing one with this port and these settings, of any owner."""
+        await location_of(self._client)  # before the write: a failure after it would lose the reply
         body = await self._client.write(
             "elbv2",
             "create_listener",
@@ -64,32 +64,34 @@ class ListenerDriver(BalancingDriver):
             Protocol=request["protocol"],
             Port=request["port"],
             DefaultActions=_forward(request["target_groups"]),
-            Tags=birth_tags.as_list(birth),
+            Tags=birth_tags.birth_tag_list(birth),
         )
-        return await self._answered(body["Listeners"][0], birth)
+        return await self._observe_reply(body["Listeners"][0], birth)
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         balancers = sorted({want.request["balancer"] for want in wants})
-        found = [seen for each in balancers for seen in await balancing.listeners_of(self._client, READ, each)]
-        tagged = await balancing.with_tags(self._client, found)
-        return {want.key: [seen.observed() for seen in tagged if _fits(seen, want)] for want in wants}
+        found = [
+            seen for each in balancers for seen in await balancing.list_listeners_if_present(self._client, READ, each)
+        ]
+        tagged = await balancing.fill_in_tags(self._client, found)
+        return {want.key: [seen.to_observed() for seen in tagged if _fits(seen, want)] for want in wants}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        """In each load balancer that is there: one that is not shown any more is no empty one."""
+        """Search each load balancer. Raises NotFound for one that is not shown: it may not be an empty one."""
         balancers = {place.ref.id for place in places if place.kind == BALANCER_KIND}
         balancers |= {want.request["balancer"] for want in wants}
-        found = [seen for each in sorted(balancers) for seen in await self._inside(each)]
+        found = [seen for each in sorted(balancers) for seen in await self._list_listeners(each)]
         return [
-            seen.observed()
-            for seen in await balancing.with_tags(self._client, found)
-            if birth_tags.is_born(seen.tags, nonces) or any(_fits(seen, want) for want in wants)
+            seen.to_observed()
+            for seen in await balancing.fill_in_tags(self._client, found)
+            if birth_tags.has_birth_nonce(seen.tags, nonces) or any(_fits(seen, want) for want in wants)
         ]
 
-    async def _inside(self, balancer: str) -> Sequence[Seen]:
+    async def _list_listeners(self, balancer: str) -> Sequence[DecodedResource]:
         try:
-            return await balancing.every_listener(self._client, READ, balancer)
+            return await balancing.list_listeners(self._client, READ, balancer)
         except errors.ListNotFound as missing:
             message = f"AWS does not show the load balancer {balancer}. Check that it still exists"
             raise NotFound(message, code=missing.code, request_id=missing.request_id) from missing
@@ -107,10 +109,10 @@ class ListenerDriver(BalancingDriver):
         return identify(target, "listener")
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        """The targets of its groups: somebody's machines."""
+        """Return the targets of its groups: somebody's machines."""
         seen = (await self.observe([ref])).get(ref.id)
         groups = seen.attributes["target_groups"] if seen else ()
-        inside = [await balancing.targets_of(self._client, group) for group in groups]
+        inside = [await balancing.read_targets(self._client, group) for group in groups]
         return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for rows in inside for row in rows)
 
 
@@ -122,15 +124,15 @@ def _forward(groups: Sequence[str]) -> list[Json]:
     return [{"Type": "forward", "TargetGroupArn": group}]
 
 
-def _fits(seen: Seen, want: Want) -> bool:
-    """Whether it is in the wanted load balancer, on the wanted port or with one of our birth marks."""
+def _fits(seen: DecodedResource, want: Want) -> bool:
+    """Return whether it is in the wanted load balancer, on the wanted port or with one of our birth marks."""
     if seen.attributes["balancer"] != want.request["balancer"]:
         return False
-    return seen.attributes["port"] == want.request["port"] or birth_tags.is_born(seen.tags, want.nonces)
+    return seen.attributes["port"] == want.request["port"] or birth_tags.has_birth_nonce(seen.tags, want.nonces)
 
 
 def kind(client: ApiClient) -> Kind:
-    """It has no list that objects could share: listeners are listed by load balancer."""
+    """Build the kind. It has no list for objects to share: listeners are listed by load balancer."""
     driver = ListenerDriver(client, READ)
     return aws_kind(
         "listener",

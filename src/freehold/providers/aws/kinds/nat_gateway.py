@@ -1,7 +1,7 @@
 """Kind ``nat-gateway``: in one subnet, with one address. It is shown as ``deleted`` for an hour.
 
-Request: ``name`` (for messages), ``subnet_id``, ``allocation_id``. It fails where the VPC has no internet gateway, and
-is deleted although routes use it.
+Request: ``name`` (for messages), ``subnet_id``, ``allocation_id``. Its create fails where the VPC has no internet
+gateway. EC2 deletes it although routes use it.
 """
 
 from __future__ import annotations
@@ -12,74 +12,75 @@ from freehold.engine.drivers import User
 from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Observed, Ref, Request, State
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, epoch, state_of
-from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch, state_of
+from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import tag_map
 
 
-def decode(body: Json, place: Place) -> Seen | None:
+def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
     state = state_of(body["State"])
     if state is None:
         return None
     ident = body["NatGatewayId"]
     addresses = body.get("NatGatewayAddresses", ())
     allocations = [row["AllocationId"] for row in addresses if row.get("AllocationId")]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("natgateway", ident),
+        arn=place.ec2_arn("natgateway", ident),
         state=state,
         vendor_state=body["State"],
         tags=tag_map(body.get("Tags", ())),
         attributes={
             "vpc_id": body.get("VpcId", ""),
-            "subnet_id": body.get("SubnetId", ""),  # a regional one is in none
+            "subnet_id": body.get("SubnetId", ""),  # a regional gateway is in no subnet
             "connectivity": body.get("ConnectivityType", "public"),
             "allocation_id": allocations[0] if allocations else "",
             "addresses": tuple(row["PublicIp"] for row in addresses if row.get("PublicIp")),
         },
         created_at=epoch(body.get("CreateTime")),
-        message=_failure(body),
+        message=_failure_message(body),
     )
 
 
-def _failure(body: Json) -> str:
-    """A failed one goes by itself (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-troubleshooting.html)."""
+def _failure_message(body: Json) -> str:
+    """Return AWS's reason, if any. AWS removes a failed one by itself
+    (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-troubleshooting.html)."""
     said = body.get("FailureMessage", "")
     return f"{said.rstrip('.')}. AWS removes it within about an hour, and it is made again then" if said else ""
 
 
-READ = Read("describe_nat_gateways", "NatGateways", "nat-gateway-id", decode, filters="Filter")
+READ = Ec2Read("describe_nat_gateways", "NatGateways", "nat-gateway-id", decode, filters="Filter")
 
 
 class NatGatewayDriver(Ec2Driver):
-    """One that has failed has gone once EC2 has taken its delete, though EC2 may show it as failed until it removes it.
+    """A driver. A failed gateway counts as gone once EC2 took its delete, though EC2 may show it until it removes it.
 
-    What it may hold all the same, the cloud refuses to delete (docs/reference/aws.md#failed-nat-gateways).
+    The cloud refuses the deletes of what it may still hold (docs/reference/aws.md#failed-nat-gateways).
     """
 
-    def __init__(self, client: ApiClient, shape: Shape) -> None:
+    def __init__(self, client: ApiClient, shape: Ec2Shape) -> None:
         super().__init__(client, shape)
         self._deleted: set[str] = set()
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found = await super().observe(refs)
-        return {ident: seen for ident, seen in found.items() if not self._is_over(seen)}
+        return {ident: seen for ident, seen in found.items() if not self._is_deleted_failure(seen)}
 
     async def delete(self, ref: Ref) -> None:
         await super().delete(ref)
         self._deleted.add(ref.id)
 
-    def _is_over(self, seen: Observed) -> bool:
+    def _is_deleted_failure(self, seen: Observed) -> bool:
         return seen.state is State.FAILED and seen.id in self._deleted
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        return await self._routes_to(ref, "route.nat-gateway-id")
+        return await self._find_routes_to(ref, "route.nat-gateway-id")
 
 
-def _may_be(request: Request, seen: Seen) -> bool:
+def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
     return str(seen.attributes["allocation_id"]) == str(request["allocation_id"])
 
 
@@ -87,9 +88,9 @@ def _params(request: Request) -> Json:
     return {"SubnetId": request["subnet_id"], "AllocationId": request["allocation_id"]}
 
 
-SHAPE = Shape(
+SHAPE = Ec2Shape(
     FACTS["nat-gateway"], READ, "create_nat_gateway", "NatGateway", "delete_nat_gateway", "NatGatewayId", _params,
-    home=IN_SUBNET, may_be=_may_be,
+    parent=IN_SUBNET, may_be_ours=_may_be_ours,
 )  # fmt: skip
 
 

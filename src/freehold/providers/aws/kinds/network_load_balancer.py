@@ -1,9 +1,9 @@
-"""Kind ``network-load-balancer``: its engine id is its ARN. Application load balancers are decoded, too.
+"""Kind ``network-load-balancer``: its engine id is its ARN. Application load balancers are decoded too.
 
 Request: ``name``, ``scheme``, ``subnets``, ``security_groups``, ``attributes``, and ``ip_address_type`` where it is not
 ``ipv4``. Lists are sorted; attributes are AWS's, with its text values, those that :data:`ATTRIBUTES` names.
 
-One that was made without security groups can never have any
+A load balancer that was created without security groups can never have any
 (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_SetSecurityGroups.html).
 """
 
@@ -19,17 +19,17 @@ from freehold.providers.aws import balancing, delete_blockers
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, epoch
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
 from freehold.providers.aws.kind_defaults import aws_kind
-from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_list, tag_map
 
 ATTRIBUTES = ("load_balancing.cross_zone.enabled",)
-"""Those that a wish may have; of the others nothing is read."""
+"""Attributes that a request may have; no other is read."""
 
 AT_BIRTH = {"attributes": {"load_balancing.cross_zone.enabled": "false"}}
-"""Of a new one.
+"""Attributes of a new load balancer.
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-load-balancer-attributes.html
 """
@@ -41,10 +41,10 @@ _STATES: Mapping[str, State] = {
 }
 
 
-def decode(body: Json, place: Place) -> Seen:
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
     arn, word = body["LoadBalancerArn"], body["State"]["Code"]
     zones = body.get("AvailabilityZones", ())
-    return Seen(
+    return DecodedResource(
         id=arn,
         arn=arn,
         state=_STATES.get(word, State.PENDING),
@@ -70,11 +70,11 @@ READ = BalancingRead("elbv2", "describe_load_balancers", "LoadBalancers", "LoadB
 
 
 class NetworkLoadBalancerDriver(BalancingDriver):
-    """Its listeners go with it. The delete of one that is missing is a success."""
+    """A driver. Listeners go with their load balancer; the delete of a missing one succeeds."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """A create with the name and settings of one that is there answers with that, whoever's it is."""
-        await place_of(self._client)  # before the write: if it failed after it, the reply were lost
+        """Create it. AWS returns an existing one with this name and these settings, of any owner."""
+        await location_of(self._client)  # before the write: a failure after it would lose the reply
         family = request.get("ip_address_type", "ipv4")
         body = await self._client.write(
             "elbv2",
@@ -84,11 +84,11 @@ class NetworkLoadBalancerDriver(BalancingDriver):
             Type="network",
             Scheme=request["scheme"],
             Subnets=list(request["subnets"]),
-            Tags=birth_tags.as_list(birth),
+            Tags=birth_tags.birth_tag_list(birth),
             **({"SecurityGroups": list(request["security_groups"])} if request["security_groups"] else {}),
             **({"IpAddressType": family} if family != "ipv4" else {}),
         )
-        return await self._answered(body["LoadBalancers"][0], birth, AT_BIRTH)
+        return await self._observe_reply(body["LoadBalancers"][0], birth, AT_BIRTH)
 
     async def update(self, ref: Ref, changes: Request) -> None:
         if "subnets" in changes:
@@ -96,7 +96,7 @@ class NetworkLoadBalancerDriver(BalancingDriver):
         if "security_groups" in changes:
             await self._change(ref, "set_security_groups", SecurityGroups=list(changes["security_groups"]))
         if "attributes" in changes:
-            async with self._changing(ref.id, {"attributes": changes["attributes"]}):
+            async with self._writing_attributes(ref.id, {"attributes": changes["attributes"]}):
                 await self._change(ref, "modify_load_balancer_attributes", Attributes=tag_list(changes["attributes"]))
 
     async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
@@ -109,17 +109,17 @@ class NetworkLoadBalancerDriver(BalancingDriver):
         return identify(target, "loadbalancer/net")
 
     async def leftovers(self, ref: Ref) -> Sequence[str]:
-        return await delete_blockers.interfaces_of_balancer(self._client, ref.id.partition("loadbalancer/")[2])
+        return await delete_blockers.balancer_interfaces(self._client, ref.id.partition("loadbalancer/")[2])
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        """The targets behind its listeners: somebody's machines."""
-        groups = await self._client.listed(
+        """Return the targets behind its listeners: somebody's machines."""
+        groups = await self._client.read_list(
             "elbv2", "describe_target_groups", "TargetGroups", ref.id, LoadBalancerArn=ref.id
         )
-        inside = [await balancing.targets_of(self._client, row["TargetGroupArn"]) for row in groups]
+        inside = [await balancing.read_targets(self._client, row["TargetGroupArn"]) for row in groups]
         return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for rows in inside for row in rows)
 
-    async def _attributes(self, ident: str) -> Mapping[str, object]:
+    async def _read_attributes(self, ident: str) -> Mapping[str, object]:
         body = await self._client.read("elbv2", "describe_load_balancer_attributes", ident, LoadBalancerArn=ident)
         found = tag_map(body["Attributes"])
         return {"attributes": {name: found[name] for name in ATTRIBUTES if name in found}}

@@ -1,11 +1,11 @@
 """Kind ``route-table``: its routes and its associations with subnets are parts.
 
-Request: ``name`` (for messages), ``vpc_id``. A route is named by its destination, its behavior is the id that it leads
-to, which is changed in place; an association is named by the id of its subnet. As in CAPA, routes of others stay.
+Request: ``name`` (for messages), ``vpc_id``. A route is named by its destination; its behavior is the id of its target,
+which is changed in place. An association is named by the id of its subnet. As in CAPA, routes of others stay.
 Associations are all ours: they refuse the delete of the table.
 
-Not routes that come with something else: those within the VPC, those that a VPN gateway propagates, and those to
-gateway endpoints, which the endpoint adds and removes.
+Routes that come with something else are no parts: those within the VPC, those that a VPN gateway propagates, and those
+to gateway endpoints, which the endpoint adds and removes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, Par
 from freehold.engine.resources import Part, Ref, Request, State
 from freehold.providers.aws import reading
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, associated
-from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource, active_associations
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import tag_map
 
 ROUTE, ASSOCIATION = "route", "route-table-association"
@@ -36,7 +36,7 @@ TARGETS = (
     "NetworkInterfaceId",
     "InstanceId",
 )
-"""An instance's route shows its interface too, so that goes first."""
+"""Members with a route's target. A route to an instance shows its interface too, so the interface comes first."""
 _BY_PREFIX = {
     "nat": "NatGatewayId",
     "eigw": "EgressOnlyInternetGatewayId",
@@ -47,15 +47,15 @@ _BY_PREFIX = {
     "eni": "NetworkInterfaceId",
     "i": "InstanceId",
 }
-"""What the beginning of an id says that it is, of TARGETS; the others are gateways."""
+"""The member of TARGETS by the prefix of an id; ids with other prefixes are gateways."""
 
 
-def decode(body: Json, place: Place) -> Seen:
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
     ident = body["RouteTableId"]
-    associations = associated(body.get("Associations", ()), "AssociationState")
-    return Seen(
+    associations = active_associations(body.get("Associations", ()), "AssociationState")
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("route-table", ident),
+        arn=place.ec2_arn("route-table", ident),
         state=State.READY,
         tags=tag_map(body.get("Tags", ())),
         attributes={"vpc_id": body["VpcId"], "main": any(row.get("Main") for row in associations)},
@@ -72,7 +72,7 @@ def _is_made_here(row: Json) -> bool:
 
 
 def _route(row: Json) -> Part:
-    """Identified by its destination; it leads to its target, also while that is a black hole."""
+    """Return the part of a route, named by its destination; it keeps its target while it is a black hole."""
     name = next(name for name in DESTINATIONS if row.get(name))
     target = next((row[name] for name in TARGETS if row.get(name)), "")
     return Part(ROUTE, row[name], request={name: row[name]}, behavior=target)
@@ -82,7 +82,7 @@ def _association(row: Json) -> Part:
     return Part(ASSOCIATION, row["SubnetId"], id=row["RouteTableAssociationId"])
 
 
-READ = Read("describe_route_tables", "RouteTables", "route-table-id", decode, page=100)
+READ = Ec2Read("describe_route_tables", "RouteTables", "route-table-id", decode, page=100)
 
 
 class RouteTableDriver(Ec2Driver):
@@ -94,14 +94,14 @@ class RouteTableDriver(Ec2Driver):
         try:
             await self._add(ref, part, "associate_route_table", RouteTableId=ref.id, SubnetId=subnet)
         except (NameTaken, Invalid) as refused:
-            there = await reading.by_filter(self._client, READ, "association.subnet-id", [subnet])
+            there = await reading.read_by_filter(self._client, READ, "association.subnet-id", [subnet])
             if not there:
                 raise
             text = f"{subnet} is associated with the route table {there[0].id}: disassociate it from that"
             raise NameTaken(text, code=refused.code, holder=there[0].id) from refused
 
     async def change_part(self, ref: Ref, part: Part) -> None:
-        """Let a route lead to something else."""
+        """Change the target of a route."""
         route = {"RouteTableId": ref.id, **to_destination(part), **to_target(part)}
         await self._client.write("ec2", "replace_route", f"{part} of {ref.id}", **route)
 
@@ -124,8 +124,8 @@ def to_target(route: Part) -> dict[str, str]:
     return {name: route.behavior}
 
 
-def _may_be(request: Request, seen: Seen) -> bool:
-    """Ours is associated only when it is on record."""
+def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
+    """Return whether it has no association: ours is associated only once it is on record."""
     return not seen.attributes["main"] and not any(part.kind == ASSOCIATION for part in seen.parts)
 
 
@@ -133,9 +133,9 @@ def _params(request: Request) -> Json:
     return {"VpcId": request["vpc_id"]}
 
 
-SHAPE = Shape(
+SHAPE = Ec2Shape(
     FACTS["route-table"], READ, "create_route_table", "RouteTable", "delete_route_table", "RouteTableId", _params,
-    home=IN_VPC, may_be=_may_be,
+    parent=IN_VPC, may_be_ours=_may_be_ours,
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Kind ``s3-bucket``: its engine id is its name, which all accounts of a partition share.
 
-Request: ``name``. Parts: :func:`policy` and :func:`lifecycle`, read by a call each, and the objects in
-it. It is deleted when nothing is in it but objects that we put there; S3 refuses it otherwise.
+Request: ``name``. Parts: :func:`policy_part` and :func:`lifecycle_part`, each read by a call of its own, and the
+objects. It is deleted once it contains no object except our own; S3 refuses the delete otherwise.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from freehold.engine.resources import (
 from freehold.providers.aws import errors, policy_json
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Seen
+from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_defaults import aws_kind
-from freehold.providers.aws.policy_json import canonical, digest
+from freehold.providers.aws.policy_json import canonical_json, short_digest
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import NativeTags
 
 POLICY, LIFECYCLE, OBJECT = "bucket-policy", "bucket-lifecycle", "object"
 ONE = "the only one"
-HOME = "us-east-1"
+UNNAMED_REGION = "us-east-1"
 """The region that a create must not name.
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucketConfiguration.html
@@ -45,43 +45,48 @@ https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucketConfiguration.ht
 _NAMED = 5
 
 
-def policy(document: Any) -> Part:
-    """The bucket's policy, given as text or as what it says."""
-    return Part(POLICY, ONE, request={"Policy": canonical(document)}, behavior=digest(policy_json.policy(document)))
+def policy_part(document: Any) -> Part:
+    """Return the part of a bucket's policy, given as text or as a document."""
+    return Part(
+        POLICY,
+        ONE,
+        request={"Policy": canonical_json(document)},
+        behavior=short_digest(policy_json.canonical_policy(document)),
+    )
 
 
-def lifecycle(rules: Sequence[Json]) -> Part:
-    """The rules by which S3 deletes objects."""
+def lifecycle_part(rules: Sequence[Json]) -> Part:
+    """Return the part of the rules by which S3 deletes objects."""
     wanted = [dict(rule) for rule in rules]
-    return Part(LIFECYCLE, ONE, request={"Rules": wanted}, behavior=digest(wanted))
+    return Part(LIFECYCLE, ONE, request={"Rules": wanted}, behavior=short_digest(wanted))
 
 
-def _seen(client: ApiClient, name: str) -> Seen:
+def _decode(client: ApiClient, name: str) -> DecodedResource:
     arn = str(Arn(client.session.partition, "s3", "", "", name))
-    return Seen(id=name, arn=arn, state=State.READY, tags={}, attributes={"name": name})
+    return DecodedResource(id=name, arn=arn, state=State.READY, tags={}, attributes={"name": name})
 
 
 NO_BUCKET = "NoSuchBucket"
 
 
-async def look(client: ApiClient, name: str) -> Seen | None:
-    """The bucket with its tags; None where there is none. Raises Denied for one of another account."""
-    return await _tagged(client, _seen(client, name)) if await is_there(client, name) else None
+async def read_bucket(client: ApiClient, name: str) -> DecodedResource | None:
+    """Return the bucket with its tags; None where there is none. Raises Denied for one of another account."""
+    return await _fill_in_tags(client, _decode(client, name)) if await bucket_exists(client, name) else None
 
 
-async def is_there(client: ApiClient, name: str) -> bool:
-    """Asked by a list of one object: the answer to HeadBucket has no body, so none of S3's codes."""
+async def bucket_exists(client: ApiClient, name: str) -> bool:
+    """Return whether the bucket exists, from a list of one object: HeadBucket's reply has no body, so no code of S3."""
     return await _read(client, "list_objects_v2", name, {NO_BUCKET}, MaxKeys=1) is not None
 
 
-async def _tagged(client: ApiClient, seen: Seen) -> Seen:
+async def _fill_in_tags(client: ApiClient, seen: DecodedResource) -> DecodedResource:
     return replace(seen, tags=(await NativeTags(client).tags_of([seen.arn])).get(seen.arn, {}))
 
 
 async def _read(client: ApiClient, operation: str, name: str, absent: Collection[str], **params: Any) -> Json | None:
-    """None where S3 says by one of these codes that it is missing. Raises NotFound where there is no bucket.
+    """Send a read; None if S3 answers with one of the ``absent`` codes. Raises NotFound where there is no bucket.
 
-    A 404 without a code of S3 comes from something in between, and shows no absence.
+    A 404 without a code of S3 comes from something in between, and proves no absence.
     """
     try:
         return await client.read("s3", operation, name, Bucket=name, **params)
@@ -94,8 +99,8 @@ async def _read(client: ApiClient, operation: str, name: str, absent: Collection
         raise errors.ListNotFound(again, code=missing.code, request_id=missing.request_id) from missing
 
 
-async def keys_of(client: ApiClient, name: str) -> AsyncIterator[str]:
-    """The objects in it. A page of S3 has no list where it would be empty. Raises NotFound."""
+async def iterate_keys(client: ApiClient, name: str) -> AsyncIterator[str]:
+    """Yield the keys of all objects. An empty page of S3 has no list. Raises NotFound."""
     token: Json = {}
     while True:
         body = await _read(client, "list_objects_v2", name, (), **token) or {}
@@ -107,33 +112,33 @@ async def keys_of(client: ApiClient, name: str) -> AsyncIterator[str]:
 
 
 class S3BucketDriver:
-    """It is there at once, and gone at once."""
+    """A driver. A bucket is ready at once and gone at once."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """In us-east-1 a create answers with a bucket of this account that is there: only its tags tell whose it is."""
+        """Create it. In us-east-1 AWS returns an existing bucket of this account: only its tags tell whose it is."""
         name, region = request["name"], self._client.session.region
-        where = {} if region == HOME else {"LocationConstraint": region}
-        configuration = {**where, "Tags": birth_tags.as_list(birth)}
+        where = {} if region == UNNAMED_REGION else {"LocationConstraint": region}
+        configuration = {**where, "Tags": birth_tags.birth_tag_list(birth)}
         await self._client.write("s3", "create_bucket", name, Bucket=name, CreateBucketConfiguration=configuration)
-        seen = _seen(self._client, name)
+        seen = _decode(self._client, name)
         try:
-            return self._shown(await _tagged(self._client, seen))
+            return self._to_observed(await _fill_in_tags(self._client, seen))
         except CloudError:
-            return self._untagged(seen)  # the reply counts as lost, and the engine looks for it
+            return self._without_tags(seen)  # the reply counts as lost, and the engine searches for the bucket
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        there = [ref.id for ref in refs if await self._is_there(ref.id)]
-        return {name: self._untagged(_seen(self._client, name)) for name in there}
+        there = [ref.id for ref in refs if await self._exists_here(ref.id)]
+        return {name: self._without_tags(_decode(self._client, name)) for name in there}
 
-    async def _is_there(self, name: str) -> bool:
-        """One of another account, which has got the name, is none of ours."""
+    async def _exists_here(self, name: str) -> bool:
+        """Return whether it exists in this account; in another account, which took the name, it is not ours."""
         try:
-            return await is_there(self._client, name)
+            return await bucket_exists(self._client, name)
         except Denied:
-            own = await self._client.listed("s3", "list_buckets", "Buckets", name)
+            own = await self._client.read_list("s3", "list_buckets", "Buckets", name)
             if name in {row["Name"] for row in own}:
                 raise
             return False
@@ -141,28 +146,28 @@ class S3BucketDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         found: dict[NodeKey, Sequence[Observed]] = {}
         for want in wants:
-            seen = await self._of_this_account(want.name)
-            found[want.key] = [self._shown(seen)] if seen else []
+            seen = await self._read_own(want.name)
+            found[want.key] = [self._to_observed(seen)] if seen else []
         return found
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        """S3 has no list that shows tags: each bucket that may have a birth mark is asked for its own."""
+        """Search for birth marks. S3 has no list with tags, so each bucket that may have one is read."""
         found: dict[str, Observed] = {}
         for want in wants:
-            with suppress(NameTaken):  # of another account, so not ours
+            with suppress(NameTaken):  # another account's bucket is not ours
                 found |= {one.id: one for one in (await self.find([want]))[want.key]}
-        for name in await self._with_birth_mark():
-            seen = await look(self._client, name) if name not in found else None
-            if seen and birth_tags.is_born(seen.tags, nonces):
-                found[name] = self._shown(seen)
+        for name in await self._list_candidates():
+            seen = await read_bucket(self._client, name) if name not in found else None
+            if seen and birth_tags.has_birth_nonce(seen.tags, nonces):
+                found[name] = self._to_observed(seen)
         return list(found.values())
 
-    async def _with_birth_mark(self) -> list[str]:
-        """The buckets that the tag index names; all of this region where that is denied or cannot be reached."""
+    async def _list_candidates(self) -> list[str]:
+        """List the buckets that the tag index names; all of this region where the index is denied or unreachable."""
         try:
-            rows = await self._client.listed(
+            rows = await self._client.read_list(
                 "resourcegroupstaggingapi",
                 "get_resources",
                 "ResourceTagMappingList",
@@ -176,15 +181,15 @@ class S3BucketDriver:
             if not (isinstance(refused, Denied) or errors.is_unreachable(refused)):
                 raise
         region = self._client.session.region
-        rows = await self._client.listed("s3", "list_buckets", "Buckets", "all")
+        rows = await self._client.read_list("s3", "list_buckets", "Buckets", "all")
         return [str(row["Name"]) for row in rows if row.get("BucketRegion", region) == region]
 
-    async def _of_this_account(self, name: str) -> Seen | None:
-        """Raises NameTaken for one of another account, which S3 shows no more than one that we may not read."""
+    async def _read_own(self, name: str) -> DecodedResource | None:
+        """Return the bucket. Raises NameTaken for another account's, which S3 hides like one that we may not read."""
         try:
-            return await look(self._client, name)
+            return await read_bucket(self._client, name)
         except Denied as denied:
-            own = await self._client.listed("s3", "list_buckets", "Buckets", name)
+            own = await self._client.read_list("s3", "list_buckets", "Buckets", name)
             if name in {row["Name"] for row in own}:
                 raise
             raise NameTaken(
@@ -199,14 +204,14 @@ class S3BucketDriver:
         return arn.resource if arn and is_bucket else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """Nothing but its parts is changed in place."""
+        """Do nothing: only parts are changed in place."""
 
     async def delete(self, ref: Ref) -> None:
         try:
             await self._client.write("s3", "delete_bucket", ref.id, Bucket=ref.id)
         except InUse as refused:
             found = []
-            async for key in keys_of(self._client, ref.id):
+            async for key in iterate_keys(self._client, ref.id):
                 found.append(key)
                 if len(found) > _NAMED:
                     break
@@ -216,17 +221,17 @@ class S3BucketDriver:
     # -- parts --------------------------------------------------------------------------------------------------
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        objects = [Part(OBJECT, key) async for key in keys_of(self._client, ref.id)]
+        objects = [Part(OBJECT, key) async for key in iterate_keys(self._client, ref.id)]
         return frozenset([*await self._policy(ref), *await self._lifecycle(ref), *objects])
 
     async def _policy(self, ref: Ref) -> list[Part]:
         body = await _read(self._client, "get_bucket_policy", ref.id, {"NoSuchBucketPolicy"})
-        return [policy(body["Policy"])] if body else []
+        return [policy_part(body["Policy"])] if body else []
 
     async def _lifecycle(self, ref: Ref) -> list[Part]:
         none = {"NoSuchLifecycleConfiguration"}
         body = await _read(self._client, "get_bucket_lifecycle_configuration", ref.id, none)
-        return [lifecycle(body["Rules"])] if body else []
+        return [lifecycle_part(body["Rules"])] if body else []
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         if part.kind == POLICY:
@@ -237,7 +242,7 @@ class S3BucketDriver:
             await self._write("put_object", ref, Key=part.natural_key, Body=part.request["Body"])
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        """Each of them may be gone already."""
+        """Remove a part, which may be gone already."""
         if part.kind == POLICY:
             await self._write("delete_bucket_policy", ref)
         elif part.kind == LIFECYCLE:
@@ -251,11 +256,11 @@ class S3BucketDriver:
     async def _write(self, operation: str, ref: Ref, **what: Any) -> None:
         await self._client.write("s3", operation, ref.id, Bucket=ref.id, **what)
 
-    def _shown(self, seen: Seen) -> Observed:
-        return replace(seen.observed(), region=self._client.session.region, parts=None)
+    def _to_observed(self, seen: DecodedResource) -> Observed:
+        return replace(seen.to_observed(), region=self._client.session.region, parts=None)
 
-    def _untagged(self, seen: Seen) -> Observed:
-        return replace(self._shown(seen), tags=None)
+    def _without_tags(self, seen: DecodedResource) -> Observed:
+        return replace(self._to_observed(seen), tags=None)
 
 
 def kind(client: ApiClient) -> Kind:

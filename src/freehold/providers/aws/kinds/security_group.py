@@ -3,8 +3,8 @@
 A rule is one protocol, one range of ports and one peer, as AWS counts them; a permission of a reply may hold several.
 https://docs.aws.amazon.com/vpc/latest/userguide/security-group-rules.html
 
-Request: ``name``, ``description``, ``vpc_id``. Parts: :func:`rule`. Rules that let traffic in are all ours; those that
-let it out are not, because AWS gives each new group one that lets everything out.
+Request: ``name``, ``description``, ``vpc_id``. Parts: :func:`rule_part`. Rules that let traffic in are all ours; those
+that let it out are not, because AWS gives each new group one that lets everything out.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from freehold.engine.kinds import DeleteRules, Kind, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State, Want
 from freehold.providers.aws import delete_blockers, errors, interface_users
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen
-from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read, by_filter, place_of
+from freehold.providers.aws.reading import Ec2Read, location_of, read_by_filter
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import FILTER_VALUES, chunks, tag_map
 
@@ -34,11 +34,11 @@ _PEERS = (
 )
 
 
-def decode(body: Json, place: Place) -> Seen:
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
     ident = body["GroupId"]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("security-group", ident),
+        arn=place.ec2_arn("security-group", ident),
         state=State.READY,
         tags=tag_map(body.get("Tags", ())),
         attributes={
@@ -50,13 +50,13 @@ def decode(body: Json, place: Place) -> Seen:
             part
             for kind, rows in ((INGRESS, body.get("IpPermissions", ())), (EGRESS, body.get("IpPermissionsEgress", ())))
             for row in rows
-            for part in rules(kind, row, place.account)
+            for part in rule_parts(kind, row, place.account)
         ),
     )
 
 
-def rules(kind: str, permission: Json, account: str) -> Iterator[Part]:
-    """The rules of one permission, each with the permission that authorizes or revokes it alone.
+def rule_parts(kind: str, permission: Json, account: str) -> Iterator[Part]:
+    """Yield the rules of one permission, each with the permission that authorizes or revokes it alone.
 
     A group of another account is named with that account.
     """
@@ -72,7 +72,7 @@ def rules(kind: str, permission: Json, account: str) -> Iterator[Part]:
 
 
 def _traffic(permission: Json) -> str:
-    """``tcp 6443``, ``udp 30000-32767``, ``icmp 8/-1`` (type and code), ``all``."""
+    """Return the traffic in words: ``tcp 6443``, ``udp 30000-32767``, ``icmp 8/-1`` (type and code), ``all``."""
     protocol, low, high = permission["IpProtocol"], permission.get("FromPort"), permission.get("ToPort")
     if protocol == "-1":
         return "all"
@@ -83,7 +83,7 @@ def _traffic(permission: Json) -> str:
     return f"{protocol} {low}" if low == high else f"{protocol} {low}-{high}"
 
 
-def rule(
+def rule_part(
     kind: str,
     protocol: str,
     from_port: int = -1,
@@ -95,10 +95,10 @@ def rule(
     group: str = "",
     description: str = "",
 ) -> Part:
-    """One rule as a wish, with the natural key that the same rule has when it is read. Exactly one peer is given.
+    """Return a wanted rule, with the natural key that the same rule has when it is read. Exactly one peer is given.
 
-    Ports are -1 where the protocol has none; an ICMP rule has its type and code there. The description of a rule that
-    is there is not compared.
+    Ports are -1 where the protocol has none; an ICMP rule has its type and code there. Descriptions of existing rules
+    are not compared.
     """
     given = {"CidrIp": cidr, "CidrIpv6": cidr6, "PrefixListId": prefix_list, "GroupId": group}
     (peer,) = ((peers, member) for peers, member in _PEERS if given[member])
@@ -108,37 +108,37 @@ def rule(
     return Part(kind, f"{_traffic(request)} {given[peer[1]]}", request=request)
 
 
-READ = Read("describe_security_groups", "SecurityGroups", "group-id", decode)
+READ = Ec2Read("describe_security_groups", "SecurityGroups", "group-id", decode)
 
 
 class SecurityGroupDriver(Ec2Driver):
-    """Names are unique in a VPC. A group is there at once, and gone at once."""
+    """A driver. Names are unique in a VPC. A group is ready at once and gone at once."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """The reply shows id and tags; the rest is as it was asked for, with AWS's rule for what goes out."""
+        """Create it. The reply shows id and tags; the rest is as requested, with AWS's rule for outgoing traffic."""
         asked = {"GroupName": request["name"], "Description": request["description"], "VpcId": request["vpc_id"]}
-        place = await place_of(self._client)
-        tags = birth_tags.specified(birth, "security-group")
+        place = await location_of(self._client)
+        tags = birth_tags.tag_specifications(birth, "security-group")
         body = await self._client.write(
             "ec2", "create_security_group", request["name"], **asked, TagSpecifications=tags
         )
         everything = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
-        return decode({**asked, **body, "IpPermissionsEgress": everything}, place).observed()
+        return decode({**asked, **body, "IpPermissionsEgress": everything}, place).to_observed()
 
-    async def _born(self, homes: Collection[str]) -> list[Seen]:
-        """All groups of these VPCs: a stranger's may have the name."""
+    async def _list_candidates(self, homes: Collection[str]) -> list[DecodedResource]:
+        """Return all groups of these VPCs: one of somebody else may have the name."""
         return [
             seen
             for some in chunks(sorted(homes), FILTER_VALUES)
-            for seen in await by_filter(self._client, READ, "vpc-id", some)
+            for seen in await read_by_filter(self._client, READ, "vpc-id", some)
         ]
 
-    def _fits(self, seen: Seen, want: Want) -> bool:
+    def _matches_want(self, seen: DecodedResource, want: Want) -> bool:
         same_vpc = seen.attributes["vpc_id"] == want.request["vpc_id"]
-        return super()._fits(seen, want) or (same_vpc and seen.name == want.name)
+        return super()._matches_want(seen, want) or (same_vpc and seen.name == want.name)
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        return await interface_users.of(self._client, "group-id", ref.id)
+        return await interface_users.find_users(self._client, "group-id", ref.id)
 
     # -- rules ----------------------------------------------------------------------------------------------------
 
@@ -149,16 +149,16 @@ class SecurityGroupDriver(Ec2Driver):
         await self.remove_parts(ref, [part])
 
     async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
-        """One call for each direction, all or nothing: where one rule is there already, each gets a call of its own."""
+        """Add rules, one call a direction. Where one rule exists, none is added; then each gets a call of its own."""
         for kind, some in _by_direction(parts):
             try:
                 await self._send(f"authorize_security_group_{_WAYS[kind]}", ref, some)
-            except errors.AlreadyThere:
+            except errors.PartExists:
                 for part in some if len(some) > 1 else ():
                     await self.add_parts(ref, [part])
 
     async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
-        """The same: where one rule is gone already, each gets a call of its own."""
+        """Remove rules, one call for each direction; where one rule is gone already, each gets its own call."""
         for kind, some in _by_direction(parts):
             try:
                 await self._send(f"revoke_security_group_{_WAYS[kind]}", ref, some)
@@ -182,18 +182,18 @@ def _by_direction(parts: Sequence[Part]) -> list[tuple[str, list[Part]]]:
     return [(kind, some) for kind, some in ways if some]
 
 
-def _holders(ident: str) -> tuple[delete_blockers.Search, ...]:
-    """Interfaces in it, and groups whose rules name it."""
+def _blocker_searches(ident: str) -> tuple[delete_blockers.BlockerSearch, ...]:
+    """Return the searches for interfaces in it, and for groups whose rules refer to it."""
     members, named = {"group-id": ident}, {"ip-permission.group-id": ident}
     return (
-        delete_blockers.interfaces(members),
-        delete_blockers.Search(
+        delete_blockers.interface_search(members),
+        delete_blockers.BlockerSearch(
             "describe_security_groups", "SecurityGroups", "GroupId", named, lambda row: row["GroupId"] != ident
         ),
     )
 
 
-_SHAPE = Shape(
+_SHAPE = Ec2Shape(
     facts=FACTS["security-group"],
     read=READ,
     create="create_security_group",
@@ -201,8 +201,8 @@ _SHAPE = Shape(
     delete="delete_security_group",
     ident="GroupId",
     params=dict,
-    home=IN_VPC,
-    holders=_holders,
+    parent=IN_VPC,
+    blockers=_blocker_searches,
 )
 
 

@@ -1,7 +1,7 @@
-"""Kind ``subnet``: a block of a VPC in one zone. Its IPv6 block is a part: one that we added, or that it was born with.
+"""Kind ``subnet``: a block of a VPC in one zone. Its IPv6 block is a part, added by us or given at its birth.
 
 Request: ``name`` (for messages), ``vpc_id``, ``zone``, ``cidr``, ``ipv6_cidr`` (optional: the block to be born with,
-which is wanted as a part too), and the attributes that can be changed: ``map_public_ip_on_launch``,
+which is a wanted part too), and the attributes that can be changed: ``map_public_ip_on_launch``,
 ``assign_ipv6_address_on_creation``.
 """
 
@@ -16,11 +16,17 @@ from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request
 from freehold.providers.aws import delete_blockers, interface_users, reading
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, associated, block6, state_of
-from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.providers.aws.decoded import (
+    AwsLocation,
+    DecodedResource,
+    active_associations,
+    canonical_ipv6_block,
+    state_of,
+)
+from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import tag_map
 
 IPV6_CIDR = "subnet-ipv6-cidr"
@@ -29,14 +35,14 @@ CONFLICT, OUTSIDE = "InvalidSubnet.Conflict", "InvalidSubnet.Range"
 _ATTRIBUTES = {"map_public_ip_on_launch": "MapPublicIpOnLaunch", _IPV6: "AssignIpv6AddressOnCreation"}
 
 
-def decode(body: Json, place: Place) -> Seen | None:
+def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
     state = state_of(body["State"])
     if state is None:
         return None
     ident = body["SubnetId"]
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("subnet", ident),
+        arn=place.ec2_arn("subnet", ident),
         state=state,
         vendor_state=body["State"],
         tags=tag_map(body.get("Tags", ())),
@@ -47,19 +53,21 @@ def decode(body: Json, place: Place) -> Seen | None:
             **{name: bool(body.get(member)) for name, member in _ATTRIBUTES.items()},
         },
         parts=frozenset(
-            Part(IPV6_CIDR, block6(row["Ipv6CidrBlock"]), id=row["AssociationId"])
-            for row in associated(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
+            Part(IPV6_CIDR, canonical_ipv6_block(row["Ipv6CidrBlock"]), id=row["AssociationId"])
+            for row in active_associations(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
         ),
     )
 
 
-READ = Read("describe_subnets", "Subnets", "subnet-id", decode)
+READ = Ec2Read("describe_subnets", "Subnets", "subnet-id", decode)
 
 
 class SubnetDriver(Ec2Driver):
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """Raises Invalid with the subnets that are in the way, where the block is not free in the VPC, and NotReady
-        while the range that it is to be in is being added to the VPC."""
+        """Create it. Raises Invalid with the subnets that have its block already.
+
+        Raises NotReady while the VPC is still being given the range of its block.
+        """
         try:
             return await super().create(request, birth)
         except Invalid as refused:
@@ -68,41 +76,44 @@ class SubnetDriver(Ec2Driver):
                 raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused
             if refused.code != CONFLICT:
                 raise
-            raise await self._taken(request, refused) from refused
+            raise await self._explain_conflict(request, refused) from refused
 
     async def _has_range_for(self, request: Request) -> bool:
-        """Whether its blocks are in ranges of the VPC, there or on their way: until it is there, EC2 refuses a subnet
-        in it like one outside of all ranges, and it may be there by the time that we ask."""
+        """Return whether its blocks are in ranges that the VPC has or is being given.
+
+        EC2 refuses a subnet in a range that is being added like one outside of all ranges; the range may be ready by
+        now.
+        """
         filters = [{"Name": "vpc-id", "Values": [request["vpc_id"]]}]
         try:
-            rows = await self._client.listed("ec2", "describe_vpcs", "Vpcs", request["vpc_id"], Filters=filters)
+            rows = await self._client.read_list("ec2", "describe_vpcs", "Vpcs", request["vpc_id"], Filters=filters)
         except CloudError:
             return False
         ranges = [
             ip_network(each[member])
             for row in rows
             for member in ("CidrBlock", "Ipv6CidrBlock")
-            for each in associated(row.get(f"{member}AssociationSet", ()), f"{member}State")
+            for each in active_associations(row.get(f"{member}AssociationSet", ()), f"{member}State")
             if each.get(member)
         ]
         return all(_is_within(block, ranges) for block in _blocks(request))
 
-    async def _taken(self, request: Request, refused: Invalid) -> CloudError:
-        """EC2 does not say by which."""
+    async def _explain_conflict(self, request: Request, refused: Invalid) -> CloudError:
+        """Return the refusal with the subnets in conflict, which EC2 does not name."""
         try:
             there = await self.neighbours(Ref(str(request["vpc_id"])))
         except CloudError:
             return refused
-        return _taken_by(request, there, refused.request_id) or refused
+        return _conflict_error(request, there, refused.request_id) or refused
 
     async def neighbours(self, home: Ref) -> Sequence[Observed]:
-        return [seen.observed() for seen in await reading.by_filter(self._client, READ, "vpc-id", [home.id])]
+        return [seen.to_observed() for seen in await reading.read_by_filter(self._client, READ, "vpc-id", [home.id])]
 
     def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
-        return _taken_by(request, neighbours)
+        return _conflict_error(request, neighbours)
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """EC2 takes one attribute a call, and ``_IPV6`` only where there is an IPv6 block.
+        """Send one attribute a call, as EC2 takes them, and ``_IPV6`` last: it needs an IPv6 block.
 
         Raises NotReady while a block is being added.
         """
@@ -111,20 +122,20 @@ class SubnetDriver(Ec2Driver):
             try:
                 await self._client.write("ec2", "modify_subnet_attribute", ref.id, SubnetId=ref.id, **switch)
             except Invalid as refused:
-                if name != _IPV6 or not await self._gets_block(ref):
+                if name != _IPV6 or not await self._has_pending_block(ref):
                     raise
                 message = f"{ref.id} is being given its IPv6 block: {refused.message}. It is asked again"
                 raise NotReady(message, code=refused.code, request_id=refused.request_id) from refused
 
-    async def _gets_block(self, ref: Ref) -> bool:
-        """Whether an IPv6 block is on its way, which :attr:`Observed.parts` shows as if it were there."""
+    async def _has_pending_block(self, ref: Ref) -> bool:
+        """Return whether an IPv6 block is being added, which :attr:`Observed.parts` shows like a ready one."""
         filters = [{"Name": "subnet-id", "Values": [ref.id]}]
-        rows = await self._client.listed("ec2", "describe_subnets", "Subnets", ref.id, Filters=filters)
+        rows = await self._client.read_list("ec2", "describe_subnets", "Subnets", ref.id, Filters=filters)
         blocks = [block for row in rows for block in row.get("Ipv6CidrBlockAssociationSet", ())]
         return any(block["Ipv6CidrBlockState"]["State"] == "associating" for block in blocks)
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        return await interface_users.of(self._client, "subnet-id", ref.id)
+        return await interface_users.find_users(self._client, "subnet-id", ref.id)
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, part, "associate_subnet_cidr_block", SubnetId=ref.id, Ipv6CidrBlock=part.natural_key)
@@ -133,7 +144,7 @@ class SubnetDriver(Ec2Driver):
         await self._remove_association(ref, part, "disassociate_subnet_cidr_block")
 
 
-def _overlap(one: str, other: str) -> bool:
+def _blocks_overlap(one: str, other: str) -> bool:
     if not (one and other):
         return False
     first, second = ip_network(one, strict=False), ip_network(other, strict=False)
@@ -145,23 +156,23 @@ def _blocks(request: Request) -> list[str]:
 
 
 def _is_within(block: str, ranges: Sequence[IPv4Network | IPv6Network]) -> bool:
-    """In one of them, and of a size that a subnet can have
+    """Return whether a block is in one of the ranges, and of a size that a subnet can have
     (https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html)."""
     asked = ip_network(block, strict=False)
     fits = asked.prefixlen == 64 if asked.version == 6 else 16 <= asked.prefixlen <= 28
-    return fits and any(_overlap(block, str(each)) and each.prefixlen <= asked.prefixlen for each in ranges)
+    return fits and any(_blocks_overlap(block, str(each)) and each.prefixlen <= asked.prefixlen for each in ranges)
 
 
 def conflict_reason(request: Request, other: Observed) -> str:
-    """The block of a request that ``other`` has, whole or in part."""
+    """Return the block of a request that ``other`` has, whole or in part; empty for none."""
     if other.attributes["vpc_id"] != request["vpc_id"]:
         return ""
     taken = [other.attributes["cidr"], *(part.natural_key for part in other.parts or () if part.kind == IPV6_CIDR)]
-    return next((block for block in _blocks(request) if any(_overlap(block, each) for each in taken)), "")
+    return next((block for block in _blocks(request) if any(_blocks_overlap(block, each) for each in taken)), "")
 
 
-def _taken_by(request: Request, others: Sequence[Observed], request_id: str = "") -> Invalid | None:
-    """The refusal that names them."""
+def _conflict_error(request: Request, others: Sequence[Observed], request_id: str = "") -> Invalid | None:
+    """Return the refusal that names the subnets in conflict; None if there is none."""
     holders_of_it = sorted(each.id for each in others if conflict_reason(request, each))
     if not holders_of_it:
         return None
@@ -177,9 +188,9 @@ def _params(request: Request) -> Json:
     return {**place, "CidrBlock": request["cidr"], **ipv6}
 
 
-SHAPE = Shape(
+SHAPE = Ec2Shape(
     FACTS["subnet"], READ, "create_subnet", "Subnet", "delete_subnet", "SubnetId", _params,
-    home=IN_VPC, holders=delete_blockers.interfaces_in,
+    parent=IN_VPC, blockers=delete_blockers.subnet_searches,
 )  # fmt: skip
 
 

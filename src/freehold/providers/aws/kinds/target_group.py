@@ -19,9 +19,9 @@ from freehold.providers.aws import balancing
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen
+from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.kind_defaults import aws_kind
-from freehold.providers.aws.reading import place_of
+from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_list, tag_map
 
@@ -30,9 +30,9 @@ PRESERVES_CLIENT_IP = "preserve_client_ip.enabled"
 CUTS_UNHEALTHY = "target_health_state.unhealthy.connection_termination.enabled"
 DRAINS_UNHEALTHY = "target_health_state.unhealthy.draining_interval_seconds"
 ATTRIBUTES = (PRESERVES_CLIENT_IP, CUTS_UNHEALTHY, DRAINS_UNHEALTHY)
-"""Those that a wish has; of the others nothing is read."""
+"""Attributes that a request has; no other is read."""
 _AT_BIRTH = {"instance": {"attributes": {PRESERVES_CLIENT_IP: "true", CUTS_UNHEALTHY: "true", DRAINS_UNHEALTHY: "0"}}}
-"""Of a new one, by its type of targets; that of the others depends on more.
+"""Attributes of a new group, by its type of targets; those of other types depend on more.
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
 """
@@ -47,9 +47,9 @@ _HEALTH_CHECK = (
 )
 
 
-def decode(body: Json, place: Place) -> Seen:
+def decode(body: Json, place: AwsLocation) -> DecodedResource:
     arn = body["TargetGroupArn"]
-    return Seen(
+    return DecodedResource(
         id=arn,
         arn=arn,
         state=State.READY,
@@ -67,14 +67,14 @@ def decode(body: Json, place: Place) -> Seen:
     )
 
 
-async def targets_of(client: ApiClient, arn: str) -> frozenset[Part]:
-    """Those that are registered. Raises NotFound."""
-    rows = await balancing.targets_of(client, arn)
-    return frozenset(target(row["Id"], row.get("Port")) for row in rows)
+async def read_target_parts(client: ApiClient, arn: str) -> frozenset[Part]:
+    """Return the registered targets. Raises NotFound."""
+    rows = await balancing.read_targets(client, arn)
+    return frozenset(target_part(row["Id"], row.get("Port")) for row in rows)
 
 
-def target(ident: str, port: int | None = None) -> Part:
-    """A machine or an address behind a port, which is the group's where none is given."""
+def target_part(ident: str, port: int | None = None) -> Part:
+    """Return the part of a machine or an address behind a port, by default the group's."""
     named = {"Id": ident} if port is None else {"Id": ident, "Port": port}
     return Part(TARGET, " ".join(map(str, named.values())), request=named)
 
@@ -83,11 +83,11 @@ READ = BalancingRead("elbv2", "describe_target_groups", "TargetGroups", "TargetG
 
 
 class TargetGroupDriver(BalancingDriver):
-    """It is there at once, and gone at once. The delete of one that is missing is a success."""
+    """A driver. A group is ready at once and gone at once; the delete of a missing one succeeds."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """A create with the name and settings of one that is there answers with that, whoever's it is."""
-        await place_of(self._client)  # before the write: if it failed after it, the reply were lost
+        """Create it. AWS returns an existing one with this name and these settings, of any owner."""
+        await location_of(self._client)  # before the write: a failure after it would lose the reply
         family = request.get("ip_address_type", "ipv4")
         body = await self._client.write(
             "elbv2",
@@ -98,21 +98,21 @@ class TargetGroupDriver(BalancingDriver):
             Port=request["port"],
             VpcId=request["vpc_id"],
             TargetType=request["target_type"],
-            Tags=birth_tags.as_list(birth),
+            Tags=birth_tags.birth_tag_list(birth),
             **request["health_check"],
             **({"IpAddressType": family} if family != "ipv4" else {}),
         )
-        return await self._answered(body["TargetGroups"][0], birth, _AT_BIRTH.get(request["target_type"]))
+        return await self._observe_reply(body["TargetGroups"][0], birth, _AT_BIRTH.get(request["target_type"]))
 
     async def update(self, ref: Ref, changes: Request) -> None:
         if "health_check" in changes:
             await self._change(ref, "modify_target_group", **changes["health_check"])
         if "attributes" in changes:
-            async with self._changing(ref.id, {"attributes": changes["attributes"]}):
+            async with self._writing_attributes(ref.id, {"attributes": changes["attributes"]}):
                 await self._change(ref, "modify_target_group_attributes", Attributes=tag_list(changes["attributes"]))
 
     async def delete(self, ref: Ref) -> None:
-        """AWS does not say which load balancers lead to it."""
+        """Delete it. AWS does not say which load balancers refuse that."""
         try:
             await self._client.write("elbv2", "delete_target_group", ref.id, TargetGroupArn=ref.id)
         except InUse as refused:
@@ -126,7 +126,7 @@ class TargetGroupDriver(BalancingDriver):
         return sorted(User(str(part)) for part in await self.parts(ref))
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        return await targets_of(self._client, ref.id)
+        return await read_target_parts(self._client, ref.id)
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._change(ref, "register_targets", Targets=[dict(part.request)])
@@ -137,11 +137,11 @@ class TargetGroupDriver(BalancingDriver):
     async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
         await self._client.write("elbv2", operation, ref.id, TargetGroupArn=ref.id, **what)
 
-    def _shown(self, seen: Seen) -> Observed:
-        """Its own read does not show its targets."""
-        return replace(seen.observed(), parts=None)
+    def _to_observed(self, seen: DecodedResource) -> Observed:
+        """Return it without parts: the read of a group does not show its targets."""
+        return replace(seen.to_observed(), parts=None)
 
-    async def _attributes(self, ident: str) -> Mapping[str, object]:
+    async def _read_attributes(self, ident: str) -> Mapping[str, object]:
         body = await self._client.read("elbv2", "describe_target_group_attributes", ident, TargetGroupArn=ident)
         found = tag_map(body["Attributes"])
         return {"attributes": {name: found[name] for name in ATTRIBUTES if name in found}}

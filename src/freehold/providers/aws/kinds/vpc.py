@@ -19,11 +19,17 @@ from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 from freehold.engine.tag_text import key_and_value
 from freehold.providers.aws import delete_blockers, errors, interface_users, reading
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.decoded import Place, Seen, associated, block6, state_of
-from freehold.providers.aws.ec2 import Ec2Driver, Shape
+from freehold.providers.aws.decoded import (
+    AwsLocation,
+    DecodedResource,
+    active_associations,
+    canonical_ipv6_block,
+    state_of,
+)
+from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
-from freehold.providers.aws.reading import Read
+from freehold.providers.aws.reading import Ec2Read
 from freehold.providers.aws.tags.native_tags import FILTER_VALUES, chunks, tag_map
 
 CIDR = "vpc-cidr"
@@ -32,32 +38,32 @@ _ATTRIBUTES = {
     SUPPORT: ("enableDnsSupport", "EnableDnsSupport"),
     HOSTNAMES: ("enableDnsHostnames", "EnableDnsHostnames"),
 }
-"""How a read names each, and how a write and a reply do."""
+"""The name of each in reads, and its member in writes and replies."""
 _AT_BIRTH = {SUPPORT: True, HOSTNAMES: False}
-"""https://docs.aws.amazon.com/vpc/latest/userguide/vpc-dns.html#vpc-dns-support"""
-LOOKS = 6
-"""So many looks use one reading of the attributes: an hour, at nine minutes a look."""
+"""Attributes of a new VPC: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-dns.html#vpc-dns-support"""
+PASSES_A_READING = 6
+"""The passes that share one reading of the attributes: about an hour, at nine minutes a pass."""
 
 
-def decode(body: Json, place: Place) -> Seen | None:
+def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
     state = state_of(body["State"])
     if state is None:
         return None
     ident, first = body["VpcId"], body["CidrBlock"]
-    blocks = associated(body.get("CidrBlockAssociationSet", ()), "CidrBlockState")
-    ipv6 = associated(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
+    blocks = active_associations(body.get("CidrBlockAssociationSet", ()), "CidrBlockState")
+    ipv6 = active_associations(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
     coming = any(row.get("Ipv6CidrBlockState", {}).get("State") == "associating" for row in ipv6)
-    return Seen(
+    return DecodedResource(
         id=ident,
-        arn=place.ec2("vpc", ident),
-        state=State.PENDING if coming and state is State.READY else state,  # subnets are cut from its IPv6 block
+        arn=place.ec2_arn("vpc", ident),
+        state=State.PENDING if coming and state is State.READY else state,  # subnets need its IPv6 block
         vendor_state=body["State"],
         tags=tag_map(body.get("Tags", ())),
         attributes={
             "cidr": first,
             "cidrs": (first, *sorted(row["CidrBlock"] for row in blocks if row["CidrBlock"] != first)),
             "ipv6": bool(ipv6),
-            "ipv6_cidrs": tuple(block6(row["Ipv6CidrBlock"]) for row in ipv6 if row.get("Ipv6CidrBlock")),
+            "ipv6_cidrs": tuple(canonical_ipv6_block(row["Ipv6CidrBlock"]) for row in ipv6 if row.get("Ipv6CidrBlock")),
             "tenancy": body.get("InstanceTenancy", ""),
             "default": bool(body.get("IsDefault")),
         },
@@ -67,13 +73,13 @@ def decode(body: Json, place: Place) -> Seen | None:
     )
 
 
-READ = Read("describe_vpcs", "Vpcs", "vpc-id", decode)
+READ = Ec2Read("describe_vpcs", "Vpcs", "vpc-id", decode)
 
 
 class DnsAttributes:
-    """The two attributes that no list shows; each costs a call.
+    """The two DNS attributes, which no list shows and each of which costs a call.
 
-    Only a person changes them, so one reading serves for several looks.
+    Only a person changes them, so one reading serves several passes.
     """
 
     def __init__(self, client: ApiClient) -> None:
@@ -81,38 +87,38 @@ class DnsAttributes:
         self._known: dict[str, tuple[Mapping[str, bool], int]] = {}
 
     def keep(self, ident: str, values: Mapping[str, bool]) -> None:
-        """What is known without a read: from our own write."""
-        self._known[ident] = (values, LOOKS)
+        """Keep values that our own write has set."""
+        self._known[ident] = (values, PASSES_A_READING)
 
     def forget(self, ident: str) -> None:
         self._known.pop(ident, None)
 
-    async def of(self, ident: str) -> Mapping[str, bool]:
+    async def read(self, ident: str) -> Mapping[str, bool]:
         values, looks = self._known.get(ident, ({}, 0))
         if not looks:
-            values, looks = await self._read(ident), LOOKS
+            values, looks = await self._read_both(ident), PASSES_A_READING
         self._known[ident] = (values, looks - 1)
         return values
 
-    async def _read(self, ident: str) -> Mapping[str, bool]:
-        """Host names cannot be on without support, so that one is asked for only where they are off."""
-        if await self._ask(ident, HOSTNAMES):
+    async def _read_both(self, ident: str) -> Mapping[str, bool]:
+        """Read both. Host names need support, so support is read only where they are off."""
+        if await self._read_one(ident, HOSTNAMES):
             return {SUPPORT: True, HOSTNAMES: True}
-        return {SUPPORT: await self._ask(ident, SUPPORT), HOSTNAMES: False}
+        return {SUPPORT: await self._read_one(ident, SUPPORT), HOSTNAMES: False}
 
-    async def _ask(self, ident: str, name: str) -> bool:
+    async def _read_one(self, ident: str, name: str) -> bool:
         attribute, member = _ATTRIBUTES[name]
         try:
             body = await self._client.read("ec2", "describe_vpc_attribute", ident, VpcId=ident, Attribute=attribute)
-        except NotFound as lagging:  # the list has just shown it
+        except NotFound as lagging:  # the list has just shown the VPC
             raise errors.ListNotFound(f"{lagging.message}. It is asked again", code=lagging.code) from lagging
         return bool(body[member]["Value"])
 
 
 class VpcDriver(Ec2Driver):
-    """Adds the attributes to every look, and to the rows of what has a mark of ours."""
+    """A driver that adds the DNS attributes to every observation, and to rows with a mark of ours."""
 
-    def __init__(self, client: ApiClient, shape: Shape) -> None:
+    def __init__(self, client: ApiClient, shape: Ec2Shape) -> None:
         super().__init__(client, shape)
         self._dns = DnsAttributes(client)
 
@@ -122,12 +128,12 @@ class VpcDriver(Ec2Driver):
         return replace(made, attributes={**made.attributes, **_AT_BIRTH})
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        return {ident: await self._with_dns(seen) for ident, seen in (await super().observe(refs)).items()}
+        return {ident: await self._add_dns(seen) for ident, seen in (await super().observe(refs)).items()}
 
     async def listed(self, name: str) -> Sequence[Listed]:
         rows = await super().listed(name)
         return [
-            replace(row, observed=await self._with_dns(row.observed)) if _is_marked(row.observed) else row
+            replace(row, observed=await self._add_dns(row.observed)) if _is_marked(row.observed) else row
             for row in rows
         ]
 
@@ -135,52 +141,52 @@ class VpcDriver(Ec2Driver):
         for ident in idents:
             self._dns.forget(ident)
 
-    async def _with_dns(self, seen: Observed) -> Observed:
-        return replace(seen, attributes={**seen.attributes, **await self._dns.of(seen.id)})
+    async def _add_dns(self, seen: Observed) -> Observed:
+        return replace(seen, attributes={**seen.attributes, **await self._dns.read(seen.id)})
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """Support is switched on before host names, and off after them: EC2 takes one at a time and refuses others."""
+        """Switch support on before host names, and off after them: EC2 takes one at a time and refuses other orders."""
         wanted = {name: bool(value) for name, value in changes.items()}
         for name in (SUPPORT, HOSTNAMES) if wanted.get(SUPPORT, True) else (HOSTNAMES, SUPPORT):
             if name in wanted:
                 value = {_ATTRIBUTES[name][1]: {"Value": wanted[name]}}
                 await self._client.write("ec2", "modify_vpc_attribute", ref.id, VpcId=ref.id, **value)
-        known = await self._dns.of(ref.id)
+        known = await self._dns.read(ref.id)
         self._dns.keep(ref.id, {**known, **wanted})
 
     async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
-        """Without subnets: ours has none before it is on record."""
+        """Return those without subnets: ours has none before it is on record."""
         free = {seen.id: seen for seen in await super().find_untagged(request, tags)}
         for some in chunks(sorted(free), FILTER_VALUES):
             inside = [{"Name": "vpc-id", "Values": some}]
             subject = f"subnets of {', '.join(some)}"
-            for row in await self._client.listed("ec2", "describe_subnets", "Subnets", subject, Filters=inside):
+            for row in await self._client.read_list("ec2", "describe_subnets", "Subnets", subject, Filters=inside):
                 free.pop(row["VpcId"], None)
         return list(free.values())
 
     async def contents(self, ref: Ref) -> Sequence[User]:
-        """Interfaces by what they belong to: a machine in it is what a person looks for."""
-        interfaces = delete_blockers.interfaces({}).operation
-        searches = [each for each in delete_blockers.inside_vpc(ref.id) if each.operation != interfaces]
-        found = await delete_blockers.all_of(self._client, searches)
-        return [*found, *await interface_users.of(self._client, "vpc-id", ref.id)]
+        """Return its contents, interfaces by their owner: a person looks for the machine in it."""
+        interfaces = delete_blockers.interface_search({}).operation
+        searches = [each for each in delete_blockers.vpc_searches(ref.id) if each.operation != interfaces]
+        found = await delete_blockers.find_all(self._client, searches)
+        return [*found, *await interface_users.find_users(self._client, "vpc-id", ref.id)]
 
-    async def _beside(self, request: Request) -> list[Seen]:
-        """Of its range; not the default one, and not one that another account shares with this one."""
+    async def _list_siblings(self, request: Request) -> list[DecodedResource]:
+        """Return this account's VPCs with the range, except the default one and those that another account shares."""
         filters = {"cidr": [str(request["cidr"])], "is-default": ["false"], "owner-id": [await self._client.account()]}
-        return await reading.by_filters(self._client, READ, filters, f"those of the range {request['cidr']}")
+        return await reading.read_by_filters(self._client, READ, filters, f"those of the range {request['cidr']}")
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, part, "associate_vpc_cidr_block", VpcId=ref.id, CidrBlock=part.natural_key)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        """Raises InUse with the subnets in the range, which EC2 does not name."""
+        """Remove a range. Raises InUse with the subnets in it, which EC2 does not name."""
         try:
             await self._remove_association(ref, part, "disassociate_vpc_cidr_block")
         except InUse as refused:
             subject = f"subnets of {ref.id}"
             filters = [{"Name": "vpc-id", "Values": [ref.id]}]
-            rows = await self._client.listed("ec2", "describe_subnets", "Subnets", subject, Filters=filters)
+            rows = await self._client.read_list("ec2", "describe_subnets", "Subnets", subject, Filters=filters)
             block = ip_network(part.natural_key)
             inside = sorted(row["SubnetId"] for row in rows if ip_network(row["CidrBlock"]).overlaps(block))
             if not inside:
@@ -197,15 +203,15 @@ def _is_marked(row: Observed) -> bool:
 
 
 def _is_in_range(part: Part, kind: str, other: Observed) -> bool:
-    """A range with a subnet in it cannot be taken from the VPC
+    """Return whether a subnet is in the range, which can then not be taken from the VPC
     (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DisassociateVpcCidrBlock.html)."""
     if part.kind != CIDR or kind != "subnet" or not other.attributes.get("cidr"):
         return False
     return ip_network(other.attributes["cidr"]).overlaps(ip_network(part.natural_key))
 
 
-def _may_be(request: Request, seen: Seen) -> bool:
-    """Ours gets its other ranges only when it is on record."""
+def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
+    """Return whether it has one range only: ours gets others only once it is on record."""
     alike = bool(request.get("ipv6")) is bool(seen.attributes["ipv6"])
     return alike and not seen.parts and seen.attributes["tenancy"] in ("", "default")
 
@@ -215,9 +221,9 @@ def _params(request: Request) -> Json:
     return {"CidrBlock": request["cidr"], **ipv6}
 
 
-SHAPE = Shape(
-    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, holders=delete_blockers.inside_vpc,
-    may_be=_may_be,
+SHAPE = Ec2Shape(
+    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, blockers=delete_blockers.vpc_searches,
+    may_be_ours=_may_be_ours,
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""Deletes of a role's session that AWS itself allows only of what carries one owner's uuid, or a mark of one cluster.
+"""Session policies: AWS itself then allows deletes only of what has one owner's uuid, or a mark of one cluster.
 
-https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies.html#policies_session: a session may do what one of the
-role's policies and one of its session policies allow; what any of them denies it may not do. Which deletes know the
-tags of their resource in a condition: docs/reference/aws.md#permissions.
+https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies.html#policies_session: a session may do what both one
+of the role's policies and one of its session policies allow, and nothing that any of them denies. Deletes with a
+condition on the tags of their resource: docs/reference/aws.md#permissions.
 """
 
 from __future__ import annotations
@@ -16,51 +16,53 @@ from freehold.engine.keyed_codec import UUID
 from freehold.providers.aws.permissions.policies import BOUND_ACTIONS, COLLECTED_ACTIONS
 
 MOST_CHARACTERS = 2048
-"""Of all session policies of a session together, of managed ones the ARN
+"""The most characters of a session's policies together; a managed one counts with its ARN
 (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html)."""
 TOO_LARGE = "PackedPolicyTooLarge"
-"""What STS answers where they do not fit when they are packed, with session tags. No page says how to compute that."""
+"""STS's code where policies and session tags, packed, are too large. No page says how to compute that."""
 
 
 @dataclass(frozen=True)
-class Bound:
-    """``policy``: the inline policy of a session whose deletes are bound to one owner, as JSON."""
+class BoundPolicy:
+    """The inline ``policy`` of a session whose deletes are bound to one owner, as JSON."""
 
     policy: str
 
 
 @dataclass(frozen=True)
 class NotBound:
-    """``why`` no session can be bound, and what to do about it; for people."""
+    """The reason ``why`` no session can be bound, and what to do about it; for people."""
 
     why: str
 
 
-def bind(uuid: str, policy: str = "", policy_arns: Sequence[str] = ()) -> Bound | NotBound:
-    """How a session is bound that may do no more than one under ``policy`` and ``policy_arns``, the user's own.
+def bind_to_owner(uuid: str, policy: str = "", policy_arns: Sequence[str] = ()) -> BoundPolicy | NotBound:
+    """Bind a session's deletes to one owner, within ``policy`` and ``policy_arns``, the user's own.
 
-    Where the user gives none, all that the session may do is these deletes. Else ours only denies: an allow of ours
-    would add to what the user's allow.
+    Where the user gives none, our policy allows these deletes and nothing else. Otherwise ours only denies: an allow of
+    ours would add to what the user's policies allow.
     """
-    return _bound({UUID: uuid}, BOUND_ACTIONS, policy, policy_arns)
+    return _bind({UUID: uuid}, BOUND_ACTIONS, policy, policy_arns)
 
 
-def bind_to_marks(marks: Mapping[str, str], policy: str = "", policy_arns: Sequence[str] = ()) -> Bound | NotBound:
-    """The same for what is collected: of what has one of these tags, none of which is ours."""
-    return _bound(marks, COLLECTED_ACTIONS, policy, policy_arns)
+def bind_to_marks(
+    marks: Mapping[str, str], policy: str = "", policy_arns: Sequence[str] = ()
+) -> BoundPolicy | NotBound:
+    """Bind a session's deletes, for the collection, to resources with one of these tags, none of which is ours."""
+    return _bind(marks, COLLECTED_ACTIONS, policy, policy_arns)
 
 
-def _bound(
+def _bind(
     marks: Mapping[str, str], actions: Sequence[str], policy: str, policy_arns: Sequence[str]
-) -> Bound | NotBound:
+) -> BoundPolicy | NotBound:
     if not policy and not policy_arns:
         allows = [_statement("Allow", "StringEquals", {key: value}, actions) for key, value in marks.items()]
-        return Bound(_text({"Version": _VERSION, "Statement": allows}))
+        return BoundPolicy(_text({"Version": _VERSION, "Statement": allows}))
     document = _document(policy) if policy else {"Version": _VERSION, "Statement": []}
     if document is None:
         return NotBound(
-            "its spec.inlinePolicy is not a JSON object with statements and each name once, so nothing can be added to "
-            "it. Write it so"
+            "its spec.inlinePolicy is not a JSON object with statements, or repeats a name in an object, so nothing "
+            "can be added to it. Correct it"
         )
     denies = _statement("Deny", "StringNotEquals", marks, actions)
     merged = _text({**document, "Statement": [*_statements(document), denies]})
@@ -71,11 +73,11 @@ def _bound(
             f"{MOST_CHARACTERS} that STS takes (spec.inlinePolicy without white space, and the ARNs in "
             "spec.policyARNs). Shorten them by as much"
         )
-    return Bound(merged)
+    return BoundPolicy(merged)
 
 
-def refused() -> NotBound:
-    """STS does not take the session policy, although it is not too long."""
+def refused_by_sts() -> NotBound:
+    """Return the reason for a session policy that STS refuses although it is not too long."""
     return NotBound(
         f"STS refuses its session policies with the statement that would make AWS check ({TOO_LARGE}). Shorten "
         "spec.inlinePolicy or spec.policyARNs; where session tags of its caller take the space, give it fewer and "
@@ -87,14 +89,14 @@ _VERSION = "2012-10-17"
 
 
 def _statement(effect: str, operator: str, marks: Mapping[str, str], actions: Sequence[str]) -> dict[str, Any]:
-    """A condition on several tags holds where all of them hold; ``StringNotEquals`` does for what has no such tag, too
+    """Return a statement. A condition on several tags needs all; ``StringNotEquals`` is true of a missing tag too
     (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html)."""
     condition = {operator: {f"aws:ResourceTag/{key}": value for key, value in marks.items()}}
     return {"Effect": effect, "Action": list(actions), "Resource": "*", "Condition": condition}
 
 
 def _document(policy: str) -> dict[str, Any] | None:
-    """The policy, None for one that is not what IAM's grammar says, as far as that matters here.
+    """Return the policy; None if it breaks IAM's grammar, as far as that matters here.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
     """
@@ -108,7 +110,7 @@ def _document(policy: str) -> dict[str, Any] | None:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raise ValueError for a name that is there twice: of which one counts, AWS and we may think differently."""
+    """Raise ValueError for a repeated name: AWS and we may differ on which of them counts."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a name is there twice")
@@ -116,7 +118,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _statements(document: Mapping[str, Any]) -> list[Any]:
-    """One statement need not be in a list."""
+    """Return the statements; a single one may stand without a list."""
     given = document["Statement"]
     return given if isinstance(given, list) else [given]
 

@@ -1,4 +1,4 @@
-"""Which permissions we need, generated from the operations in use (docs/reference/aws.md#permissions).
+"""The permissions that we need, generated from the operations in use (docs/reference/aws.md#permissions).
 
 Three policies, so that three roles can have them, and the deletes that AWS can bind to one owner's tag.
 """
@@ -30,19 +30,19 @@ _S3: Mapping[str, str] = {
     "PutBucketLifecycleConfiguration": "PutLifecycleConfiguration",
     "DeleteBucketLifecycle": "PutLifecycleConfiguration",
 }
-"""Where S3's permission is not named after its operation."""
+"""Permissions of S3 that are not named after their operation."""
 
 
 def iam_action(service: str, operation: str) -> str:
-    """``ec2:CreateVpc`` for the operation ``CreateVpc`` of botocore's service ``ec2``."""
+    """Return the permission: ``ec2:CreateVpc`` for the operation ``CreateVpc`` of botocore's service ``ec2``."""
     if service == "s3":
         operation = _S3.get(operation, operation)
     return f"{_PREFIXES.get(service, service)}:{operation}"
 
 
 IMPLIED = frozenset({"s3:TagResource", "s3:UntagResource", "s3:PutBucketTagging"})
-"""What operations of ours need beside the permissions of their names: a bucket is created with tags, and TagResources
-asks the permission of the resource's own service (docs/reference/aws.md#permissions)."""
+"""Permissions that our operations need besides those of their names: a bucket is created with tags, and TagResources
+needs the permission of the resource's own service (docs/reference/aws.md#permissions)."""
 _BALANCING_ROLE: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["iam:CreateServiceLinkedRole"],
@@ -52,7 +52,7 @@ _BALANCING_ROLE: Mapping[str, Any] = {
 """The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422)."""
 
 NOT_BOUND = frozenset({"s3"})
-"""Services whose deletes no tag condition fits: a bucket has one only where its owner enabled it."""
+"""Services whose deletes have no tag condition: a bucket has one only where its owner enabled it."""
 _BOUND = tuple(kind for kind in KINDS if kind.service not in NOT_BOUND)
 BOUND_ACTIONS = tuple(sorted({iam_action(kind.service, kind.delete) for kind in _BOUND}))
 """Deletes whose conditions know the tags of the resource, each looked up (docs/reference/aws.md#permissions)."""
@@ -72,8 +72,8 @@ COLLECTED_ACTIONS = tuple(
 COLLECTED_METHODS = _as_methods((service, name) for service, names in COLLECTED_DELETES.items() for name in names)
 
 
-def reader() -> dict[str, Any]:
-    """Everything that is read."""
+def reader_policy() -> dict[str, Any]:
+    """Return the policy for all reads."""
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.read_operations)
     others = (
         iam_action(service, name)
@@ -85,8 +85,8 @@ def reader() -> dict[str, Any]:
     return _policy(_allow({*kinds, *others}))
 
 
-def creator() -> dict[str, Any]:
-    """Creates, changes, parts and tags; no delete of a resource."""
+def creator_policy() -> dict[str, Any]:
+    """Return the policy for creates, changes, parts and tags; for no delete of a resource."""
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.sent_writes if name != kind.delete)
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
@@ -94,8 +94,8 @@ def creator() -> dict[str, Any]:
     return _policy(_allow({*kinds, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
 
 
-def deleter() -> dict[str, Any]:
-    """Deletes of resources, of any owner, and of what is collected."""
+def deleter_policy() -> dict[str, Any]:
+    """Return the policy for deletes: of resources, of any owner, and of leftovers that are collected."""
     return _policy(_allow({*(iam_action(kind.service, kind.delete) for kind in KINDS), *COLLECTED_ACTIONS}))
 
 

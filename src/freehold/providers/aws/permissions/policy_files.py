@@ -12,21 +12,25 @@ from freehold.providers.aws.permissions import policies as permissions
 DIRECTORY = Path("deploy/iam")
 
 
-def rendered() -> dict[str, str]:
-    """File name -> content: one policy document a role."""
-    policies = {"reader": permissions.reader(), "creator": permissions.creator(), "deleter": permissions.deleter()}
+def render_files() -> dict[str, str]:
+    """Return the files by name: one policy document a role."""
+    policies = {
+        "reader": permissions.reader_policy(),
+        "creator": permissions.creator_policy(),
+        "deleter": permissions.deleter_policy(),
+    }
     return {f"{name}.json": json.dumps(policy, indent=2) + "\n" for name, policy in policies.items()}
 
 
-def stale(directory: Path) -> tuple[str, ...]:
-    """Sorted names of files that are missing or differ from the generated content."""
+def find_stale(directory: Path) -> tuple[str, ...]:
+    """Return the sorted names of files that are missing or differ from the generated content."""
     present = {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.json")}
-    wanted = rendered()
+    wanted = render_files()
     return tuple(sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when ``--check`` finds a stale file."""
+    """Write or check the files. Return 0 on success, 1 when ``--check`` finds a stale file."""
     parser = argparse.ArgumentParser(
         prog="python -m freehold.providers.aws.permissions.policy_files", description=__doc__
     )
@@ -34,12 +38,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where they are (default: %(default)s)")
     options = parser.parse_args(arguments)
     if options.check:
-        found = stale(options.directory)
+        found = find_stale(options.directory)
         for name in found:
             print(f"{options.directory / name} is out of date; run `make crds`", file=sys.stderr)
         return 1 if found else 0
     options.directory.mkdir(parents=True, exist_ok=True)
-    for name, content in rendered().items():
+    for name, content in render_files().items():
         (options.directory / name).write_text(content, encoding="utf-8")
     return 0
 

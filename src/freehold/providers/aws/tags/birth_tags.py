@@ -1,4 +1,4 @@
-"""What a create carries, and by what it is recognised later: our tags, the birth mark among them (ADR 5)."""
+"""The tags of a create: our marks, the birth mark among them, by which the resource is recognised (ADR 5)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def tags_of(birth: Birth) -> dict[str, str]:
     return dict(key_and_value(tag) for tag in birth.marks)
 
 
-def as_list(birth: Birth) -> list[Json]:
-    """As Elastic Load Balancing and S3 take them."""
+def birth_tag_list(birth: Birth) -> list[Json]:
+    """Return them as Elastic Load Balancing and S3 take them."""
     return tag_list(tags_of(birth))
 
 
-def specified(birth: Birth, resource_type: str, *beside: str) -> list[Json]:
-    """As EC2 takes them. What is made ``beside`` the resource has its tags without marks: it is not a node."""
+def tag_specifications(birth: Birth, resource_type: str, *beside: str) -> list[Json]:
+    """Return them as EC2 takes them. Types ``beside`` get the tags without marks: they are not nodes."""
     tags = tags_of(birth)
     plain = {key: value for key, value in tags.items() if not key.startswith(PREFIX)}
     wanted = {resource_type: tags, **dict.fromkeys(beside, plain)}
     return [{"ResourceType": each, "Tags": tag_list(some)} for each, some in wanted.items() if some]
 
 
-def is_born(tags: Tags, nonces: NonceSet) -> bool:
-    """Whether the birth mark among ``tags`` is one of ``nonces``."""
+def has_birth_nonce(tags: Tags, nonces: NonceSet) -> bool:
+    """Return whether the birth mark among ``tags`` is one of ``nonces``."""
     return BIRTH in tags and tags[BIRTH] in nonces

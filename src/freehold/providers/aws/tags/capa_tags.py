@@ -16,12 +16,12 @@ NAME = "Name"
 
 
 class Lifecycle(Enum):
-    OWNED = "owned"  # it goes with the cluster
+    OWNED = "owned"  # deleted with the cluster
     SHARED = "shared"  # several clusters may use it
 
 
 class Reach(Enum):
-    """Whether a subnet has a route to an internet gateway."""
+    """The reach of a subnet: public if it has a route to an internet gateway."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -29,9 +29,9 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class CapaTags:
-    """What one resource is to CAPA. ``by_cloud_provider``: the cloud controller of the cluster finds it too.
+    """CAPA's tags of one resource. ``by_cloud_provider``: the cluster's cloud controller finds it too.
 
-    ``more`` win over a user's tags of the same keys, as the role does; ``name`` does not.
+    ``more`` and the role replace a user's tags of the same keys; ``name`` does not.
     """
 
     role: str
@@ -39,8 +39,8 @@ class CapaTags:
     by_cloud_provider: bool = False
     more: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, cluster: str, additional: Mapping[str, str] | None = None) -> dict[str, str]:
-        """All tags, with the user's ``additional`` ones, which replace ``Name`` and nothing else."""
+    def to_tags(self, cluster: str, additional: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return all tags, with the user's ``additional`` ones, which replace ``Name`` and nothing else."""
         return {
             **({NAME: self.name} if self.name else {}),
             **(additional or {}),
@@ -56,7 +56,7 @@ def cluster_key(cluster: str) -> str:
 
 
 def cluster_of(tags: Mapping[str, str]) -> str:
-    """The name of the cluster that CAPA's tag gives; empty where that is not one name. It proves nothing."""
+    """Return the cluster's name in CAPA's tag; empty where there is none or more than one. It proves nothing."""
     prefix = cluster_key("")
     named = [key.removeprefix(prefix) for key in tags if key.startswith(prefix)]
     return named[0] if len(named) == 1 else ""
@@ -76,7 +76,7 @@ def vpc(cluster: str) -> CapaTags:
 
 
 def subnet(cluster: str, reach: Reach, zone: str, *, edge: bool = False, secondary: bool = False) -> CapaTags:
-    """``edge``: in a local or wavelength zone, where the cloud controller shall not put load balancers."""
+    """Return a subnet's tags. ``edge``: it is in a local or wavelength zone, where load balancers shall not be put."""
     more = {} if edge else {_balancer_role(reach): "1"}
     if secondary:
         more[ASSOCIATION] = SECONDARY
@@ -84,7 +84,7 @@ def subnet(cluster: str, reach: Reach, zone: str, *, edge: bool = False, seconda
 
 
 def is_for_pods(tags: Mapping[str, str]) -> bool:
-    """Whether a subnet is for the network of pods alone: neither load balancers, NAT gateways nor machines are in it.
+    """Return whether a subnet is for the network of pods alone: without load balancers, NAT gateways and machines.
 
     ``FilterNonCni`` of
     https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/api/v1beta2/network_types.go
@@ -93,7 +93,7 @@ def is_for_pods(tags: Mapping[str, str]) -> bool:
 
 
 def given_subnet(cluster: str, reach: Reach) -> dict[str, str]:
-    """On a subnet that the user names: for the cloud controller, and taken off with the cluster."""
+    """Return the tags of a subnet that the user names: for the cloud controller, and removed with the cluster."""
     return {cloud_provider_key(cluster): Lifecycle.SHARED.value, _balancer_role(reach): "1"}
 
 
@@ -121,7 +121,7 @@ def elastic_ip(cluster: str, role: str = COMMON) -> CapaTags:
 
 
 def nat_gateway(cluster: str) -> CapaTags:
-    """All of a cluster's have one name."""
+    """Return the tags of a NAT gateway: all of a cluster's have one name."""
     return CapaTags(COMMON, f"{cluster}-nat")
 
 
@@ -138,7 +138,7 @@ def vpc_endpoint() -> CapaTags:
 
 
 def load_balancer(name: str) -> CapaTags:
-    """Target groups and listeners have the same, the load balancer's name included."""
+    """Return the tags of a load balancer, also for its target groups and listeners, which share its name."""
     return CapaTags(APISERVER, name)
 
 

@@ -12,11 +12,11 @@ from freehold.providers.aws.accounts import AwsAccount, AwsCloud
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.identities import Identity
-from freehold.providers.aws.identity_objects import DEFAULT, NotUsable, Reference, RoleRequest
+from freehold.providers.aws.identity_objects import DEFAULT, IdentityNotUsable, IdentityReference, RoleRequest
 from freehold.providers.aws.tags.dialect import AWS
-from freehold.providers.aws.tags.native_tags import NativeTags, Reading, ec2_request, reading_of, several
+from freehold.providers.aws.tags.native_tags import NativeTags, ReadMode, ec2_request, read_mode, summarize_arns
 from freehold.providers.aws.tags.tag_map import Tags
-from freehold.providers.aws.tags.tagged_resources import kind_of, named_in
+from freehold.providers.aws.tags.tagged_resources import find_named, kind_of
 from freehold.providers.aws.tags.tagging_api import TaggingApi
 from freehold.tags.policy.batches import Batch, Verb
 from freehold.tags.policy.classifiers import Query
@@ -30,23 +30,23 @@ ABSENT_SECONDS: Final = 60.0
 """Of domain time for which an index must not show a resource until it counts as gone."""
 
 _COSTS: Final = {
-    Reading.TOGETHER: ReadCost.SHARED,
-    Reading.ALONE: ReadCost.OWN,
-    Reading.NEVER: ReadCost.IMPOSSIBLE,
+    ReadMode.TOGETHER: ReadCost.SHARED,
+    ReadMode.ALONE: ReadCost.OWN,
+    ReadMode.NEVER: ReadCost.IMPOSSIBLE,
 }
 
 TagsByArn = Mapping[str, Tags]
 
 
 class Identities(Protocol):
-    """The operator's own credentials, as far as a namespace may use them (aws_identities.StoredIdentities)."""
+    """The operator's own credentials, as far as a namespace may use them (identity_objects.StoredIdentities)."""
 
-    async def credentials(self, reference: Reference, namespace: str) -> Identity:
-        """Return who calls. Raises NotUsable, and KubeError where nothing can be read now."""
+    async def credentials(self, reference: IdentityReference, namespace: str) -> Identity:
+        """Return who calls. Raises IdentityNotUsable, and KubeError where nothing can be read now."""
         ...
 
-    async def of_role(self, role: RoleRequest, namespace: str) -> tuple[Reference, Identity]:
-        """Find an identity with this role that the namespace may use. Raises NotUsable and KubeError."""
+    async def find_by_role(self, role: RoleRequest, namespace: str) -> tuple[IdentityReference, Identity]:
+        """Find an identity with this role that the namespace may use. Raises IdentityNotUsable and KubeError."""
         ...
 
 
@@ -88,11 +88,11 @@ class AwsTagEndpoint:
 
     async def find(self, query: Query) -> Sequence[Resource]:
         """Services do not stand in for the index: they would show less."""
-        found = await self._index.find(query, lambda each: self._tagging.with_tag(each.key, each.values or ()))
+        found = await self._index.find(query, lambda each: self._tagging.find_by_tag(each.key, each.values or ()))
         return [self._resource(arn, tags) for arn, tags in found.items()]
 
     async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
-        unknown = [arn for arn in ids if reading_of(arn) is Reading.NEVER]
+        unknown = [arn for arn in ids if read_mode(arn) is ReadMode.NEVER]
         known = await self._native.tags_of_each([arn for arn in ids if arn not in unknown])
         found: dict[str, Tags | CloudError] = dict(known)
         found |= {arn: _unreadable(arn) for arn in unknown}
@@ -103,7 +103,7 @@ class AwsTagEndpoint:
     async def _read_index(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
         """Read what no service here can be asked for."""
         try:
-            return self._index.settle(arns, await self._tagging.by_arn(arns))
+            return self._index.settle(arns, await self._tagging.find_by_arn(arns))
         except CloudError as error:
             return dict.fromkeys(arns, error)
 
@@ -116,11 +116,11 @@ class AwsTagEndpoint:
                 return await self._tagging.untag(batch.targets, tags)
         verb = "detach" if batch.verb.removes else "attach"
         service, operation, params = ec2_request(verb, batch.targets, tags)
-        await self._client.write(service, operation, several(batch.targets), **params)
+        await self._client.write(service, operation, summarize_arns(batch.targets), **params)
         return {}
 
     def cost(self, resource: str) -> ReadCost:
-        return _COSTS[reading_of(resource)]
+        return _COSTS[read_mode(resource)]
 
     def address(self, resource: str) -> str:
         """Note account and region: the ARN of a bucket has neither, that of a role no region."""
@@ -135,7 +135,7 @@ class AwsTagEndpoint:
         return arn is not None and (arn.region, arn.account) == (self.region, self.account)
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
-        return named_in(error, resources)
+        return find_named(error, resources)
 
     def _resource(self, arn: str, tags: Tags) -> Resource:
         return resource_of(arn, tags, self.account, self.region)
@@ -148,7 +148,7 @@ class AwsTagAccounts:
         self._cloud = cloud
         self._identities = identities
         self._clock = clock
-        self._indexes: dict[tuple[Reference, str], RegionIndex] = {}
+        self._indexes: dict[tuple[IdentityReference, str], RegionIndex] = {}
 
     async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         if self._cloud is None:
@@ -158,7 +158,7 @@ class AwsTagAccounts:
             return Refused("NoRegion", message)
         try:
             reference, identity = await self._identity(place)
-        except NotUsable as problem:
+        except IdentityNotUsable as problem:
             return Refused("NoCredentials", str(problem))
         try:
             accounts = [self._cloud.account(reference, identity, region) for region in place.regions]
@@ -166,15 +166,19 @@ class AwsTagAccounts:
             return Refused("InvalidSpec", f"spec.regions of the AWSMetadata: {problem}; correct it")
         return [await self._place(account, reference, subject) for account in accounts]
 
-    async def _identity(self, place: TagScope) -> tuple[Reference, Identity]:
-        """Return who calls. Raises NotUsable and KubeError."""
-        named = Reference(*place.identity) if place.identity[0] else None
+    async def _identity(self, place: TagScope) -> tuple[IdentityReference, Identity]:
+        """Return who calls. Raises IdentityNotUsable and KubeError."""
+        named = IdentityReference(*place.identity) if place.identity[0] else None
         if place.role:
-            return await self._identities.of_role(RoleRequest(place.role, place.external_id, named), place.namespace)
+            return await self._identities.find_by_role(
+                RoleRequest(place.role, place.external_id, named), place.namespace
+            )
         reference = named or DEFAULT
         return reference, await self._identities.credentials(reference, place.namespace)
 
-    async def _place(self, account: AwsAccount, reference: Reference, subject: str) -> TagEndpoint | UnreachableRegion:
+    async def _place(
+        self, account: AwsAccount, reference: IdentityReference, subject: str
+    ) -> TagEndpoint | UnreachableRegion:
         try:
             number = await account.client.account()
         except CloudError as error:

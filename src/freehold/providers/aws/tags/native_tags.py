@@ -1,4 +1,4 @@
-"""The tags that each service keeps itself: read consistently for a proof, and written where the tagging API is denied.
+"""Tags from each service itself: read consistently for a proof, and written where the tagging API is denied.
 
 Batches and their limits: docs/reference/aws.md#tags.
 """
@@ -21,15 +21,15 @@ TagsByArn = dict[str, dict[str, str]]
 FILTER_VALUES = 200
 EC2_WRITES = 1000
 BALANCERS = 20
-ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
-"""What S3 says of a bucket of another region, which is none of this one's resources."""
+OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
+"""S3's codes for a bucket of another region, which is none of this one's resources."""
 
 
 T = TypeVar("T")
 
 
 class Keeper(StrEnum):
-    """Which service keeps the tags of an ARN."""
+    """The service that keeps the tags of an ARN."""
 
     EC2 = "ec2"
     CLASSIC = "elb"
@@ -40,8 +40,8 @@ class Keeper(StrEnum):
     CLUSTER = "eks"
 
 
-class Reading(StrEnum):
-    """What it takes to ask a resource itself for its tags."""
+class ReadMode(StrEnum):
+    """The cost of reading a resource's tags from its own service."""
 
     TOGETHER = "many resources in a call"
     ALONE = "a call for each"
@@ -57,17 +57,17 @@ _READS: Mapping[Keeper, int] = {
     Keeper.SECRET: 1,
     Keeper.CLUSTER: 1,
 }
-"""How many resources one read of tags takes."""
+"""The most resources in one read of tags."""
 
 
 READS_AT_ONCE = 8
-"""Where each resource takes a call of its own. Most threads (freehold.providers.access.ports) are left to others."""
+"""The most reads at once, where each resource needs its own. Most threads (providers.access.ports) stay free."""
 
 NO_ANSWER = "ResponseParserError"
-"""What came cannot be read. A tag with a control character would do that: XML has no such character, and S3 for one
-sends it all the same (botocore#3496). Whether EC2 takes such tags no source says."""
+"""The code of an unreadable reply. A tag with a control character would cause one: XML has no such character, and S3
+for one sends it all the same (botocore#3496). No source says whether EC2 takes such tags."""
 MOST_UNREAD = 12
-"""Of a batch's replies that cannot be read: as many as it takes to find one resource of 200 by halving, and some."""
+"""The most unreadable replies of a batch: as many as halving needs to find one resource of 200, and a few more."""
 
 
 def keeper_of(arn: Arn) -> Keeper | None:
@@ -87,20 +87,20 @@ def keeper_of(arn: Arn) -> Keeper | None:
     return None
 
 
-def reading_of(text: str) -> Reading:
+def read_mode(text: str) -> ReadMode:
     arn = Arn.parse(text)
     keeper = keeper_of(arn) if arn else None
     if keeper is None:
-        return Reading.NEVER
-    return Reading.TOGETHER if _READS[keeper] > 1 else Reading.ALONE
+        return ReadMode.NEVER
+    return ReadMode.TOGETHER if _READS[keeper] > 1 else ReadMode.ALONE
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[list[T]]:
     return (list(items[at : at + size]) for at in range(0, len(items), size))
 
 
-def several(arns: Sequence[str]) -> str:
-    """Resources of one call, short enough for a message."""
+def summarize_arns(arns: Sequence[str]) -> str:
+    """Return the resources of one call, short enough for a message."""
     return arns[0] if len(arns) == 1 else f"{arns[0]} and {len(arns) - 1} more"
 
 
@@ -112,8 +112,8 @@ def tag_list(tags: Tags) -> list[Json]:
     return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
 
 
-def by_keeper(arns: Collection[str]) -> dict[Keeper, dict[str, Arn]]:
-    """The ARNs by who keeps their tags; what is no ARN, or of no service that we know, is left out."""
+def group_by_keeper(arns: Collection[str]) -> dict[Keeper, dict[str, Arn]]:
+    """Group ARNs by the keeper of their tags, without those that are no ARN or of an unknown service."""
     found: dict[Keeper, dict[str, Arn]] = {}
     for text in sorted(set(arns)):
         arn = Arn.parse(text)
@@ -124,7 +124,7 @@ def by_keeper(arns: Collection[str]) -> dict[Keeper, dict[str, Arn]]:
 
 
 class NativeTags:
-    """Reads and writes through each service's own calls."""
+    """Reads and writes of tags through each service's own calls."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
@@ -132,9 +132,9 @@ class NativeTags:
     # -- reading ------------------------------------------------------------------------------------------------
 
     async def tags_of_each(self, arns: Collection[str]) -> dict[str, dict[str, str] | CloudError]:
-        """Ask the resources themselves, in few calls: their tags, none of one that is missing, or why it is unknown."""
+        """Ask the resources themselves, in few calls. Return their tags (none for a missing one), or the error."""
         found: dict[str, dict[str, str] | CloudError] = {arn: {} for arn in arns}
-        for keeper, group in by_keeper(arns).items():
+        for keeper, group in group_by_keeper(arns).items():
             for several_reads in chunks(list(chunks(list(group), _READS[keeper])), READS_AT_ONCE):
                 work = [self._read_or_error(keeper, {text: group[text] for text in some}) for some in several_reads]
                 for each in await run_together(work):
@@ -146,7 +146,7 @@ class NativeTags:
     async def _read_or_error(
         self, keeper: Keeper, group: Mapping[str, Arn]
     ) -> Mapping[str, dict[str, str] | CloudError]:
-        """A batch whose answer cannot be read is halved until the resource is found: it must not hide the others."""
+        """Read tags. An unreadable batch is halved until the resource is found, so that it does not hide the others."""
         found: dict[str, dict[str, str] | CloudError] = {}
         waiting, unread = [list(group)], 0
         while waiting:
@@ -159,11 +159,11 @@ class NativeTags:
                     waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
                     continue
                 alone = error.code == NO_ANSWER and len(some) == 1
-                found |= dict.fromkeys(some, _perhaps_a_control_character(error) if alone else error)
+                found |= dict.fromkeys(some, _suspect_control_character(error) if alone else error)
         return found
 
     async def tags_of(self, arns: Collection[str]) -> TagsByArn:
-        """The same, of those that have tags. Raises CloudError where one of them could not be asked."""
+        """Return the tags of those that have some. Raises CloudError where one of them could not be read."""
         found: TagsByArn = {}
         for arn, tags in (await self.tags_of_each(arns)).items():
             if isinstance(tags, CloudError):
@@ -172,19 +172,19 @@ class NativeTags:
                 found[arn] = tags
         return found
 
-    async def carriers(self, uuid: str = "") -> TagsByArn:
-        """EC2 resources with a mark for something of this owner's (of any owner's) in them.
+    async def find_carriers(self, uuid: str = "") -> TagsByArn:
+        """Return the EC2 resources that carry marks of this owner's (or any owner's) resources.
 
         The tagging API has no wildcards; EC2's own list has them, and all carriers are of EC2.
         """
         filters = [{"Name": "key", "Values": [f"{CARRIED}*"]}]
         if uuid:
             filters.append({"Name": "value", "Values": [f"{uuid}*"]})
-        return await self.of_ec2(f"carrying for {uuid or 'anybody'}", filters)
+        return await self.find_in_ec2(f"carrying for {uuid or 'anybody'}", filters)
 
-    async def of_ec2(self, subject: str, filters: list[Json]) -> TagsByArn:
-        """EC2 resources that these filters of DescribeTags select, with all their tags."""
-        rows = await self._client.listed("ec2", "describe_tags", "Tags", subject, Filters=filters, MaxResults=1000)
+    async def find_in_ec2(self, subject: str, filters: list[Json]) -> TagsByArn:
+        """Return the EC2 resources that these filters of DescribeTags select, with all their tags."""
+        rows = await self._client.read_list("ec2", "describe_tags", "Tags", subject, Filters=filters, MaxResults=1000)
         if not rows:
             return {}
         session, account = self._client.session, await self._client.account()
@@ -216,8 +216,8 @@ class NativeTags:
         found: TagsByArn = {}
         for idents in chunks(sorted(by_id), FILTER_VALUES):
             filters = [{"Name": "resource-id", "Values": idents}]
-            rows = await self._client.listed(
-                "ec2", "describe_tags", "Tags", several(idents), Filters=filters, MaxResults=1000
+            rows = await self._client.read_list(
+                "ec2", "describe_tags", "Tags", summarize_arns(idents), Filters=filters, MaxResults=1000
             )
             for row in rows:
                 found.setdefault(by_id[row["ResourceId"]], {})[row["Key"]] = row.get("Value", "")
@@ -225,33 +225,33 @@ class NativeTags:
 
     async def _read_classic(self, group: Mapping[str, Arn]) -> TagsByArn:
         by_name = {arn.id: text for text, arn in group.items()}
-        rows = await self._described("elb", "LoadBalancerNames", sorted(by_name))
+        rows = await self._describe_tags("elb", "LoadBalancerNames", sorted(by_name))
         return {by_name[row["LoadBalancerName"]]: tag_map(row["Tags"]) for row in rows}
 
     async def _read_balancing(self, group: Mapping[str, Arn]) -> TagsByArn:
-        rows = await self._described("elbv2", "ResourceArns", sorted(group))
+        rows = await self._describe_tags("elbv2", "ResourceArns", sorted(group))
         return {row["ResourceArn"]: tag_map(row["Tags"]) for row in rows}
 
-    async def _described(self, service: str, parameter: str, names: Sequence[str]) -> list[Json]:
-        """Rows of DescribeTags, 20 a call; where one of them is missing the call is refused, so each is asked alone."""
+    async def _describe_tags(self, service: str, parameter: str, names: Sequence[str]) -> list[Json]:
+        """Return rows of DescribeTags, 20 a call. A missing resource fails its call; then each gets its own call."""
         found: list[Json] = []
         for some in chunks(names, BALANCERS):
             try:
-                body = await self._client.read(service, "describe_tags", several(some), **{parameter: some})
+                body = await self._client.read(service, "describe_tags", summarize_arns(some), **{parameter: some})
                 found += body["TagDescriptions"]
             except NotFound:
                 if len(some) > 1:
                     for one in some:
-                        found += await self._described(service, parameter, [one])
+                        found += await self._describe_tags(service, parameter, [one])
         return found
 
     async def _read_bucket(self, arn: Arn) -> dict[str, str]:
         try:
             body = await self._client.read("s3", "get_bucket_tagging", arn.id, Bucket=arn.id)
-        except NotFound:  # of the bucket, or of any tags
+        except NotFound:  # no bucket, or no tags
             return {}
         except Invalid as error:
-            if error.code in ELSEWHERE:
+            if error.code in OTHER_REGION:
                 return {}
             raise
         return tag_map(body["TagSet"])
@@ -259,7 +259,7 @@ class NativeTags:
     async def _read_role(self, arn: Arn) -> dict[str, str]:
         name = arn.id.rpartition("/")[2]
         try:
-            return tag_map(await self._client.listed("iam", "list_role_tags", "Tags", name, RoleName=name))
+            return tag_map(await self._client.read_list("iam", "list_role_tags", "Tags", name, RoleName=name))
         except CloudError as error:
             if error.code == "NoSuchEntity":
                 return {}
@@ -282,16 +282,16 @@ class NativeTags:
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def attach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
-        """Add the same tags to each; what failed. A bucket is refused: S3 only replaces all of its tags."""
+        """Add the same tags to each; return what failed. A bucket is refused: S3 only replaces all of its tags."""
         return await self._change("attach", arns, tags)
 
     async def detach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
-        """Take these tags off each; what failed. EC2 leaves a tag that has another value meanwhile."""
+        """Remove these tags from each; return what failed. EC2 keeps a tag that has another value meanwhile."""
         return await self._change("detach", arns, tags)
 
     async def _change(self, verb: str, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
-        failed = {arn: unknown_service(verb, arn) for arn in arns}
-        for keeper, group in by_keeper(arns).items():
+        failed = {arn: unknown_service_error(verb, arn) for arn in arns}
+        for keeper, group in group_by_keeper(arns).items():
             size = EC2_WRITES if keeper is Keeper.EC2 else BALANCERS if keeper is Keeper.BALANCING else 1
             for some in chunks(sorted(group), size):
                 outcome = await self._send(keeper, verb, {text: group[text] for text in some}, tags)
@@ -299,9 +299,9 @@ class NativeTags:
         return failed
 
     async def _send(self, keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> dict[str, CloudError]:
-        """One call, which does all or nothing: where one of several is in the way, each gets a call of its own."""
+        """Send one call, which does all or nothing. Where one of several is refused, each gets a call of its own."""
         if keeper is Keeper.BUCKET:
-            return {text: _replaces_all(verb, arn) for text, arn in group.items()}
+            return {text: _bucket_error(verb, arn) for text, arn in group.items()}
         service, operation, params = _request(keeper, verb, group, tags)
         try:
             await self._client.write(service, operation, ", ".join(group), **params)
@@ -319,7 +319,7 @@ class NativeTags:
 
 def ec2_request(verb: str, arns: Sequence[str], tags: Tags) -> tuple[str, str, dict[str, Any]]:
     """Return service, operation and parameters of one CreateTags or DeleteTags: for all, or for none."""
-    return _request(Keeper.EC2, verb, by_keeper(arns)[Keeper.EC2], tags)
+    return _request(Keeper.EC2, verb, group_by_keeper(arns)[Keeper.EC2], tags)
 
 
 def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> tuple[str, str, dict[str, Any]]:
@@ -356,21 +356,21 @@ def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) ->
     return "iam", "untag_role", {**name, "TagKeys": keys}
 
 
-def _perhaps_a_control_character(error: CloudError) -> CloudError:
+def _suspect_control_character(error: CloudError) -> CloudError:
     message = (
-        f"{error.message}. Where this goes on, and only of this one, a tag of it has a control character, which "
+        f"{error.message}. If this repeats for this resource alone, one of its tags has a control character, which "
         "cannot be read: remove that tag"
     )
     return type(error)(message, code=error.code, request_id=error.request_id)
 
 
-def unknown_service(verb: str, arn: str) -> CloudError:
+def unknown_service_error(verb: str, arn: str) -> CloudError:
     return Invalid(
         f"cannot {verb} tags of {arn}: it is no ARN of a resource whose tags are known. Correct the manifest"
     )
 
 
-def _replaces_all(verb: str, arn: Arn) -> CloudError:
+def _bucket_error(verb: str, arn: Arn) -> CloudError:
     return Denied(
         f"cannot {verb} tags of the bucket {arn.id} without the tagging API: S3 would replace all of its tags. "
         "Grant tag:TagResources and tag:UntagResources"

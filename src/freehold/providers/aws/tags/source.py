@@ -1,4 +1,4 @@
-"""Where tags are found and changed: through the tagging API, or through each service."""
+"""The source of tags: the tagging API, or each service."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from freehold.engine.tag_text import tag_map
 from freehold.providers.aws.tags.native_tags import TagsByArn
 
 
-def grouped(changes: Sequence[TagChange]) -> list[tuple[dict[str, str], list[str]]]:
-    """Equal tags, as AWS has them, with their targets: they share a call."""
+def group_changes(changes: Sequence[TagChange]) -> list[tuple[dict[str, str], list[str]]]:
+    """Group targets by equal tags, in AWS's form: each group shares a call."""
     groups: dict[frozenset[str], list[str]] = {}
     for change in changes:
         if change.tags:
@@ -21,27 +21,29 @@ def grouped(changes: Sequence[TagChange]) -> list[tuple[dict[str, str], list[str
 
 
 class TagSource(Protocol):
-    """Finds resources of this region by their tags, and changes those. Raises CloudError."""
+    """Finds resources of this region by their tags, and changes these. Raises CloudError."""
 
-    async def with_tag(self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()) -> TagsByArn:
-        """Everything that has this tag, with one of ``values`` where any are given; all its tags.
+    async def find_by_tag(
+        self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()
+    ) -> TagsByArn:
+        """Return what has this tag, with one of ``values`` where any are given, and all its tags.
 
-        What is of one of the kinds ``without`` may be left out, and what is of no kind in the table then.
+        Resources of the kinds ``without`` may be left out, and then also those of no kind in the table.
         """
         ...
 
-    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
-        """Return what has one of these tags; listeners and buckets may be left out, which no workload has alone."""
+    async def find_by_any_tag(self, tags: Mapping[str, str]) -> TagsByArn:
+        """Return what has one of these tags; listeners and buckets may be left out: no workload has these alone."""
         ...
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
-        """Everything with this owner's uuid mark, and the ``also`` ARNs."""
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
+        """Return everything with this owner's uuid mark, and the ``also`` ARNs."""
         ...
 
     async def attach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
-        """Add tags; what failed, by ARN. Other people's stay."""
+        """Add tags and leave all others; return what failed, by ARN."""
         ...
 
     async def detach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
-        """Take tags off; give the values that were just read."""
+        """Remove tags, given with the values that were just read; return what failed, by ARN."""
         ...

@@ -1,4 +1,4 @@
-"""Tags as AWS has them, a mapping of keys to values, and what the keys of our marks (keyed_codec) tell."""
+"""Tags in AWS's form, a mapping of keys to values, and the spelling of our marks' keys (keyed_codec)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ Tags = Mapping[str, str]
 
 
 class AwsCodec(KeyedCodec):
-    """Marks as tags of AWS."""
+    """Our marks as tags of AWS."""
 
     def detach_command(self, target: str, tags: Collection[str]) -> str:
-        """https://docs.aws.amazon.com/cli/latest/reference/resourcegroupstaggingapi/untag-resources.html"""
+        """Return the command that removes tags.
+
+        https://docs.aws.amazon.com/cli/latest/reference/resourcegroupstaggingapi/untag-resources.html
+        """
         arn = Arn.parse(target)
         region = f" --region {quote(arn.region)}" if arn and arn.region else ""
         keys = " ".join(sorted(quote(self.key(tag)) for tag in tags))
@@ -25,6 +28,6 @@ class AwsCodec(KeyedCodec):
         )
 
 
-def not_of(uuid: str, found: Mapping[str, Tags]) -> tuple[str, ...]:
-    """Of resources with their tags, those that neither this owner nor one within it has, in order."""
+def find_foreign(uuid: str, found: Mapping[str, Tags]) -> tuple[str, ...]:
+    """Return the resources that belong neither to this owner nor to one within it, in order."""
     return tuple(sorted(arn for arn, tags in found.items() if uuid not in (tags.get(UUID), tags.get(WITHIN))))

@@ -1,4 +1,4 @@
-"""Tagged resources of AWS as the metadata controller has them, by their ARNs."""
+"""Tagged resources of AWS, by ARN, for the metadata controller."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from freehold.engine.errors import CloudError
 from freehold.providers.aws.arn import Arn
 
 
-@lru_cache(maxsize=1 << 17)  # a resource is found, and read
+@lru_cache(maxsize=1 << 17)  # called for a resource when it is found and when it is read
 def kind_of(text: str) -> str:
-    """As the tagging API spells it: ``ec2:volume``, ``secretsmanager:secret``, ``s3:bucket``."""
+    """Return the type as the tagging API spells it: ``ec2:volume``, ``secretsmanager:secret``, ``s3:bucket``."""
     arn = Arn.parse(text)
     if arn is None:
         return ""
@@ -23,12 +23,12 @@ def kind_of(text: str) -> str:
 
 
 def region_of(text: str) -> str:
-    """Empty for what is in none, or does not say so: a bucket."""
+    """Return the region; empty for a resource without one, and for a bucket, whose ARN does not name it."""
     arn = Arn.parse(text)
     return arn.region if arn else ""
 
 
-def named_in(error: CloudError, arns: Collection[str]) -> frozenset[str]:
-    """The resources that a refusal of EC2 names as the reason: ``The vpc ID 'vpc-1' does not exist``."""
+def find_named(error: CloudError, arns: Collection[str]) -> frozenset[str]:
+    """Return the resources that EC2's refusal names as its reason: ``The vpc ID 'vpc-1' does not exist``."""
     said = {ident for quoted in re.findall(r"'([^']+)'", error.message) for ident in re.split(r",\s*", quoted)}
     return frozenset(text for text in arns if (arn := Arn.parse(text)) and arn.id in said)

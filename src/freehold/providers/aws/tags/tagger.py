@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 
 class SourceTagger:
-    """A Tagger (engine.inventory) over one source of tags. A proof is always read from the resources.
+    """A Tagger (engine.inventory) over one source of tags. Proofs are always read from the resources.
 
-    ``carries``: whether there are kinds whose mark is on another resource. These are looked for by a call of their own,
-    because only EC2's list has wildcards in keys.
+    ``carries``: some kinds have their mark on another resource. A call of their own finds these, because only EC2's
+    list has wildcards in keys.
     """
 
     api = tagging_api.SERVICE
@@ -36,20 +36,20 @@ class SourceTagger:
         self._native = native
         self._carries = carries
 
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
-        """Everything that has this tag, with one of ``values`` where any are given; all its tags."""
-        return await self._source.with_tag(key, values)
+    async def find_by_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Return everything with this tag, with one of ``values`` where any are given, and all its tags."""
+        return await self._source.find_by_tag(key, values)
 
-    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
-        return await self._source.with_one_of(tags)
+    async def find_by_any_tag(self, tags: Mapping[str, str]) -> TagsByArn:
+        return await self._source.find_by_any_tag(tags)
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
-        found = await self._source.marked(uuid, also)
-        return _as_texts(found | (await self._native.carriers(uuid) if self._carries else {}))
+        found = await self._source.find_marked(uuid, also)
+        return _to_texts(found | (await self._native.find_carriers(uuid) if self._carries else {}))
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
-        found = await self._source.with_tag(UUID, without=without)
-        return _as_texts(found | (await self._native.carriers() if self._carries else {}))
+        found = await self._source.find_by_tag(UUID, without=without)
+        return _to_texts(found | (await self._native.find_carriers() if self._carries else {}))
 
     async def tags_of(self, target: str) -> frozenset[str]:
         return texts((await self._native.tags_of([target])).get(target, {}))
@@ -60,14 +60,14 @@ class SourceTagger:
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
         failed = await self._source.attach(changes)
-        return {target: _not_yet(error) for target, error in failed.items()}
+        return {target: _to_not_ready(error) for target, error in failed.items()}
 
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
         return await self._source.detach(changes)
 
 
 class AwsTagger(FallbackTagger[SourceTagger]):
-    """Through the tagging API, and through each service where that is denied or cannot be reached.
+    """A tagger through the tagging API, and through each service where that is denied or cannot be reached.
 
     ``carried``: the kinds whose mark is on another resource (``Registry.carried``). ``refused_at``: when each operation
     of the tagging API was refused, shared by the taggers of one identity.
@@ -88,31 +88,31 @@ class AwsTagger(FallbackTagger[SourceTagger]):
         self._resources = services
         self._native = native
 
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
-        """Everything of this region with this tag, whoever's it is: what has our cluster's name (capa_tags)."""
-        return await self.ask("with_tag", lambda tagger: tagger.with_tag(key, values))
+    async def find_by_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Return what has this tag in this region, of any owner, such as our cluster's name (capa_tags)."""
+        return await self.ask("find_by_tag", lambda tagger: tagger.find_by_tag(key, values))
 
-    async def with_one_of(self, tags: Mapping[str, str]) -> TagsByArn:
-        """The same with one of these tags (tag_source.TagSource): the services' lists are read once for all of them."""
-        return await self.ask("with_tag", lambda tagger: tagger.with_one_of(tags))
+    async def find_by_any_tag(self, tags: Mapping[str, str]) -> TagsByArn:
+        """Return what has one of these tags (source.TagSource). Services' lists are read once for all of them."""
+        return await self.ask("find_by_tag", lambda tagger: tagger.find_by_any_tag(tags))
 
     async def within(self, uuid: str) -> TagsByTarget:
-        """What owners within this cluster have: machines, node pools (inventory.InnerOwners)."""
-        return _as_texts(await self.with_tag(WITHIN, [uuid]))
+        """Return the resources of owners within this cluster: machines, node pools (inventory.InnerOwners)."""
+        return _to_texts(await self.find_by_tag(WITHIN, [uuid]))
 
     async def tags_of(self, target: str) -> frozenset[str]:
-        """The resource is asked in any case: a refusal says nothing about the tagging API."""
+        """Ask the resource itself in any case: a refusal says nothing about the tagging API."""
         return await self._resources.tags_of(target)
 
     async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
         return await self._resources.tags_of_each(targets)
 
 
-def _as_texts(found: TagsByArn) -> TagsByTarget:
+def _to_texts(found: TagsByArn) -> TagsByTarget:
     return {target: texts(tags) for target, tags in found.items()}
 
 
-def _not_yet(error: CloudError) -> CloudError:
+def _to_not_ready(error: CloudError) -> CloudError:
     """Return NotReady for NotFound: only what was just seen is tagged, so a service that does not know it lags."""
     if not isinstance(error, NotFound):
         return error

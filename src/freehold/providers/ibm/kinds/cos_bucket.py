@@ -1,7 +1,7 @@
-"""Kind ``cos-bucket``: has no tags, so its instance carries its mark, also one of others (ADR 16).
+"""Kind ``cos-bucket``: has no tags, so its instance carries its mark, even another owner's instance (ADR 16).
 
-Engine id: ``<instance guid>/<region>.<name>``. Names are global: one that a stranger has shows at the create. IBM
-deletes only empty buckets, so no object is ever lost.
+Engine id: ``<instance guid>/<region>.<name>``. Names are global: a name that somebody else has is refused at the
+create. IBM deletes only empty buckets, so no object is ever lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.buckets import Buckets, join, split
+from freehold.providers.ibm.buckets import Buckets, join_id, split_id
 from freehold.providers.ibm.calls import ApiClient
 from freehold.providers.ibm.marks import named_in_mark
 from freehold.providers.ibm.times import SETTLE
@@ -19,9 +19,9 @@ from freehold.providers.ibm.times import SETTLE
 KIND = "cos-bucket"
 
 
-def _observed(instance: str, region: str, name: str, target: str) -> Observed:
+def _to_observed(instance: str, region: str, name: str, target: str) -> Observed:
     return Observed(
-        id=join(instance, region, name),
+        id=join_id(instance, region, name),
         name=name,
         state=State.READY,
         target=target,
@@ -32,7 +32,7 @@ def _observed(instance: str, region: str, name: str, target: str) -> Observed:
 
 
 class CosBucketDriver:
-    """A bucket is there at once, and gone at once."""
+    """A driver. A bucket is ready at once and gone at once."""
 
     def __init__(self, client: ApiClient) -> None:
         self._buckets = Buckets(client)
@@ -40,33 +40,35 @@ class CosBucketDriver:
     async def create(self, request: Request, birth: Birth) -> Observed:
         instance, region, name = request["instance"], request["region"], request["name"]
         await self._buckets.create(instance, region, name)
-        return _observed(instance, region, name, request["instance_crn"])
+        return _to_observed(instance, region, name, request["instance_crn"])
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        inside = {instance: await self._buckets.of_instance(instance) for instance in {split(r.id)[0] for r in refs}}
+        inside = {
+            instance: await self._buckets.list_buckets(instance) for instance in {split_id(r.id)[0] for r in refs}
+        }
         found: dict[str, Observed] = {}
         for ref in refs:
-            instance = split(ref.id)[0]
+            instance = split_id(ref.id)[0]
             for name, region in inside[instance].items():
-                ident = join(instance, region, name)
-                # An id that was read from a mark is cut where the name is long: its bucket is not gone.
+                ident = join_id(instance, region, name)
+                # An id from a mark is cut where the name is long, so it proves no absence.
                 if ref.id in (ident, f"{instance}/{named_in_mark(KIND, ident)}"):
-                    found[ref.id] = _observed(instance, region, name, ref.target)
+                    found[ref.id] = _to_observed(instance, region, name, ref.target)
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         found: dict[NodeKey, Sequence[Observed]] = {}
         for want in wants:
             instance, name = want.request["instance"], want.name
-            region = (await self._buckets.of_instance(instance)).get(name)
-            here = [] if region is None else [_observed(instance, region, name, want.request["instance_crn"])]
+            region = (await self._buckets.list_buckets(instance)).get(name)
+            here = [] if region is None else [_to_observed(instance, region, name, want.request["instance_crn"])]
             found[want.key] = here
         return found
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        """Only what :meth:`find` finds: a bucket has the wanted name from the start, so no nonce is ever in it."""
+        """Return what :meth:`find` finds: a bucket has its final name from the start, so no nonce is ever in it."""
         return [one for found in (await self.find(wants)).values() for one in found]
 
     def identify(self, target: str, carried: str = "") -> str:
@@ -75,10 +77,10 @@ class CosBucketDriver:
         return f"{parsed.instance}/{carried}" if parsed and is_storage and "." in carried else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """Nothing about a bucket is changed in place."""
+        """Do nothing: a bucket is never changed in place."""
 
     async def delete(self, ref: Ref) -> None:
-        _, region, name = split(ref.id)
+        _, region, name = split_id(ref.id)
         await self._buckets.delete(region, name)
 
 

@@ -1,6 +1,6 @@
 """Kind ``cos-instance``: a Cloud Object Storage instance of the standard plan. Engine id: the guid.
 
-A deleted one stays in reclamation for days, from which a person may restore it: for us it is gone.
+A deleted one stays in reclamation for days and counts as gone, though a person may restore it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRul
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import buckets
 from freehold.providers.ibm.calls import PAGE, ApiClient
-from freehold.providers.ibm.resource_controller import COS, Instances, by_id, observed
+from freehold.providers.ibm.resource_controller import COS, Instances, index_by_id, to_observed
 from freehold.providers.ibm.times import SETTLE
 
 TARGET = "Global"
 
 
 class CosInstanceDriver:
-    """Names need not be unique; instances are global."""
+    """A driver. Names need not be unique; instances are global."""
 
     def __init__(self, client: ApiClient) -> None:
         self._instances = Instances(client, COS)
@@ -27,18 +27,18 @@ class CosInstanceDriver:
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         body = await self._instances.create(request["name"], birth.nonce, TARGET, request["resource_group"])
-        return observed(body)
+        return to_observed(body)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        return by_id(observed(body) for body in await self._instances.present(refs))
+        return index_by_id(to_observed(body) for body in await self._instances.read_present(refs))
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
+        return {want.key: [to_observed(body) for body in await self._instances.find_matching(want)] for want in wants}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        return [observed(body) for body in await self._instances.by_nonce(wants, nonces)]
+        return [to_observed(body) for body in await self._instances.find_by_nonce(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return self._instances.guid_of(target)
@@ -47,21 +47,21 @@ class CosInstanceDriver:
         await self._instances.rename(ref.id, changes["name"])
 
     async def delete(self, ref: Ref) -> None:
-        """With its keys; the buckets have been looked at before."""
+        """Delete it with its keys; the buckets have been looked at before."""
         await self._instances.delete(ref.id, recursive=True)
 
     page = PAGE
 
     def list_of(self, ref: Ref) -> str:
-        """The account has one list."""
+        """Return an empty name: the account has one list."""
         return ""
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        return [Listed(observed(body)) for body in await self._instances.running()]
+        return [Listed(to_observed(body)) for body in await self._instances.list_running()]
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
-        inside = await self._buckets.of_instance(ref.id)
-        return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]
+        inside = await self._buckets.list_buckets(ref.id)
+        return [Observed(buckets.join_id(ref.id, region, name), name, State.READY) for name, region in inside.items()]
 
 
 def kind(client: ApiClient) -> Kind:

@@ -1,7 +1,7 @@
-"""Kind ``dhcp-server``: a DHCP server and the private network that it brings along, or a plain network that is reused.
+"""Kind ``dhcp-server``: a DHCP server with the private network that it creates, or a plain network that is reused.
 
-Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark is on the network;
-one that has no CRN is carried by the workspace (docs/reference/ibm-cloud.md#powervs).
+Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark is on the network; that of a
+network without a CRN is on the workspace (docs/reference/ibm-cloud.md#powervs).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRul
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.calls import ApiClient
-from freehold.providers.ibm.dhcp_networks import MarkedNetworks, network_seen, server_seen
+from freehold.providers.ibm.dhcp_networks import MarkedNetworks, observe_network, observe_server
 from freehold.providers.ibm.names import DHCP, birth_name, has_nonce
 from freehold.providers.ibm.power_networks import PowerNetworks
 from freehold.providers.ibm.times import SETTLE
 
 
 class DhcpServerDriver:
-    """IBM allows one DHCP server in a workspace; its private network outlives it for a while."""
+    """A driver. IBM allows one DHCP server in a workspace; its private network outlives it for a while."""
 
     def __init__(self, client: ApiClient) -> None:
         self._power = PowerNetworks(client)
@@ -29,22 +29,22 @@ class DhcpServerDriver:
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         guid = request["workspace"]
-        workspace = await self._power.workspace(guid, zone=request["zone"])
+        workspace = await self._power.workspace_crn(guid, zone=request["zone"])
         optional = {"cidr": request.get("cidr"), "dnsServer": request.get("dns"), "snatEnabled": request.get("snat")}
         wanted = {name: value for name, value in optional.items() if value is not None}
         body = {"name": birth_name(request["name"], birth.nonce, DHCP), **wanted}
         made = await self._power.create_server(workspace, body)
         try:
-            return await self._marks.server(guid, workspace, made, "")
+            return await self._marks.resolve_target(guid, workspace, made, "")
         except CloudError:
-            # It exists; a later read finds its network, which has the mark.
-            return server_seen(guid, made, workspace, "", False)
+            # The server exists. A later read finds its network, which has the mark.
+            return observe_server(guid, made, workspace, "", False)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found: dict[str, Observed] = {}
         for ref in refs:
             try:
-                seen = await self._look(ref)
+                seen = await self._observe_one(ref)
             except NotFound:  # the workspace itself is gone
                 continue
             if seen is not None:
@@ -52,7 +52,7 @@ class DhcpServerDriver:
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        return {want.key: await self._find(want) for want in wants}
+        return {want.key: await self._find_one(want) for want in wants}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
@@ -61,9 +61,9 @@ class DhcpServerDriver:
         scopes = {want.request["workspace"]: "" for want in wants}
         scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
         for guid, target in sorted(scopes.items()):
-            here = await self._inside(guid, await self._power.workspace(guid, target))
+            here = await self._list_inside(guid, await self._power.workspace_crn(guid, target))
             ours = [one for one in here if has_nonce(one.name, nonces) or _shows_no_network(one)]
-            ours += [one for want in wants if want.request["workspace"] == guid for one in _matching(here, want)]
+            ours += [one for want in wants if want.request["workspace"] == guid for one in _select_matching(here, want)]
             found |= {one.id: one for one in ours}
         return list(found.values())
 
@@ -77,9 +77,9 @@ class DhcpServerDriver:
 
     async def update(self, ref: Ref, changes: Request) -> None:
         guid, form, ident = ref.id.split("/")
-        workspace = await self._power.workspace(guid, ref.target)
+        workspace = await self._power.workspace_crn(guid, ref.target)
         if form == "dhcp":
-            server = await self._power.server(workspace, ident)
+            server = await self._power.get_server(workspace, ident)
             if server is None:
                 raise NotFound(f"the DHCP server {ident} of workspace {guid} is gone")
             ident = (server.get("network") or {}).get("id", "")
@@ -88,75 +88,76 @@ class DhcpServerDriver:
         await self._power.rename_network(workspace, ident, changes["network"])
 
     async def delete(self, ref: Ref) -> None:
-        """A network goes with the server that manages it, a plain one by itself."""
+        """Delete the server with its network, or a plain network."""
         guid, form, ident = ref.id.split("/")
-        workspace = await self._power.workspace(guid, ref.target)
+        workspace = await self._power.workspace_crn(guid, ref.target)
         try:
             if form == "dhcp":
                 await self._power.delete_server(workspace, ident)
                 return
-            for server in await self._power.servers(workspace):
+            for server in await self._power.list_servers(workspace):
                 if (server.get("network") or {}).get("id") == ident:
                     await self._power.delete_server(workspace, server["id"])
                     return
             await self._power.delete_network(workspace, ident)
         except InUse as refused:
-            raise refused.held_by(await self._machines(workspace, ident)) from refused
+            raise refused.held_by(await self._find_machines(workspace, ident)) from refused
 
-    async def _machines(self, workspace: str, ident: str) -> str:
-        """The virtual machines on the network of server or network ``ident``: what holds a delete up (CAPIBM#1815)."""
-        network = ((await self._power.server(workspace, ident) or {}).get("network") or {}).get("id", ident)
+    async def _find_machines(self, workspace: str, ident: str) -> str:
+        """Return the machines on the network of server or network ``ident``: they prevent its delete (CAPIBM#1815)."""
+        network = ((await self._power.get_server(workspace, ident) or {}).get("network") or {}).get("id", ident)
         return ", ".join(
             sorted(
                 f"virtual machine {vm['serverName']} ({vm['pvmInstanceID']})"
-                for vm in await self._power.machines(workspace)
+                for vm in await self._power.list_machines(workspace)
                 if vm["pvmInstanceID"] != ident
                 and network in {attached.get("networkID") for attached in vm.get("networks") or ()}
             )
         )
 
-    async def _look(self, ref: Ref) -> Observed | None:
+    async def _observe_one(self, ref: Ref) -> Observed | None:
         guid, form, ident = ref.id.split("/")
-        workspace = await self._power.workspace(guid, ref.target)
+        workspace = await self._power.workspace_crn(guid, ref.target)
         if form == "network":
-            network = await self._power.network(workspace, ident)
-            return network_seen(guid, network, workspace) if network else None
-        server = await self._power.server(workspace, ident)
+            network = await self._power.get_network(workspace, ident)
+            return observe_network(guid, network, workspace) if network else None
+        server = await self._power.get_server(workspace, ident)
         if server is not None:
-            return await self._marks.server(guid, workspace, server, ref.target)
-        left = await self._marks.left_behind(workspace, ref.target)
+            return await self._marks.resolve_target(guid, workspace, server, ref.target)
+        left = await self._marks.find_left_behind(workspace, ref.target)
         if left is None:
             return None
-        return replace(network_seen(guid, left, workspace, State.DELETING), id=ref.id)
+        return replace(observe_network(guid, left, workspace, State.DELETING), id=ref.id)
 
-    async def _find(self, want: Want) -> Sequence[Observed]:
+    async def _find_one(self, want: Want) -> Sequence[Observed]:
         guid = want.request["workspace"]
         try:
-            here = await self._inside(guid, await self._power.workspace(guid, zone=want.request.get("zone", "")))
+            workspace = await self._power.workspace_crn(guid, zone=want.request.get("zone", ""))
+            here = await self._list_inside(guid, workspace)
         except NotFound:  # the workspace itself is gone
             return []
-        return _matching(here, want)
+        return _select_matching(here, want)
 
-    async def _inside(self, guid: str, workspace: str) -> list[Observed]:
-        """The DHCP servers of a workspace, and the networks that none of them brought along.
+    async def _list_inside(self, guid: str, workspace: str) -> list[Observed]:
+        """Return the DHCP servers of a workspace, and the networks that no server created.
 
         Raises NotFound when the workspace is gone.
         """
-        networks = {body["networkID"]: body for body in await self._power.networks(workspace)}
+        networks = {body["networkID"]: body for body in await self._power.list_networks(workspace)}
         here: list[Observed] = []
-        for server in await self._power.servers(workspace):
+        for server in await self._power.list_servers(workspace):
             body = networks.pop((server.get("network") or {}).get("id", ""), None)
             own = (body or {}).get("crn") or ""
             target = own or (workspace if body else "")
-            here.append(server_seen(guid, server, workspace, target, bool(body) and not own))
+            here.append(observe_server(guid, server, workspace, target, bool(body) and not own))
         for body in networks.values():
             state = State.DELETING if body.get("dhcpManaged") else State.READY
-            here.append(network_seen(guid, body, workspace, state))
+            here.append(observe_network(guid, body, workspace, state))
         return here
 
 
-def _matching(here: Sequence[Observed], want: Want) -> list[Observed]:
-    """Those with a nonce, or that may have one; and those of the first of the wanted names that there is."""
+def _select_matching(here: Sequence[Observed], want: Want) -> list[Observed]:
+    """Return those with a nonce or, as yet, without a name, and those of the first wanted name that exists."""
     nonce_fields = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]
     for name in want.request.get("search") or [want.name]:
         named = [one for one in here if one.name == name and one not in nonce_fields]
@@ -166,9 +167,9 @@ def _matching(here: Sequence[Observed], want: Want) -> list[Observed]:
 
 
 def _shows_no_network(one: Observed) -> bool:
-    """False for a server that shows its network; raises NotReady for one that may show one of ours yet."""
+    """Return False. Raises NotReady for a server without a network yet, which may be one of ours."""
     if not one.name and one.state is State.PENDING:
-        message = f"the DHCP server {one.id} shows no network yet, by whose name ours is known"
+        message = f"the DHCP server {one.id} shows no network yet, and only the network's name tells whether it is ours"
         raise NotReady(f"{message}. It is asked again")
     return False
 

@@ -1,7 +1,7 @@
 """Kind ``load-balancer``: a VPC load balancer with its pools and listeners. Engine id: ``<region>/<id>``.
 
-A rename would put it into ``update_pending``, so it is created under its wanted name, and its nonce is in the
-name of its first pool, the API server's. Listeners are parts: ours are added when missing, others' are left alone.
+A rename would put it into ``update_pending``, so it is created under its wanted name, and its nonce is in the name of
+its first pool, the API server's. Listeners are parts: ours are added when missing, others' are left alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Parent
 from freehold.providers.ibm import vpc
 from freehold.providers.ibm.balancer_parts import Listeners, pool_prototype
 from freehold.providers.ibm.calls import ApiClient, Json
-from freehold.providers.ibm.names import VPC, has_nonce, nested
+from freehold.providers.ibm.names import VPC, has_nonce, nested_birth_name
 from freehold.providers.ibm.times import SETTLE
 
 
-def _observed(region: str, body: Json) -> Observed:
+def _to_observed(region: str, body: Json) -> Observed:
     attributes = {
         "hostname": body["hostname"],
         "public": body["is_public"],
@@ -37,19 +37,19 @@ def _observed(region: str, body: Json) -> Observed:
     }
     if groups := body.get("security_groups"):
         attributes["security_groups"] = sorted(group["id"] for group in groups)
-    return vpc.observed(region, body, body["provisioning_status"], attributes, _pools(body))
+    return vpc.to_observed(region, body, body["provisioning_status"], attributes, _pools(body))
 
 
 def _listed(region: str, body: Json) -> Listed:
-    """The list names its listeners by id only."""
-    return Listed(_observed(region, body))
+    """Return a row without parts: the list names listeners by id only."""
+    return Listed(_to_observed(region, body))
 
 
 def _pools(body: Json) -> list[str]:
     return [pool["name"] for pool in body.get("pools") or ()]
 
 
-def _born(body: Json, nonces: NonceSet) -> bool:
+def _has_pool_nonce(body: Json, nonces: NonceSet) -> bool:
     return any(has_nonce(name, nonces) for name in _pools(body))
 
 
@@ -58,7 +58,7 @@ def _ids(values: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 class LoadBalancerDriver:
-    """Names are unique in a VPC, but the list is the region's: namesakes in other VPCs are told apart."""
+    """A driver. Names are unique in a VPC, but the list is the region's, with namesakes of other VPCs."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
@@ -69,7 +69,7 @@ class LoadBalancerDriver:
     async def create(self, request: Request, birth: Birth) -> Observed:
         names = {pool["name"]: pool["name"] for pool in request["pools"]}
         first = request["pools"][0]["name"]
-        names[first] = nested(first, birth.nonce, VPC)
+        names[first] = nested_birth_name(first, birth.nonce, VPC)
         fields: dict[str, Any] = {
             "name": request["name"],
             "resource_group": {"id": request["resource_group"]},
@@ -89,65 +89,69 @@ class LoadBalancerDriver:
         body = await self._balancers.create(
             request["region"], request["name"], lambda send: send(public, subnets, **fields), name=request["name"]
         )
-        return _observed(request["region"], body)
+        return _to_observed(request["region"], body)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        seen = [_observed(region, body) for region, body in await self._balancers.present(refs)]
+        seen = [_to_observed(region, body) for region, body in await self._balancers.read_present(refs)]
         return {one.id: one for one in seen}
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         regions = sorted({want.request["region"] for want in wants})
-        bodies = {region: await self._balancers.every(region) for region in regions}
+        bodies = {region: await self._balancers.list_all(region) for region in regions}
         found: dict[NodeKey, Sequence[Observed]] = {}
         for want in wants:
             region = want.request["region"]
-            found[want.key] = [_observed(region, body) for body in bodies[region] if await self._fits(body, want)]
+            found[want.key] = [
+                _to_observed(region, body) for body in bodies[region] if await self._matches_want(body, want)
+            ]
         return found
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        """One list a region: it cannot be narrowed to a VPC. What has a nonce of ours is ours in any VPC."""
-        for region, home in vpc.homes(places):
+        """Search the list of each region, which cannot be narrowed to a VPC. A nonce of ours decides in any VPC."""
+        for region, home in vpc.parent_vpcs(places):
             await vpc.confirm_vpc(self._client, region, home)
         found: list[Observed] = []
-        for region in sorted({*(region for region, _ in vpc.homes(places)), *(w.request["region"] for w in wants)}):
+        for region in sorted(
+            {*(region for region, _ in vpc.parent_vpcs(places)), *(w.request["region"] for w in wants)}
+        ):
             here = [want for want in wants if want.request["region"] == region]
-            for body in await self._balancers.every(region):
-                if _born(body, nonces) or any([await self._fits(body, want) for want in here]):
-                    found.append(_observed(region, body))
+            for body in await self._balancers.list_all(region):
+                if _has_pool_nonce(body, nonces) or any([await self._matches_want(body, want) for want in here]):
+                    found.append(_to_observed(region, body))
         return found
 
-    async def _fits(self, body: Json, want: Want) -> bool:
-        """Whether a pool has one of our nonces, or it has the wanted name and is in the wanted VPC."""
-        if _born(body, want.nonces):
+    async def _matches_want(self, body: Json, want: Want) -> bool:
+        """Return whether a pool has one of our nonces, or it has the wanted name and is in the wanted VPC."""
+        if _has_pool_nonce(body, want.nonces):
             return True
         wanted = want.request
-        return body["name"] == want.name and await self._same_vpc(wanted["region"], body, wanted["subnets"])
+        return body["name"] == want.name and await self._is_in_vpc(wanted["region"], body, wanted["subnets"])
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "load-balancer")
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """Nothing but its listeners is changed in place."""
+        """Do nothing: only listeners are changed in place."""
 
     async def delete(self, ref: Ref) -> None:
         await self._balancers.delete(ref)
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        return await self._listeners.every(*vpc.split(ref.id))
+        return await self._listeners.read_all(*vpc.split_id(ref.id))
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        await self._listeners.add(*vpc.split(ref.id), part)
+        await self._listeners.add(*vpc.split_id(ref.id), part)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        await self._listeners.remove(*vpc.split(ref.id), part)
+        await self._listeners.remove(*vpc.split_id(ref.id), part)
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        return [User(each) for each in await self._listeners.users(*vpc.split(ref.id))]
+        return [User(each) for each in await self._listeners.users(*vpc.split_id(ref.id))]
 
-    async def _same_vpc(self, region: str, body: Json, wanted: Sequence[str]) -> bool:
-        """Whether a namesake is in our VPC: told by its subnets, which are asked for only if they differ."""
+    async def _is_in_vpc(self, region: str, body: Json, wanted: Sequence[str]) -> bool:
+        """Return whether it is in our VPC: its subnets tell, and they are read only if none is one of the wanted."""
         have = [subnet["id"] for subnet in body["subnets"]]
         if not set(have).isdisjoint(wanted):
             return True

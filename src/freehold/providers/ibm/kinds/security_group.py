@@ -25,21 +25,21 @@ from freehold.providers.ibm.names import VPC, birth_name
 from freehold.providers.ibm.times import SETTLE
 
 
-def _observed(region: str, body: Json) -> Observed:
-    """A group has no status: it is there at once, and gone at once."""
-    return vpc.observed(region, body, "available", {"vpc": body["vpc"]["id"]})
+def _to_observed(region: str, body: Json) -> Observed:
+    """Return a group. It has no status: it is ready at once and gone at once."""
+    return vpc.to_observed(region, body, "available", {"vpc": body["vpc"]["id"]})
 
 
 def _listed(region: str, body: Json) -> Listed:
-    return Listed(_observed(region, body), rules.parts_of(body))
+    return Listed(_to_observed(region, body), rules.parts_of(body))
 
 
 class SecurityGroupDriver:
-    """Names are unique in a VPC."""
+    """A driver. Names are unique in a VPC."""
 
     def __init__(self, client: ApiClient) -> None:
         self._groups = vpc.Collection(client, "security_group", "security_groups")
-        self._rules = rules.Rules(client)
+        self._rules = rules.SecurityGroupRules(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         name = birth_name(request["name"], birth.nonce, VPC)
@@ -50,20 +50,20 @@ class SecurityGroupDriver:
             lambda send: send(vpc=home, name=name, resource_group=group),
             name=name,
         )
-        return _observed(request["region"], body)
+        return _to_observed(request["region"], body)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        seen = [_observed(region, body) for region, body in await self._groups.present(refs)]
+        seen = [_to_observed(region, body) for region, body in await self._groups.read_present(refs)]
         return {one.id: one for one in seen}
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        found = await self._groups.named(wants)
-        return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+        found = await self._groups.find_wanted(wants)
+        return {key: [_to_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        return [_observed(region, body) for region, body in await self._groups.by_nonce(places, wants, nonces)]
+        return [_to_observed(region, body) for region, body in await self._groups.find_by_nonce(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "security-group")
@@ -72,30 +72,30 @@ class SecurityGroupDriver:
         await self._groups.rename(ref, changes["name"])
 
     async def delete(self, ref: Ref) -> None:
-        """Where two groups name each other in rules, none can go first: then its rules that name groups go.
+        """Delete it. Two groups whose rules name each other refuse that: then its rules that name groups are removed.
 
-        IBM does not say which load balancers hold it up, so they are asked for and named.
+        IBM does not say which load balancers use it, so they are read and named.
         """
         try:
             await self._groups.delete(ref)
         except InUse as refused:
-            body = await self._groups.get(*vpc.split(ref.id)) or {}
+            body = await self._groups.get(*vpc.split_id(ref.id)) or {}
             parts = [rules.part_of(rule) for rule in body.get("rules") or ()]
             for part in sorted(parts, key=lambda part: part.natural_key):
                 if (part.request.get("remote") or {}).get("crn"):
-                    with suppress(NotFound):  # of the rule; of the group it would mean that it is gone
+                    with suppress(NotFound):  # the rule, or the group itself, is gone
                         await self.remove_part(ref, part)
             targets = (f"{target['name']} ({target['id']})" for target in body.get("targets") or ())
             raise refused.held_by(", ".join(sorted(targets))) from refused
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        return await self._rules.every(*vpc.split(ref.id))
+        return await self._rules.read_all(*vpc.split_id(ref.id))
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        await self._rules.add(*vpc.split(ref.id), part)
+        await self._rules.add(*vpc.split_id(ref.id), part)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        await self._rules.remove(*vpc.split(ref.id), part)
+        await self._rules.remove(*vpc.split_id(ref.id), part)
 
 
 def kind(client: ApiClient) -> Kind:

@@ -1,4 +1,4 @@
-"""Kind ``transit-gateway``. Engine id: the uuid. Whether names are unique is not known."""
+"""Kind ``transit-gateway``. Engine id: the uuid. It is unknown whether names are unique."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ STATES = {
     "suspending": State.FAILED,
     "deleting": State.DELETING,
 }
-"""IBM suspends gateways with fewer than two connections after 45 days (docs/reference/ibm-cloud.md#transit-gateway)."""
+"""States of gateways. IBM suspends those with fewer than two connections after 45 days
+(docs/reference/ibm-cloud.md#transit-gateway)."""
 
 
-def _observed(body: Json) -> Observed:
+def _to_observed(body: Json) -> Observed:
     attributes = {name: body[name] for name in ("id", "location", "global", "name")}
-    attributes["crn"] = body.get("crn", "")  # which the SDK's model does not require
+    attributes["crn"] = body.get("crn", "")  # the SDK's model does not require it
     if group := body.get("resource_group"):
         attributes["resource_group"] = group["id"]
     return Observed(
@@ -44,7 +45,7 @@ def _observed(body: Json) -> Observed:
 
 
 class TransitGatewayDriver:
-    """A gateway that is ``deleted`` may still be listed for a while (terraform-provider-ibm#1783)."""
+    """A driver. A gateway that is ``deleted`` may still be listed for a while (terraform-provider-ibm#1783)."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
@@ -66,27 +67,27 @@ class TransitGatewayDriver:
             name=name,
             location=location,
         )
-        return _observed(body)
+        return _to_observed(body)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found: dict[str, Observed] = {}
         for ref in refs:
             body = await self._get(ref.id)
             if body is not None and body["status"] != "deleted":
-                found[ref.id] = _observed(body)
+                found[ref.id] = _to_observed(body)
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        bodies = await self._every()
-        return {want.key: [_observed(body) for body in bodies if _fits(body, want)] for want in wants}
+        bodies = await self._list_all()
+        return {want.key: [_to_observed(body) for body in bodies if _matches_want(body, want)] for want in wants}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
         return [
-            _observed(body)
-            for body in await self._every()
-            if has_nonce(body["name"], nonces) or any(_fits(body, want) for want in wants)
+            _to_observed(body)
+            for body in await self._list_all()
+            if has_nonce(body["name"], nonces) or any(_matches_want(body, want) for want in wants)
         ]
 
     def identify(self, target: str, carried: str = "") -> str:
@@ -104,7 +105,7 @@ class TransitGatewayDriver:
         )
 
     async def delete(self, ref: Ref) -> None:
-        """Refused while it has connections; IBM does not say which, so they are asked for and named."""
+        """Delete it. Connections refuse that; IBM does not say which, so they are read and named."""
         try:
             await self._client.write(
                 "transit",
@@ -113,21 +114,21 @@ class TransitGatewayDriver:
                 f"transit gateway {ref.id}",
             )
         except InUse as refused:
-            there = await self._connections.of_gateway(ref.id)
+            there = await self._connections.list_for_gateway(ref.id)
             names = sorted(f"connection {body.get('name', '')} ({body['id']})" for body in there)
             raise refused.held_by(", ".join(names)) from refused
 
     page = PAGE
 
     def list_of(self, ref: Ref) -> str:
-        """The account has one list."""
+        """Return an empty name: the account has one list."""
         return ""
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        return [Listed(_observed(body)) for body in await self._every()]
+        return [Listed(_to_observed(body)) for body in await self._list_all()]
 
-    async def _every(self) -> list[Json]:
-        bodies = await self._client.pages(
+    async def _list_all(self) -> list[Json]:
+        bodies = await self._client.read_list(
             "transit",
             "list_transit_gateways",
             lambda start: self._sdk().list_transit_gateways(limit=PAGE, start=start),
@@ -143,7 +144,7 @@ class TransitGatewayDriver:
         return body
 
 
-def _fits(body: Json, want: Want) -> bool:
+def _matches_want(body: Json, want: Want) -> bool:
     return body["location"] == want.request["location"] and matches(body["name"], want.name, want.nonces)
 
 

@@ -1,7 +1,7 @@
 """Kind ``transit-gateway-connection``: has no CRN and no tags, so its gateway carries its mark.
 
-Engine id: ``<gateway id>/<connection id>``. A network joins a gateway once, whatever the connection's name, so
-a connection of the wanted network counts as one of the wanted name.
+Engine id: ``<gateway id>/<connection id>``. A network joins a gateway once, whatever the connection's name, so a
+connection of the wanted network counts as one of the wanted name.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ STATES = {
 }
 
 
-def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
-    # Not the name: it keeps its nonce for life, and would seem to differ from the wanted one.
+def _to_observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
+    # The name is left out: it keeps its nonce for life, and would differ from the wanted one.
     attributes = {name: body.get(name, "") for name in ("id", "network_id", "network_type")} | {"gateway": gateway}
     return Observed(
         id=f"{gateway}/{body['id']}",
@@ -43,13 +43,13 @@ def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
         nonce_fields=frozenset({body.get("name", "")}),
         created_at=epoch(body.get("created_at")),
         vendor_state=body["status"],
-        region=crn.location(gateway_crn),
+        region=crn.location_of(gateway_crn),
         attributes=attributes,
     )
 
 
 class ConnectionDriver:
-    """Connections of one gateway are listed once for all of them."""
+    """A driver. Several connections of one gateway are observed by one list."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
@@ -67,7 +67,7 @@ class ConnectionDriver:
             name=name,
             network=network,
         )
-        return _observed(gateway, request["gateway_crn"], body)
+        return _to_observed(gateway, request["gateway_crn"], body)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         gateways: dict[str, list[Ref]] = {}
@@ -75,26 +75,26 @@ class ConnectionDriver:
             gateways.setdefault(ref.id.partition("/")[0], []).append(ref)
         found: dict[str, Observed] = {}
         for gateway, group in gateways.items():
-            bodies = await self._there(gateway) if len(group) > 1 else []
+            bodies = await self._list_connections(gateway) if len(group) > 1 else []
             listed = {body["id"]: body for body in bodies}
             for ref in group:
                 ident = ref.id.partition("/")[2]
-                # A list may be behind: what it does not show is asked for by its id before it counts as gone.
+                # A list may lag: a connection that it does not show is read by its id before it counts as gone.
                 body = listed.get(ident)
                 if body is None and not (len(group) > 1 and ref.delete_requested):
                     body = await self._connections.get(gateway, ident)
                 if body is not None:
-                    found[ref.id] = _observed(gateway, ref.target, body)
+                    found[ref.id] = _to_observed(gateway, ref.target, body)
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         gateways = sorted({want.request["gateway"] for want in wants})
-        bodies = {gateway: await self._there(gateway) for gateway in gateways}
+        bodies = {gateway: await self._list_connections(gateway) for gateway in gateways}
         return {
             want.key: [
-                _observed(want.request["gateway"], want.request["gateway_crn"], body)
+                _to_observed(want.request["gateway"], want.request["gateway_crn"], body)
                 for body in bodies[want.request["gateway"]]
-                if _fits(body, want)
+                if _matches_want(body, want)
             ]
             for want in wants
         }
@@ -107,30 +107,30 @@ class ConnectionDriver:
         found: list[Observed] = []
         for gateway, target in sorted(gateways.items()):
             here = [want for want in wants if want.request["gateway"] == gateway]
-            for body in await self._connections.of_gateway(gateway):
-                if has_nonce(body.get("name", ""), nonces) or any(_fits(body, want) for want in here):
-                    found.append(_observed(gateway, target, body))
+            for body in await self._connections.list_for_gateway(gateway):
+                if has_nonce(body.get("name", ""), nonces) or any(_matches_want(body, want) for want in here):
+                    found.append(_to_observed(gateway, target, body))
         return found
 
     page = PAGE
 
     def list_of(self, ref: Ref) -> str:
-        """The account has one list."""
+        """Return an empty name: the account has one list."""
         return ""
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        bodies = await self._connections.of_account()
+        bodies = await self._connections.list_for_account()
         gateways = [body.get("transit_gateway") or {} for body in bodies]
         return [
-            Listed(_observed(gateway["id"], gateway["crn"], body))
+            Listed(_to_observed(gateway["id"], gateway["crn"], body))
             for gateway, body in zip(gateways, bodies, strict=True)
             if gateway.get("id") and gateway.get("crn")
         ]
 
-    async def _there(self, gateway: str) -> list[Json]:
-        """The connections of a gateway, none where the gateway is gone."""
+    async def _list_connections(self, gateway: str) -> list[Json]:
+        """Return the connections of a gateway; none if the gateway is gone."""
         try:
-            return await self._connections.of_gateway(gateway)
+            return await self._connections.list_for_gateway(gateway)
         except NotFound:
             return []
 
@@ -140,7 +140,7 @@ class ConnectionDriver:
         return f"{parsed.id}/{carried}" if parsed and is_gateway and carried else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        """Nothing about a connection is changed in place."""
+        """Do nothing: a connection is never changed in place."""
 
     async def delete(self, ref: Ref) -> None:
         gateway, _, ident = ref.id.partition("/")
@@ -152,8 +152,11 @@ class ConnectionDriver:
         )
 
 
-def _fits(body: Json, want: Want) -> bool:
-    """The same network, or born of ours. A namesake joins another network: on a shared gateway, another cluster's."""
+def _matches_want(body: Json, want: Want) -> bool:
+    """Return whether it joins the wanted network or has one of our nonces.
+
+    The name alone decides nothing: a namesake joins another network, on a shared gateway another cluster's.
+    """
     same_network = str(body.get("network_id", "")).casefold() == str(want.request["network_id"]).casefold()
     return same_network or has_nonce(body.get("name", ""), want.nonces)
 

@@ -14,17 +14,17 @@ from freehold.providers.ibm.names import VPC, birth_name
 from freehold.providers.ibm.times import SETTLE
 
 
-def _observed(region: str, body: Json) -> Observed:
+def _to_observed(region: str, body: Json) -> Observed:
     attributes = {"zone": body["zone"]["name"], "vpc": body["vpc"]["id"], "cidr": body["ipv4_cidr_block"]}
-    return vpc.observed(region, body, body["status"], attributes)
+    return vpc.to_observed(region, body, body["status"], attributes)
 
 
 def _listed(region: str, body: Json) -> Listed:
-    return Listed(_observed(region, body))
+    return Listed(_to_observed(region, body))
 
 
 class VpcSubnetDriver:
-    """A subnet is the range that is asked for, or is cut from an address prefix of its zone by size."""
+    """A driver. A subnet is a requested range, or is cut by size from an address prefix of its zone."""
 
     def __init__(self, client: ApiClient) -> None:
         self._subnets = vpc.Collection(client, "subnet", "subnets")
@@ -43,20 +43,20 @@ class VpcSubnetDriver:
         body = await self._subnets.create(
             request["region"], request["name"], lambda send: send(prototype), name=prototype["name"]
         )
-        return _observed(request["region"], body)
+        return _to_observed(request["region"], body)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        seen = [_observed(region, body) for region, body in await self._subnets.present(refs)]
+        seen = [_to_observed(region, body) for region, body in await self._subnets.read_present(refs)]
         return {one.id: one for one in seen}
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        found = await self._subnets.named(wants)
-        return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+        found = await self._subnets.find_wanted(wants)
+        return {key: [_to_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        return [_observed(region, body) for region, body in await self._subnets.by_nonce(places, wants, nonces)]
+        return [_to_observed(region, body) for region, body in await self._subnets.find_by_nonce(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "subnet")

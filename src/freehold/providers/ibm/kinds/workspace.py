@@ -1,6 +1,6 @@
 """Kind ``workspace``: a PowerVS workspace, which the Resource Controller calls a service instance.
 
-Engine id: the guid. Its delete takes everything inside along, so what is inside is listed first.
+Engine id: the guid. Its delete destroys everything inside, so the contents are listed first.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRul
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm.calls import PAGE, ApiClient, Json
 from freehold.providers.ibm.power_networks import PowerNetworks
-from freehold.providers.ibm.resource_controller import POWER, Instances, by_id, observed
+from freehold.providers.ibm.resource_controller import POWER, Instances, index_by_id, to_observed
 from freehold.providers.ibm.times import SETTLE
 
 
-def _observed(body: Json) -> Observed:
-    seen = observed(body)
+def _to_observed(body: Json) -> Observed:
+    seen = to_observed(body)
     return replace(seen, attributes={**seen.attributes, "zone": body.get("region_id", "")})
 
 
 class WorkspaceDriver:
-    """A workspace has a zone for its location, and a name that need not be unique."""
+    """A driver. A workspace has a zone as its location, and a name that need not be unique."""
 
     def __init__(self, client: ApiClient) -> None:
         self._instances = Instances(client, POWER)
@@ -32,18 +32,18 @@ class WorkspaceDriver:
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         name, zone, group = request["name"], request["zone"], request["resource_group"]
-        return _observed(await self._instances.create(name, birth.nonce, zone, group))
+        return _to_observed(await self._instances.create(name, birth.nonce, zone, group))
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        return by_id(_observed(body) for body in await self._instances.present(refs))
+        return index_by_id(_to_observed(body) for body in await self._instances.read_present(refs))
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        return {want.key: [_observed(body) for body in await self._instances.matching(want)] for want in wants}
+        return {want.key: [_to_observed(body) for body in await self._instances.find_matching(want)] for want in wants}
 
     async def by_nonce(
         self, places: Sequence[ParentResource], wants: Sequence[Want], nonces: NonceSet
     ) -> Sequence[Observed]:
-        return [_observed(body) for body in await self._instances.by_nonce(wants, nonces)]
+        return [_to_observed(body) for body in await self._instances.find_by_nonce(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return self._instances.guid_of(target)
@@ -57,41 +57,41 @@ class WorkspaceDriver:
     page = PAGE
 
     def list_of(self, ref: Ref) -> str:
-        """The account has one list."""
+        """Return an empty name: the account has one list."""
         return ""
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        return [Listed(_observed(body)) for body in await self._instances.running()]
+        return [Listed(_to_observed(body)) for body in await self._instances.list_running()]
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
         try:
             return await self._contents.children(ref)
-        except NotFound:  # of the workspace, which the account does not have either
+        except NotFound:  # the workspace is gone from the account too
             return ()
 
 
 class WorkspaceContents:
-    """What a delete of a workspace would destroy with it (docs/reference/ibm-cloud.md#powervs).
+    """The contents of a workspace, which its delete would destroy (docs/reference/ibm-cloud.md#powervs).
 
-    DHCP servers, networks that no DHCP server brought along, and virtual machines.
+    They are DHCP servers, networks that no DHCP server created, and virtual machines.
     """
 
     def __init__(self, client: ApiClient) -> None:
         self._power = PowerNetworks(client)
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
-        """Read three lists. Ids of servers and networks are those of kind ``dhcp-server``."""
-        workspace = await self._power.workspace(ref.id, ref.target)
-        servers = await self._power.servers(workspace)
-        networks = await self._power.networks(workspace)
-        machines = await self._power.machines(workspace)
+        """Return the contents, from three lists. Ids of servers and networks are those of kind ``dhcp-server``."""
+        workspace = await self._power.workspace_crn(ref.id, ref.target)
+        servers = await self._power.list_servers(workspace)
+        networks = await self._power.list_networks(workspace)
+        machines = await self._power.list_machines(workspace)
         serving = {server["id"]: (server.get("network") or {}) for server in servers}
         managed = {network.get("id") for network in serving.values()}
         found = [
             Observed(f"{ref.id}/dhcp/{ident}", network.get("name", f"dhcp server {ident}"), State.READY)
             for ident, network in serving.items()
         ]
-        found += [_network(ref.id, network) for network in networks if network["networkID"] not in managed]
+        found += [_contained_network(ref.id, network) for network in networks if network["networkID"] not in managed]
         # A DHCP server is a virtual machine too, and may be listed as one.
         found += [
             Observed(f"{ref.id}/pvm-instance/{vm['pvmInstanceID']}", vm["serverName"], State.READY)
@@ -101,8 +101,8 @@ class WorkspaceContents:
         return found
 
 
-def _network(guid: str, network: Json) -> Observed:
-    """Return a network; that of a DHCP server that is gone goes after it (openshift/installer#9458)."""
+def _contained_network(guid: str, network: Json) -> Observed:
+    """Return a network; one whose DHCP server is gone is being deleted (openshift/installer#9458)."""
     state = State.DELETING if network.get("dhcpManaged") else State.READY
     return Observed(f"{guid}/network/{network['networkID']}", network["name"], state)
 

@@ -17,7 +17,7 @@ from freehold.providers.aws.cluster.nodes.routing import address_of
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.cluster.rules import WITH_PORTS, normal_rules
 from freehold.providers.aws.kinds.security_group import INGRESS
-from freehold.providers.aws.kinds.security_group import rules as rule_parts
+from freehold.providers.aws.kinds.security_group import rule_parts as rule_parts
 from freehold.providers.aws.tags import capa_tags
 from freehold.providers.aws.tags.capa_tags import cloud_provider_key
 

@@ -11,7 +11,7 @@ from freehold.engine.resources import Request
 from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.cluster_plan import Bastion, Bucket, ClusterPlan, Role
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
-from freehold.providers.aws.kinds.s3_bucket import policy
+from freehold.providers.aws.kinds.s3_bucket import policy_part
 from freehold.providers.aws.tags import capa_tags
 
 
@@ -47,7 +47,7 @@ def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Req
 def bucket_nodes(plan: ClusterPlan, account: str, tags: NodeTags) -> Iterator[Node]:
     """Yield the bucket. ``account`` is the one that the instance profiles are in."""
     if plan.bucket:
-        name, part = plan.bucket.name, policy(_policy(plan.bucket, plan.partition, account))
+        name, part = plan.bucket.name, policy_part(_policy(plan.bucket, plan.partition, account))
         own = tags.own(capa_tags.bucket())
         yield Node(
             keys.BUCKET,

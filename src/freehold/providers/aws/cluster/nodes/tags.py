@@ -35,7 +35,7 @@ class NodeTags:
         return _texts(self._own(tags))
 
     def _own(self, tags: CapaTags) -> dict[str, str]:
-        found = tags.of(self.cluster)
+        found = tags.to_tags(self.cluster)
         if self.renamed:
             found.pop(NAME, None)
         return found
