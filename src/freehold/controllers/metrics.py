@@ -90,7 +90,7 @@ class Metrics:
     # -- the metadata controller --------------------------------------------------------------------------------
 
     def record_pass(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (metadata.pass_hooks). What was refused has no resources; what is gone has no metrics."""
+        """Record the outcomes of a pass over a CloudMetadata (tags.pass_hooks). None means the object is gone."""
         if outcomes is None:
             self._forget(key)
             return
@@ -105,7 +105,7 @@ class Metrics:
             self._resources.labels(*key, state).set(number)
 
     def record_ready(self, key: Key, is_ready: bool) -> None:
-        """A ReadyObserver (metadata.pass_hooks)."""
+        """Record the condition Ready (a ReadyObserver of tags.pass_hooks)."""
         self._ready.labels(*key).set(is_ready)
 
     def _forget(self, key: Key) -> None:

@@ -31,7 +31,7 @@ class Observers:
             each(key, is_ready)
 
     def report_pass(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (metadata.pass_hooks) that tells them all."""
+        """Call every observer of passes (tags.pass_hooks)."""
         for each in self.passes:
             each(key, outcomes)
 

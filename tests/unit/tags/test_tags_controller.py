@@ -25,7 +25,7 @@ class Watches:
     def __init__(self) -> None:
         self.followers: dict[Resource, Follower] = {}
 
-    def follower(self, resource: Resource) -> Follower:
+    def find_reflector(self, resource: Resource) -> Follower:
         return self.followers[resource]
 
 
