@@ -246,11 +246,11 @@ class Operator:
 
         written: set[Key] = set()
         watches = []
-        concerned = build_cluster_mapper(served, lambda: controller.list_objects())
+        find_concerned = build_cluster_mapper(served, lambda: controller.list_objects())
         if (
             mode is not ClusterApiMode.OFF and served.link is not ClusterLink.NONE
         ):  # also where it is not installed (yet): the watch looks again from time to time
-            watches.append(WatchedResource(CLUSTERS, concerned, namespace=settings.namespace or ""))
+            watches.append(WatchedResource(CLUSTERS, find_concerned, namespace=settings.namespace or ""))
         controller = Controller(
             client,
             resource,
@@ -291,12 +291,12 @@ def build_keeper(client: KubeClient, settings: Settings) -> RingKeeper:
     store = open_ring_store(client, settings.keys)
     poll = FILE_POLL_SECONDS if isinstance(store, FileRing) else SECRET_POLL_SECONDS
 
-    async def needed() -> list[KeyNeed]:
+    async def read_all_needs() -> list[KeyNeed]:
         namespace = settings.namespace or ""
         of_tags = await tag_needs(client, settings.own_namespace, settings.ledger_name, namespace)
         return [*await read_needs(client, SERVED_RESOURCES, namespace), *of_tags]
 
-    return RingKeeper(store, needed, time.time, poll)
+    return RingKeeper(store, read_all_needs, time.time, poll)
 
 
 def merge_health(healths: Sequence[Health]) -> Health:

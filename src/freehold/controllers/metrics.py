@@ -115,11 +115,11 @@ class Metrics:
         self._ready.remove_by_labels(labels)
 
     def time_reconcile(self, reconcile: Reconcile) -> Reconcile:
-        async def measured(key: Key) -> Result:
+        async def reconcile_and_time(key: Key) -> Result:
             with self._duration.time():
                 return await reconcile(key)
 
-        return measured
+        return reconcile_and_time
 
     def sending(self, subject: str, changes: Changes) -> None:
         """Do nothing: changes are counted when they are answered."""

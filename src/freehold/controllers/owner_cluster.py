@@ -123,7 +123,7 @@ def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json
     The mapping gives the object that the Cluster names, or its machines among ``objects`` (all known ones).
     """
 
-    def concerned(cluster: Json) -> Iterable[Key]:
+    def find_concerned(cluster: Json) -> Iterable[Key]:
         namespace = cluster["metadata"].get("namespace", "")
         if served.link is ClusterLink.MACHINE:
             name = cluster["metadata"].get("name")
@@ -136,4 +136,4 @@ def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json
         if reference.get("kind") == served.kind and reference.get("name"):
             yield Key(namespace, str(reference["name"]))
 
-    return concerned
+    return find_concerned
