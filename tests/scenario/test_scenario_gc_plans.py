@@ -199,7 +199,7 @@ def test_the_plan_of_a_deletion_says_which_kinds_wait_for_the_collection() -> No
     harness.up()
     [note] = planned_deletion(harness, deleting=True).notes
     kinds = "egress-only-gateway, elastic-ip, internet-gateway, nat-gateway, route-table, security-group, subnet, vpc"
-    waiting = note.partition(" go when ")[0].split(", ")
+    waiting = note.partition(" are deleted after ")[0].split(", ")
     assert set(waiting) < set(kinds.split(", "))
     assert {"security-group", "subnet", "vpc"} <= set(waiting)
     assert note.endswith("freehold gc plan demo -n default")
