@@ -117,11 +117,11 @@ class Cluster:
 
     async def _reconcile(self, *, deleting: bool) -> PassResult:
         fleet = self.fleet
-        plan = await fleet.adapter.desired(self.raw, Proceed(self.raw["metadata"]["name"]), self.journal)
+        plan = await fleet.adapter.find_desired(self.raw, Proceed(self.raw["metadata"]["name"]), self.journal)
         assert isinstance(plan, AWSWanted), plan
-        deps = fleet.account.deps(self.raw["metadata"]["name"], fleet.ring, self.journal.owner.uuid)
+        deps = fleet.account.build_deps(self.raw["metadata"]["name"], fleet.ring, self.journal.owner.uuid)
         if self.journal.account == "":
-            self.journal = replace(self.journal, account=await fleet.account.account())
+            self.journal = replace(self.journal, account=await fleet.account.read_account())
         run = release if deleting else ensure
         done = await run(deps, plan.graph, self.journal, Store(), self.state)
         self.journal = done.journal

@@ -21,7 +21,7 @@ from freehold.providers.access.ports import PacedPort
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
-from freehold.providers.objects.gate import ClusterContext, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Delays, Quotas, Settings
 from harness.account import BASE, SimMount
@@ -62,7 +62,7 @@ class Operator:
         self.ended: dict[int, float] = {}
 
     async def _work(self) -> None:
-        around = ClusterContext(Mode.OFF)
+        around = ClusterContext(ClusterApiMode.OFF)
         while (index := await self.queue.get()) is not None:
             stored = self.objects[index]
             self.port.wants(_subject(stored), self.due.pop(index, self.loop.time()))
@@ -74,7 +74,7 @@ class Operator:
             ready = (stored.raw.get("status") or {}).get("ready") and "deletionTimestamp" not in stored.raw["metadata"]
             if stored.gone or ready:
                 self.ended.setdefault(index, self.loop.time())
-            self.queue.done(index)
+            self.queue.finish(index)
 
 
 def _subject(stored: StoredObject) -> str:

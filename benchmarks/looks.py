@@ -42,7 +42,7 @@ class Fleet:
         self.harness.clock.advance(7200.0)  # the index shows all that was marked before
         self.harness.start_process()
         self.objects = [herd.stored(raw, self.harness.clock.now) for raw in prepared.objects]
-        self.rate = Limits().bucket("vpc").rate
+        self.rate = Limits().find_bucket("vpc").rate
 
     def look_at_all(self) -> tuple[float, list[str]]:
         """The first pass of each: the seconds that it took, and the calls."""

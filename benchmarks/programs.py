@@ -27,11 +27,11 @@ WORKERS = 16
 
 
 async def api(store: str) -> None:
-    from freehold.providers.crds import custom_resource_definitions
+    from freehold.providers.crds import build_crds
     from freehold_apiserver.server import ApiServer
     from freehold_apiserver.store import Store
 
-    server = ApiServer(Store.open(store), [CRD, *custom_resource_definitions()])
+    server = ApiServer(Store.open(store), [CRD, *build_crds()])
     say(await server.start())
     await _end_of_input()
 
@@ -84,7 +84,7 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     with collected_seldom():  # it and the arenas are what `freehold operator` sets
         running = asyncio.create_task(serving.run())
         while await loop.run_in_executor(None, sys.stdin.readline) and not running.done():
-            health = serving.health()
+            health = serving.read_health()
             queued, scheduled = (health.queued, health.scheduled) if health else (0, 0)
             say({**asdict(Usage.so_far()), "queued": queued, "scheduled": scheduled})
         serving.stop()
@@ -134,7 +134,7 @@ async def bare(api_url: str, count: str) -> None:
 
     async def work() -> None:
         for index in names:
-            url = f"{api_url}{WIDGETS.collection_path('default')}/w{index}"
+            url = f"{api_url}{WIDGETS.build_collection_path('default')}/w{index}"
             for path, patch in (
                 (url, {"metadata": {"finalizers": [FINALIZER]}}),
                 (f"{url}/status", {"status": {"observedGeneration": 1, "ready": True}}),

@@ -80,7 +80,7 @@ def _real(settings: Settings, speed: float) -> tuple[int, float]:
             url = cloud.heard()
             with child("operator", api, url, speed, keys) as operator:
                 operator.ask()
-                calls, seconds = _until_ready(f"{api}{POWERVS_CLUSTERS.object_path(key_of(stored.raw))}", url)
+                calls, seconds = _until_ready(f"{api}{POWERVS_CLUSTERS.build_object_path(key_of(stored.raw))}", url)
                 return calls, seconds * speed
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from freehold.controllers.recovery.open_decisions import questions
+from freehold.controllers.recovery.open_decisions import find_open_decisions
 from freehold.engine.context import EngineDeps
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.errors import Unavailable, Unknown
@@ -156,7 +156,7 @@ def test_a_person_decides_about_a_bucket_whose_delete_was_asked_for(verdict: Ver
     assert isinstance(outcome, Blocked)
     assert outcome.reason is Reason.NOT_OWNED
     entry = life.journal.entries[key]
-    (question,) = run_blocking(questions(life.journal, seen[-1]))
+    (question,) = run_blocking(find_open_decisions(life.journal, seen[-1]))
     assert question.key == key, "`freehold resolve` asks for it"
     life.decide(Decision(verdict, str(key), entry.id, entry.attempt, "a person", world.clock.now()))
     life.delete()

@@ -63,7 +63,7 @@ def test_a_killed_process_leaves_the_line_of_what_it_sent(ground: Ground, fault:
 def test_a_missing_line_is_detected(ground: Ground, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of the third write is missing."""
     told: list[Call] = []
-    sent, done = Recorder.sent, Recorder.done
+    sent, done = Recorder.log_sent, Recorder.log_done
 
     def forgetful_sent(self: Recorder, subject: str, call: Call) -> None:
         told.append(call)
@@ -74,17 +74,17 @@ def test_a_missing_line_is_detected(ground: Ground, lost: str, monkeypatch: pyte
         if call is not told[min(2, len(told) - 1)] or len(told) < 3:
             done(self, subject, call, error)
 
-    monkeypatch.setattr(Recorder, "sent", forgetful_sent)
-    monkeypatch.setattr(Recorder, "done", forgetful_done)
+    monkeypatch.setattr(Recorder, "log_sent", forgetful_sent)
+    monkeypatch.setattr(Recorder, "log_done", forgetful_done)
     assert families.run(Case("forgetful", ground.world)).unaudited
 
 
 @GROUNDS
 def test_an_outcome_that_differs_from_the_clouds_is_detected(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log in which every change is refused would hide all that the operator did."""
-    done = Recorder.done
+    done = Recorder.log_done
     denied = faults.errors.Denied("nothing was done")
-    monkeypatch.setattr(Recorder, "done", lambda self, subject, call, error: done(self, subject, call, denied))
+    monkeypatch.setattr(Recorder, "log_done", lambda self, subject, call, error: done(self, subject, call, denied))
     assert families.run(Case("liar", ground.world)).unaudited
 
 
@@ -110,8 +110,8 @@ def test_each_successful_line_is_one_request(requests: list[CloudRequest], notic
     """Additional and missing requests of the cloud are reported."""
     call = Call("api", "create", Effect.WRITE, lambda: None, "a")
     recorder = Recorder()
-    recorder.sent("the object", call)
-    recorder.done("the object", call, None)
+    recorder.log_sent("the object", call)
+    recorder.log_done("the object", call, None)
     assert bool(recorder.unlike([call], requests)) is noticed
 
 

@@ -40,8 +40,8 @@ from freehold.providers.ibm.access import IbmAccess
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
 OUR_CRDS: list[Json] = [yaml.load(each.read_text(), yaml.CSafeLoader) for each in sorted(CRD.parent.iterdir())]
-CLUSTER_CRD = next(each.crd() for each in PLACEHOLDERS if each.kind == "Cluster")
-UPSTREAM_CRDS = [each.crd() for each in PLACEHOLDERS]
+CLUSTER_CRD = next(each.build_crd() for each in PLACEHOLDERS if each.kind == "Cluster")
+UPSTREAM_CRDS = [each.build_crd() for each in PLACEHOLDERS]
 EXAMPLE = ROOT / "examples/powervs-create-infra.yaml"
 API_KEY = "simulated-api-key"
 SPEED = 600.0
@@ -155,7 +155,10 @@ def operator_here(wish: ServeOptions) -> Iterator[Operator]:
     thread = threading.Thread(target=live, name="operator")
     thread.start()
     try:
-        until(lambda: failures or ((health := operator.health()) is not None and health.ready), "the operator is ready")
+        until(
+            lambda: failures or ((health := operator.read_health()) is not None and health.ready),
+            "the operator is ready",
+        )
         if not failures:
             yield operator
     finally:

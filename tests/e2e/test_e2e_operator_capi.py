@@ -176,7 +176,7 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
     with (
         stage.witness() as witness,
         stage.operator("off"),
-        crds_installed(stage.server, admin, [placeholder.crd()]),
+        crds_installed(stage.server, admin, [placeholder.build_crd()]),
     ):
         stage.kubectl.apply(stage.powervs())
         stage.await_ready()

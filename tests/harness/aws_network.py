@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.controllers.plan.list_cache import ListedOnce
+from freehold.controllers.plan.list_cache import ListCache
 from freehold.controllers.plan.plan import Plan, PlanRow
-from freehold.controllers.plan.planner import plan_with
+from freehold.controllers.plan.planner import plan_with_accounts
 from freehold.engine.keyed_codec import UUID
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
@@ -69,9 +69,9 @@ def planned(harness: AwsHarness, *, deleting: bool = False) -> Plan:
     raw = {**harness.object.raw, "metadata": dict(harness.object.raw["metadata"])}
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
-    ring, stored = harness.rings.ring, ListedOnce(_Together(harness), AWS_CLUSTERS)
+    ring, stored = harness.rings.ring, ListCache(_Together(harness), AWS_CLUSTERS)
     return asyncio.run(
-        plan_with(AWS_CLUSTER, harness.new_accounts(), harness.wall, raw, ring, harness.around, stored=stored)
+        plan_with_accounts(AWS_CLUSTER, harness.new_accounts(), harness.wall, raw, ring, harness.around, stored=stored)
     )
 
 

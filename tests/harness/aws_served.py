@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.controllers.controller import RequeueAfter
-from freehold.controllers.plan.planner import Plan, plan_with
+from freehold.controllers.plan.planner import Plan, plan_with_accounts
 from freehold.controllers.reconciler import Reconciler
 from freehold.engine.clock import ManualClock
 from freehold.engine.interface import Intervals
@@ -22,7 +22,7 @@ from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.identities import Identity, StaticKeys
 from freehold.providers.aws.identity_objects import StoredIdentities
-from freehold.providers.objects.gate import ClusterContext, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION, AwsAccount
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject
@@ -56,7 +56,7 @@ class ServedAws:
         self.stored = Stored()
         self.own = own
         self.events, self.rings = Events(), HeldRing()
-        self.around = ClusterContext(Mode.OFF)
+        self.around = ClusterContext(ClusterApiMode.OFF)
         manifest = {
             "apiVersion": f"{AWS_CLUSTER.group}/{AWS_CLUSTER.version}",
             "kind": AWS_CLUSTER.kind,
@@ -106,7 +106,7 @@ class ServedAws:
         raw = copy.deepcopy(self.object.raw)
         if deleting:
             raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
-        return await plan_with(AWS_CLUSTER, self.accounts(), self.clock, raw, self.rings.ring, self.around)
+        return await plan_with_accounts(AWS_CLUSTER, self.accounts(), self.clock, raw, self.rings.ring, self.around)
 
     def change(self, **spec: Any) -> None:
         self.object.patch({"spec": spec})

@@ -12,7 +12,7 @@ from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
-from freehold.providers.objects.adapter import Desired, Refused, Undecided, parse_or_refuse
+from freehold.providers.objects.adapter import Desired, RefusedSpec, UndecidedSpec, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer
 
 Spec = dict[str, Any]
@@ -51,10 +51,10 @@ def cluster(spec: Spec) -> dict[str, Any]:
 
 def decide(
     names: DefaultNames, raw: dict[str, Any], known: Facts, *, storage: bool = False
-) -> Decided | Refused | Undecided:
+) -> Decided | RefusedSpec | UndecidedSpec:
     """Parse and decide, as the adapter does."""
     spec = parse_or_refuse(AWSClusterSpec, raw)
-    return spec if isinstance(spec, Refused) else desired.decide(names, raw, spec, known, storage=storage)
+    return spec if isinstance(spec, RefusedSpec) else desired.decide(names, raw, spec, known, storage=storage)
 
 
 def wanted(
@@ -62,7 +62,7 @@ def wanted(
 ) -> Desired:
     """Parse and make the graph, as the adapter does."""
     spec = parse_or_refuse(AWSClusterSpec, raw)
-    if isinstance(spec, Refused):
+    if isinstance(spec, RefusedSpec):
         return spec
     return desired.wanted(names, raw, spec, known, account=account, storage=storage)
 

@@ -36,7 +36,7 @@ class _Known:
     objects: MemoryObjects
     ring: KeyRing
 
-    def missed(self) -> None:
+    def report_missing_key(self) -> None:
         """It never is."""
 
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:

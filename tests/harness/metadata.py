@@ -76,10 +76,10 @@ class AuditLines(NoAudit):
         self.begun: list[Call] = []
         self.ended: list[Call] = []
 
-    def sent(self, subject: str, call: Call) -> None:
+    def log_sent(self, subject: str, call: Call) -> None:
         self.begun.append(call)
 
-    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+    def log_done(self, subject: str, call: Call, error: BaseException | None) -> None:
         self.ended.append(call)
 
 
@@ -126,7 +126,7 @@ class Rings:
     def __init__(self) -> None:
         self.ring = KeyRing.single(b"r" * 32)
 
-    def missed(self) -> None:
+    def report_missing_key(self) -> None:
         """Nobody looks for it here."""
 
 
@@ -262,7 +262,7 @@ class Lab:
         return found
 
     def condition(self, type_: str, kind: str = "CloudMetadata", name: str = "metadata") -> tuple[str, str, str]:
-        found = conditions.find(self.status(kind, name).get("conditions") or (), type_) or {}
+        found = conditions.find_condition(self.status(kind, name).get("conditions") or (), type_) or {}
         return found.get("status", ""), found.get("reason", ""), found.get("message", "")
 
     async def lose_record(self) -> None:

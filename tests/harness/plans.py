@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from freehold.controllers.plan.planner import Plan, plan_with
-from freehold.controllers.plan.rows import Action
+from freehold.controllers.plan.plan import PlanAction
+from freehold.controllers.plan.planner import Plan, plan_with_accounts
 from freehold.engine.port import InlinePort
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
@@ -45,7 +45,7 @@ def planned(harness: Harness, *, deleting: bool = False) -> Plan:
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
     ring, others = harness.rings.ring, HarnessObjects(harness.together)
-    return run_blocking(plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, ring, harness.around, others))
+    return run_blocking(plan_with_accounts(POWERVS_CLUSTER, accounts, harness.clock, raw, ring, harness.around, others))
 
 
 def promised(plan: Plan) -> Counter[Change]:
@@ -56,11 +56,11 @@ def promised(plan: Plan) -> Counter[Change]:
             continue
         resource = row.id.rpartition("/")[2] if row.id else row.name
         match row.action:
-            case Action.CREATE | Action.DELETE:
+            case PlanAction.CREATE | PlanAction.DELETE:
                 found[Change(row.kind, resource, row.action.value)] += 1
-            case Action.UPDATE:
+            case PlanAction.UPDATE:
                 found[Change(row.kind, resource, "update", row.attribute, str(row.before), str(row.after))] += 1
-            case Action.ADD_PART | Action.REMOVE_PART:
+            case PlanAction.ADD_PART | PlanAction.REMOVE_PART:
                 part = _part(row.attribute.partition(" ")[0], row.after or row.before)
                 found[Change(row.kind, resource, row.action.value, part)] += 1
             case _:

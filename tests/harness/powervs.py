@@ -21,11 +21,11 @@ from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.api.served import ServedName
 from freehold.controllers.collecting import Collections
-from freehold.controllers.connections import collects
+from freehold.controllers.connections import collects_new_objects
 from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.controllers.events import Severity
 from freehold.controllers.name_claims import NameClaims
-from freehold.controllers.other_objects import claimed, naming, owning
+from freehold.controllers.other_objects import find_claimed_tags, find_naming_objects, find_owning_objects
 from freehold.controllers.reconciler import Reconciler
 from freehold.engine import journal as journals
 from freehold.engine.clock import Clock, ManualClock
@@ -40,7 +40,7 @@ from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
-from freehold.providers.objects.gate import ClusterContext, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.simulated import SimulatedCloud
@@ -155,7 +155,7 @@ class MemoryDocument:
         self._stored = stored
         self.raw = _copied(stored.raw)
 
-    async def newest(self) -> dict[str, Any]:
+    async def read_newest(self) -> dict[str, Any]:
         return _copied(self._stored.raw)
 
     async def save(self, journal: Journal) -> None:
@@ -195,7 +195,7 @@ class HeldRing:
     ring: KeyRing = field(default_factory=lambda: KeyRing.single(b"the key of the stage" * 2))
     asked_for_more: int = 0
 
-    def missed(self) -> None:
+    def report_missing_key(self) -> None:
         self.asked_for_more += 1
 
 
@@ -206,15 +206,15 @@ class HarnessObjects:
         self._harnesses = harnesses
 
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
-        return claimed(self.stored(), owner, target, ring)
+        return find_claimed_tags(self.stored(), owner, target, ring)
 
     async def owning(
         self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
     ) -> Mapping[str, tuple[str, ...]]:
-        return owning(self.stored(), owner, kind, idents, ring)
+        return find_owning_objects(self.stored(), owner, kind, idents, ring)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-        return naming(self.stored(), owner, words)
+        return find_naming_objects(self.stored(), owner, words)
 
     async def everything(self) -> list[dict[str, Any]]:
         return self.stored()
@@ -253,7 +253,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         self.object = StoredObject(manifest, self.clock.now, uid)
         self.events = Events()
         self.rings = HeldRing()
-        self.around = around or ClusterContext(Mode.OFF)
+        self.around = around or ClusterContext(ClusterApiMode.OFF)
         self.passes = 0
         self._hot = 0
         self._last_pass = float("-inf")
@@ -277,7 +277,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         claims = NameClaims(self.served, accounts, others.stored) if self.served.once_in_account else None
         self.process = Reconciler(
             self.served, accounts, self.rings, self.wall, self.events, others, claims,
-            Collections(self.wall, others.everything), collects=collects(self.served, self.gates),
+            Collections(self.wall, others.everything), collects=collects_new_objects(self.served, self.gates),
         )  # fmt: skip
 
     def pass_once(self) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from freehold.api.parse import parse_spec
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 
@@ -65,4 +65,4 @@ def schema_of(crd: dict[str, Any]) -> Schema:
 
 def crd_of(kind: str = ibm_names.POWERVS_CLUSTER_KIND) -> dict[str, Any]:
     """The generated CRD of a kind that is served."""
-    return next(crd for crd in custom_resource_definitions() if crd["spec"]["names"]["kind"] == kind)
+    return next(crd for crd in build_crds() if crd["spec"]["names"]["kind"] == kind)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from freehold.kube import errors as kube
-from freehold.kube.merge_patch import patched
+from freehold.kube.merge_patch import apply_merge_patch
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 
@@ -77,7 +77,7 @@ class MemoryObjects:
         stored = await self.get(resource, key)
         self._check(stored, (body.get("metadata") or {}).get("resourceVersion"))
         given = {"status": body["status"]} if subresource else {n: v for n, v in body.items() if n != "status"}
-        changed = patched(stored, given)
+        changed = apply_merge_patch(stored, given)
         if changed.get("spec") != stored.get("spec"):
             changed["metadata"]["generation"] += 1
         if "deletionTimestamp" in changed["metadata"] and not changed["metadata"].get("finalizers"):
@@ -88,7 +88,7 @@ class MemoryObjects:
     async def delete(self, resource: Resource, key: Key) -> None:
         stored = await self.get(resource, key)
         if stored["metadata"].get("finalizers"):
-            self._store(resource, key, patched(stored, {"metadata": {"deletionTimestamp": self._now()}}))
+            self._store(resource, key, apply_merge_patch(stored, {"metadata": {"deletionTimestamp": self._now()}}))
         else:
             del self.objects[resource.kind, key]
 

@@ -81,7 +81,7 @@ def load_tags(moment: str) -> Both:
 
 
 def _ring(found: Mapping[str, Any]) -> KeyRing:
-    return keyring.loads(found["ring"], "the store of an earlier version").ring()
+    return keyring.loads(found["ring"], "the store of an earlier version").build_ring()
 
 
 # -- what is in a cloud ------------------------------------------------------------------------------------------

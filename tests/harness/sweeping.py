@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from freehold.collection.policy import Collect, Policy, Volumes
 from freehold.collection.sweep import Sweep
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.engine.clock import ManualClock
 from freehold.engine.collection import Collected, Site
 from freehold.engine.outcomes import Blocked, Waiting
@@ -38,7 +38,7 @@ class Sweeping:
         self.ground = strange_ground(self.user, "demo")
         self.provider = CloudProvider(self.user, self.ground)
         self.nodes = Nodes(self.user, self.ground)
-        self.policy: Policy = Collect(tuple(Task), volumes, "default")
+        self.policy: Policy = Collect(tuple(CollectionTask), volumes, "default")
         session = AwsSession(
             KEYS, REGION, mount=lambda client: mount_client(client, self.cloud), wall=self.clock.now
         )  # fmt: skip

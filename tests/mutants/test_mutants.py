@@ -179,7 +179,7 @@ def copy() -> Iterator[Copy]:
 
 
 # One row with the test that kills it: `make mutants` tries all of them.
-MUTANT = next(each for each in read() if each.function == "proven_by_status")
+MUTANT = next(each for each in read() if each.function == "read_proven_status")
 KILLER = "tests/unit/controllers/test_controllers_identity.py::test_a_recreated_object_gets_a_new_identity"
 
 

@@ -23,7 +23,7 @@ from freehold.kube.resources import Key
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
-from freehold.providers.objects.gate import ClusterContext, Mode, NoCluster, Presence, Proceed, decide
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, Presence, Proceed, decide
 from freehold.providers.objects.identity import IdentityProblem
 from harness.aws_account import REGION
 from harness.aws_served import SECRETS_IN, ServedAws
@@ -362,15 +362,16 @@ def test_a_lost_journal_that_is_put_back_serves_the_object_again() -> None:
 
 LABEL = {"labels": {names.CLUSTER_NAME_LABEL: "c"}}
 OWNED = {"ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "c", "uid": "u"}]}
-INSTALLED = ClusterContext(Mode.AUTO, Presence.PRESENT)
+AUTO = ClusterContext(ClusterApiMode.AUTO)
+OFF, REQUIRED = ClusterContext(ClusterApiMode.OFF), ClusterContext(ClusterApiMode.REQUIRED)
+INSTALLED = ClusterContext(ClusterApiMode.AUTO, Presence.PRESENT)
 ALONE = {"annotations": {names.STANDALONE_ANNOTATION: "true"}}
 HELD: dict[str, tuple[dict[str, Any], ClusterContext, str, dict[str, Any], ClusterContext]] = {
-    "remove the ownerReference": (OWNED, ClusterContext(Mode.AUTO, owner=NoCluster()), "remove the ownerReference",
-                                  {}, ClusterContext(Mode.AUTO)),
-    "remove the label": (LABEL, ClusterContext(Mode.AUTO), "or remove the label", {}, ClusterContext(Mode.AUTO)),
-    "without Cluster API": (LABEL, ClusterContext(Mode.AUTO), "--cluster-api=off", LABEL, ClusterContext(Mode.OFF)),
+    "remove the ownerReference": (OWNED, AUTO, "remove the ownerReference", {}, AUTO),
+    "remove the label": (LABEL, AUTO, "or remove the label", {}, AUTO),
+    "without Cluster API": (LABEL, AUTO, "--cluster-api=off", LABEL, OFF),
     "serve it alone": ({}, INSTALLED, f"{names.STANDALONE_ANNOTATION}: 'true'", ALONE, INSTALLED),
-    "without an owner": ({}, ClusterContext(Mode.REQUIRED), "--cluster-api=auto", {}, ClusterContext(Mode.AUTO)),
+    "without an owner": ({}, REQUIRED, "--cluster-api=auto", {}, AUTO),
 }  # fmt: skip
 
 

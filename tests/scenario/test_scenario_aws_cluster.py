@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.plan.planner import plan_with
+from freehold.controllers.plan.planner import plan_with_accounts
 from freehold.engine.keyed_codec import NODE
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
@@ -47,7 +47,9 @@ def test_beside_a_cluster_of_capas_with_the_name_nothing_is_created() -> None:
     strangers.tag(vpc["id"], {cluster_key("demo"): "owned"})
     harness.clock.advance(300.0)
     raw, ring = copy.deepcopy(harness.object.raw), harness.rings.ring
-    plan = run_blocking(plan_with(AWS_CLUSTER, harness.new_accounts(), harness.clock, raw, ring, harness.around))
+    plan = run_blocking(
+        plan_with_accounts(AWS_CLUSTER, harness.new_accounts(), harness.clock, raw, ring, harness.around)
+    )
     harness.for_a_while(600.0)
     ready = harness.condition(names.READY)
     assert ready["reason"] == "NameTaken" and vpc["id"] in ready["message"]

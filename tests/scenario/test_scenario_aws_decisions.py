@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.plan.planner import Plan, plan_with
-from freehold.controllers.recovery.open_decisions import questions
+from freehold.controllers.plan.planner import Plan, plan_with_accounts
+from freehold.controllers.recovery.open_decisions import find_open_decisions
 from freehold.engine import decisions, journal
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.journal import Journal
@@ -60,7 +60,9 @@ def _answers(harness: QuickHarness) -> dict[str, str]:
 def _planned(harness: QuickHarness) -> Plan:
     """The plan for the stored object, by a process without other state."""
     accounts, raw = harness.new_accounts(), harness.object.raw
-    return run_blocking(plan_with(AWS_CLUSTER, accounts, harness.clock, raw, harness.rings.ring, harness.around))
+    return run_blocking(
+        plan_with_accounts(AWS_CLUSTER, accounts, harness.clock, raw, harness.rings.ring, harness.around)
+    )
 
 
 def _ours(harness: QuickHarness) -> set[str]:
@@ -127,7 +129,9 @@ def test_a_bastion_that_somebody_terminated_is_made_again_when_a_person_says_so(
     harness.cloud.strangers.delete(first)
     harness.for_a_while(3000.0)
     assert "freehold resolve demo -n default instance/bastion --not-mine" in harness.condition(names.READY)["message"]
-    (question,) = run_blocking(questions(_record(harness), harness.account.read_only_deps(harness.rings.ring)))
+    (question,) = run_blocking(
+        find_open_decisions(_record(harness), harness.account.build_read_only_deps(harness.rings.ring))
+    )
     assert question.key == BASTION and question.vanished
     _decide(harness, Verdict.NOT_MINE, {BASTION: ""})
     harness.up()
@@ -146,7 +150,9 @@ def test_of_two_with_the_birth_mark_of_a_create_a_person_tells_which_is_ours(ver
     twin = harness.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})
     harness.cloud.strangers.tag(twin["id"], dict(ours["tags"]))
     harness.for_a_while(1200.0)
-    found = run_blocking(questions(_record(harness), harness.account.read_only_deps(harness.rings.ring)))
+    found = run_blocking(
+        find_open_decisions(_record(harness), harness.account.build_read_only_deps(harness.rings.ring))
+    )
     (question,) = [each for each in found if each.key == vpc]
     assert {each.observed.id for each in question.candidates} == {ours["id"], twin["id"]}
     assert all("birth mark of this create" in each.evidence for each in question.candidates)

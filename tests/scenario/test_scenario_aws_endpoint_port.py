@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, Presence
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster, Presence
 from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
@@ -35,7 +35,7 @@ def test_the_port_of_the_endpoint_stays_open_when_the_port_of_the_cluster_change
         "metadata": {"name": "demo", "namespace": "default", "uid": "1"},
         "spec": {"clusterNetwork": {"apiServerPort": 443}},
     }
-    around = ClusterContext(Mode.AUTO, Presence.PRESENT, owner=FoundCluster(cluster))
+    around = ClusterContext(ClusterApiMode.AUTO, Presence.PRESENT, owner=FoundCluster(cluster))
     manifest = aws_cluster()
     manifest["metadata"]["ownerReferences"] = [OWNER]
     harness = AwsHarness(manifest, around=around)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.observation_log import Seen
+from freehold.controllers.observation_log import LookOutcome
 from freehold.kube.resources import key_of
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_account import TARGET_ATTRIBUTES
@@ -25,14 +25,14 @@ def at_rest(**spec: Any) -> AwsHarness:
     return harness
 
 
-def asked_look(harness: AwsHarness) -> Seen | None:
+def asked_look(harness: AwsHarness) -> LookOutcome | None:
     """One pass a minute later, as ``up`` asks beside a server; what it says of itself."""
     key = key_of(harness.object.raw)
     harness.clock.advance(60.0)
-    harness.process.looks.ask(key)
+    harness.process.look_log.request_look(key)
     harness.pass_once()
-    look = harness.process.looks.last(key)
-    return look.seen if look else None
+    look = harness.process.look_log.find_last(key)
+    return look.outcome if look else None
 
 
 def test_host_names_that_somebody_switched_off_are_on_again_after_the_look() -> None:
@@ -40,7 +40,7 @@ def test_host_names_that_somebody_switched_off_are_on_again_after_the_look() -> 
     (vpc,) = own(harness, "vpc")
     call = Strangers(harness.cloud).call
     call("ec2", "ModifyVpcAttribute", {"VpcId": vpc["id"], "EnableDnsHostnames": {"Value": False}})
-    assert asked_look(harness) is Seen.LOOKED
+    assert asked_look(harness) is LookOutcome.FULL_LOOK
     said = call("ec2", "DescribeVpcAttribute", {"VpcId": vpc["id"], "Attribute": "enableDnsHostnames"})
     assert said["EnableDnsHostnames"]["Value"] is True
 
@@ -50,7 +50,7 @@ def test_an_idle_timeout_that_somebody_changed_is_back_after_the_look() -> None:
     call = Strangers(harness.cloud).call
     wrong = {"LoadBalancerAttributes": {"ConnectionSettings": {"IdleTimeout": 60}}}
     call("elb", "ModifyLoadBalancerAttributes", {"LoadBalancerName": name, **wrong})
-    assert asked_look(harness) is Seen.LOOKED
+    assert asked_look(harness) is LookOutcome.FULL_LOOK
     said = call("elb", "DescribeLoadBalancerAttributes", {"LoadBalancerName": name})
     assert said["LoadBalancerAttributes"]["ConnectionSettings"]["IdleTimeout"] == 600
 
@@ -74,7 +74,7 @@ def test_attributes_of_the_second_generation_are_back_after_the_look() -> None:
     call(
         "elbv2", "ModifyTargetGroupAttributes", {"TargetGroupArn": group_arn, "Attributes": [{**kept, "Value": other}]}
     )
-    assert asked_look(harness) is Seen.LOOKED
+    assert asked_look(harness) is LookOutcome.FULL_LOOK
     assert (_attributes(call, arn, "LoadBalancer"), _attributes(call, group_arn, "TargetGroup")) == before
 
 
@@ -90,7 +90,7 @@ def test_connections_to_an_api_server_that_turns_unhealthy_are_drained_and_not_c
         {"Key": "target_health_state.unhealthy.connection_termination.enabled", "Value": "true"},
     ]
     call("elbv2", "ModifyTargetGroupAttributes", {"TargetGroupArn": arn, "Attributes": cutting})
-    assert asked_look(harness) is Seen.LOOKED
+    assert asked_look(harness) is LookOutcome.FULL_LOOK
     assert TARGET_ATTRIBUTES.items() <= _attributes(call, arn, "TargetGroup").items()
 
 
@@ -119,11 +119,11 @@ def test_what_is_asked_while_it_is_paused_is_seen_when_it_goes_on() -> None:
     call = Strangers(harness.cloud).call
     call("ec2", "ModifyVpcAttribute", {"VpcId": vpc["id"], "EnableDnsHostnames": {"Value": False}})
     harness.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}})
-    assert asked_look(harness) is Seen.TOLD
+    assert asked_look(harness) is LookOutcome.STATUS_ONLY
     harness.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: None}}})
     harness.pass_once()
-    look = harness.process.looks.last(key_of(harness.object.raw))
-    assert look is not None and look.seen is Seen.LOOKED
+    look = harness.process.look_log.find_last(key_of(harness.object.raw))
+    assert look is not None and look.outcome is LookOutcome.FULL_LOOK
     said = call("ec2", "DescribeVpcAttribute", {"VpcId": vpc["id"], "Attribute": "enableDnsHostnames"})
     assert said["EnableDnsHostnames"]["Value"] is True
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from freehold.controllers.plan.plan import Action, Plan
+from freehold.controllers.plan.plan import Plan, PlanAction
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, changes, own, planned, writes
@@ -21,7 +21,7 @@ def test_a_plan_shows_that_a_stranger_has_the_name_of_the_load_balancer() -> Non
     GivenVpc.create(harness).classic_balancer("demo-apiserver")
     harness.clock.advance(200)
     (row,) = [row for row in changes(planned(harness)) if row.kind == "classic-load-balancer"]
-    assert row.action is Action.REFUSE
+    assert row.action is PlanAction.REFUSE
     assert "set spec.controlPlaneLoadBalancer.name to another name" in row.reason
     harness.for_a_while(900)
     assert row.reason in harness.condition("LoadBalancerReady")["message"]
@@ -46,7 +46,7 @@ def test_a_plan_shows_the_tags_that_go_from_a_given_subnet() -> None:
     harness.for_a_while(1200)
     harness.object.patch({"spec": {"network": given.network("public-a", "public-b", "private-a")}})
     rows = [row for row in changes(planned(harness)) if row.action.changes]
-    assert {row.action for row in rows} == {Action.REMOVE_TAG}
+    assert {row.action for row in rows} == {PlanAction.REMOVE_TAG}
     left = harness.cloud.resources()
     harness.for_a_while(1200)
     before = next(each["tags"] for each in left if each["id"] == given.subnets["private-b"])
@@ -60,7 +60,7 @@ def test_a_tag_whose_value_changes_is_shown_with_both_values() -> None:
     harness.up()
     harness.object.patch({"spec": {"additionalTags": {"team": "y"}}})
     rows = [row for row in planned(harness).rows if row.action.changes]
-    assert {(row.action, row.before, row.after) for row in rows} == {(Action.CHANGE_TAG, "team=x", "team=y")}
+    assert {(row.action, row.before, row.after) for row in rows} == {(PlanAction.CHANGE_TAG, "team=x", "team=y")}
     assert len(rows) == len(own(harness))
 
 
@@ -68,19 +68,19 @@ def test_deletions_are_listed_in_the_order_in_which_they_are_requested() -> None
     harness = AwsHarness()
     harness.up()
     rows = planned(harness, deleting=True).rows
-    deleted = [row.kind for row in rows if row.action is Action.DELETE]
+    deleted = [row.kind for row in rows if row.action is PlanAction.DELETE]
     turns = {kind: [turn for turn, each in enumerate(deleted) if each == kind] for kind in deleted}
     assert len(deleted) == 25
     for first, then in (("nat-gateway", "elastic-ip"), ("route-table", "subnet"), ("subnet", "vpc")):
         assert max(turns[first]) < min(turns[then])
     assert max(turns["nat-gateway"]) < max(turns["internet-gateway"]) < max(turns["vpc"])
-    first_change = next(turn for turn, row in enumerate(rows) if row.action is Action.DELETE)
-    assert {row.action for row in rows[first_change:]} == {Action.DELETE, Action.REMOVE_PART}
+    first_change = next(turn for turn, row in enumerate(rows) if row.action is PlanAction.DELETE)
+    assert {row.action for row in rows[first_change:]} == {PlanAction.DELETE, PlanAction.REMOVE_PART}
 
 
 def test_a_create_is_shown_with_its_values_and_names_of_what_does_not_exist_yet() -> None:
     spec = aws_cluster(bastion={"enabled": True, "allowedCIDRBlocks": ["192.0.2.0/24"]}, sshKeyName="")
-    values = {row.name: dict(row.values) for row in planned(AwsHarness(spec)).rows if row.action is Action.CREATE}
+    values = {row.name: dict(row.values) for row in planned(AwsHarness(spec)).rows if row.action is PlanAction.CREATE}
     assert values["demo-vpc"]["cidr"] == "10.0.0.0/16"
     assert values["demo-subnet-public-us-east-1a"].items() >= {"zone": "us-east-1a", "cidr": "10.0.0.0/20"}.items()
     assert values["demo-bastion"]["instance_type"] == "t2.micro"
@@ -96,8 +96,8 @@ def test_a_given_subnet_that_the_spec_dropped_is_not_shown_as_used() -> None:
     harness.object.patch({"spec": {"network": given.network("public-a", "public-b", "private-a")}})
     shown = {row.id: row for row in planned(harness).rows if row.kind == "subnet" and not row.attribute}
     dropped = shown.pop(given.subnets["private-b"])
-    assert dropped.action is Action.KEEP and "surplus: the spec no longer names it" in dropped.reason
-    assert {row.action for row in shown.values()} == {Action.REUSE}
+    assert dropped.action is PlanAction.KEEP and "surplus: the spec no longer names it" in dropped.reason
+    assert {row.action for row in shown.values()} == {PlanAction.REUSE}
 
 
 def test_an_endpoint_that_nobody_gives_is_told_by_a_plan_and_holds_up_no_create() -> None:
@@ -136,7 +136,7 @@ def test_a_plan_of_a_vpc_with_ipv6_shows_that_its_range_is_not_known_yet() -> No
     harness = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer=balancer))
     plan = planned(harness)
     rows = changes(plan)
-    assert len([row for row in rows if row.kind == "subnet" and row.action is Action.CREATE]) == 6
+    assert len([row for row in rows if row.kind == "subnet" and row.action is PlanAction.CREATE]) == 6
     rules = {row.attribute for row in rows if row.kind == "security-group"}
     assert "ingress-rule tcp 6443 (known after create)" in rules
     harness.up()

@@ -12,7 +12,7 @@ from botocore.session import get_session
 
 from freehold.api import names
 from freehold.collection.policy import Volumes
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.engine.errors import Denied
 from freehold.engine.port import Call, InlinePort
 from freehold.providers.aws.identities import AssumedRole
@@ -121,7 +121,8 @@ def life(name: str) -> Restricted:
     if name == COLLECTED:
         everything(user_of(harness), ground_of(harness))
         annotations = {
-            names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: ",".join(Task), names.GC_VOLUMES_ANNOTATION: str(Volumes.SNAPSHOT)
+            names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: ",".join(CollectionTask),
+            names.GC_VOLUMES_ANNOTATION: str(Volumes.SNAPSHOT),
         }  # fmt: skip
         harness.object.patch({"metadata": {"annotations": annotations}})
     harness.down()

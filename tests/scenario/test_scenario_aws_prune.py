@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from freehold.controllers.plan.planner import plan_with
+from freehold.controllers.plan.planner import plan_with_accounts
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
@@ -54,7 +54,7 @@ def test_a_zone_that_nobody_uses_goes_whole_with_one_decision() -> None:
     change(cluster, network={"subnets": LISTED[:2]})
     approve(cluster)
     plan = asyncio.run(
-        plan_with(
+        plan_with_accounts(
             AWS_CLUSTER, cluster.new_accounts(), cluster.wall, cluster.object.raw, cluster.rings.ring, cluster.around
         )
     )

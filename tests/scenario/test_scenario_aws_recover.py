@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
-from freehold.controllers.recovery.orphans import MarkedOwner, orphans, unmarked
+from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, build_recovery, rebuild_object, rebuild_spec
+from freehold.controllers.recovery.orphans import MarkedOwner, find_orphans, find_unmarked
 from freehold.engine.keyed_codec import BIRTH, NODE, OWNER, SEAL, UUID
 from freehold.engine.keys import KeyRing
-from freehold.kube.merge_patch import merge_patch
-from freehold.providers.access.accounts import Binding, OneAccount, Place
+from freehold.kube.merge_patch import build_merge_patch
+from freehold.providers.access.accounts import AccountPlace, Binding, OneAccount
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.kind_facts import FACTS
 from freehold_sim.aws.settings import Settings
@@ -51,13 +51,13 @@ def _created(harness: QuickHarness) -> Counter[str]:
 
 
 def _listed(harness: QuickHarness, ring: KeyRing | None = None) -> list[MarkedOwner]:
-    return list(run_blocking(orphans(harness.account.read_only_deps(ring or harness.rings.ring), ())))
+    return list(run_blocking(find_orphans(harness.account.build_read_only_deps(ring or harness.rings.ring), ())))
 
 
 def _recovery(harness: QuickHarness, ring: KeyRing | None = None) -> Recovery | None:
     """What the plan of a recovery shows; None where nothing carries a mark."""
-    found, deps = _listed(harness, ring), harness.account.read_only_deps(ring or harness.rings.ring)
-    return recovery_of(found[0], AWS_CLUSTER, deps) if found else None
+    found, deps = _listed(harness, ring), harness.account.build_read_only_deps(ring or harness.rings.ring)
+    return build_recovery(found[0], AWS_CLUSTER, deps) if found else None
 
 
 def _recover(harness: QuickHarness, *, ring: KeyRing | None = None, seal_anew: bool = False) -> bool:
@@ -68,10 +68,13 @@ def _recover(harness: QuickHarness, *, ring: KeyRing | None = None, seal_anew: b
     if recovery is None:
         return False
     accounts = harness.new_accounts()
-    assert isinstance(accounts, OneAccount) and isinstance(accounts.found, Binding)
-    spec = skeleton(recovery, Place(accounts.found, {"region": REGION}))
-    deps, account = harness.account.read_only_deps(harness.rings.ring), run_blocking(harness.account.account())
-    obj = rebuilt(recovery, AWS_CLUSTER, account, deps, spec, seal_anew=seal_anew)
+    assert isinstance(accounts, OneAccount) and isinstance(accounts.only, Binding)
+    spec = rebuild_spec(recovery, AccountPlace(accounts.only, {"region": REGION}))
+    deps, account = (
+        harness.account.build_read_only_deps(harness.rings.ring),
+        run_blocking(harness.account.read_account()),
+    )
+    obj = rebuild_object(recovery, AWS_CLUSTER, account, deps, spec, seal_anew=seal_anew)
     harness.object = StoredObject(obj, harness.clock.now)
     harness.object.raw["metadata"]["uid"] = "5c1d7f0a-0000-4000-8000-000000000001"
     harness.start_process()
@@ -80,7 +83,7 @@ def _recover(harness: QuickHarness, *, ring: KeyRing | None = None, seal_anew: b
 
 def _apply(harness: QuickHarness, manifest: dict[str, Any]) -> None:
     """As ``freehold up -f``: what the last apply set and the manifest leaves out is removed."""
-    spec = merge_patch(harness.object.raw["spec"], manifest["spec"], last=harness.object.raw["spec"])
+    spec = build_merge_patch(harness.object.raw["spec"], manifest["spec"], last=harness.object.raw["spec"])
     harness.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: None}}, "spec": spec})
 
 
@@ -238,10 +241,10 @@ def test_all_that_a_lost_object_made_is_listed_under_its_name(lost: QuickHarness
     (owner,) = _listed(lost)
     assert (owner.uuid, owner.names) == (UID, (NAME,))
     assert Counter(str(one.key) for one in owner.resources) == _nodes(lost)
-    assert run_blocking(orphans(lost.account.read_only_deps(ANOTHER), (UID,))) == (), (
+    assert run_blocking(find_orphans(lost.account.build_read_only_deps(ANOTHER), (UID,))) == (), (
         "what has an object here is no orphan"
     )
-    assert run_blocking(unmarked(lost.account.read_only_deps(ANOTHER), ())).resources == ()
+    assert run_blocking(find_unmarked(lost.account.build_read_only_deps(ANOTHER), ())).resources == ()
     assert len(lost.calls(mutating=True)) == before
 
 
@@ -351,4 +354,4 @@ def test_two_resources_with_one_mark_are_both_named_when_the_key_is_lost(lost: Q
 @pytest.mark.parametrize("name", ["kube-system/Bad_Name--.x", "a/" + "b" * 255, "noslash", "a/b;reboot"])
 def test_a_name_that_no_object_can_have_is_refused(lost: QuickHarness, name: str) -> None:
     with pytest.raises(NoOwner):
-        recovery_of(MarkedOwner(UID, (name,), ()), AWS_CLUSTER, lost.account.read_only_deps(ANOTHER))
+        build_recovery(MarkedOwner(UID, (name,), ()), AWS_CLUSTER, lost.account.build_read_only_deps(ANOTHER))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.api import names
-from freehold.controllers.plan.plan import Action
+from freehold.controllers.plan.plan import PlanAction
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
@@ -93,7 +93,7 @@ def test_a_group_of_another_vpc_that_a_living_cluster_is_given_is_told_by_plan_a
     harness.up()
     theirs = group(given.strangers, other.id)
     harness.object.patch({"spec": {"network": {"securityGroupOverrides": {"node": theirs}}}})
-    (row,) = [row for row in planned(harness).rows if row.action is Action.REFUSE]
+    (row,) = [row for row in planned(harness).rows if row.action is PlanAction.REFUSE]
     assert row.reason == (
         f"spec.network.securityGroupOverrides[node]: {theirs} is in VPC {other.id}, and the cluster's is {given.id}; "
         "give a group of that one"

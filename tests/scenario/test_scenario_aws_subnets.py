@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freehold.controllers.plan.plan import Action
+from freehold.controllers.plan.plan import PlanAction
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_network import planned
@@ -70,7 +70,7 @@ def test_a_plan_says_that_a_strangers_subnet_has_the_range_as_the_condition_does
     request = {"VpcId": vpc, "CidrBlock": wanted["cidrBlock"], "AvailabilityZone": wanted["availabilityZone"]}
     theirs = Strangers(cluster.cloud).create("ec2", "CreateSubnet", request)["id"]
     cluster.object.patch({"spec": {"network": {"subnets": [*LISTED, wanted]}}})
-    (row,) = [row for row in planned(cluster).rows if row.action is Action.REFUSE]
+    (row,) = [row for row in planned(cluster).rows if row.action is PlanAction.REFUSE]
     assert f"{wanted['cidrBlock']} of VPC {vpc} is taken by subnet {theirs}" in row.reason
     cluster.for_a_while(400)
     assert row.reason in cluster.condition("SubnetsReady")["message"]
@@ -101,7 +101,7 @@ def test_a_range_with_a_subnet_of_ours_in_it_waits_for_a_prune() -> None:
     inside_it = next(r["id"] for r in cluster.resources() if r["kind"] == "subnet" and "private" in r["name"])
     before = len(cluster.calls(mutating=True))
     cluster.object.patch({"spec": {"network": {"vpc": {"secondaryCidrBlocks": None}, "subnets": subnets[:1]}}})
-    (row,) = [row for row in planned(cluster).rows if row.action is Action.REFUSE]
+    (row,) = [row for row in planned(cluster).rows if row.action is PlanAction.REFUSE]
     assert row.reason == (
         "spec.network.vpc.secondaryCidrBlocks[10.1.0.0/16]: vpc-cidr 10.1.0.0/16 cannot go while subnet/pri-a "
         f"({inside_it}) is in it, which is ours and the spec no longer wants; freehold prune demo -n default deletes "
@@ -143,7 +143,7 @@ def test_a_range_that_surplus_holds_is_freed_by_a_prune(block: str) -> None:
     new = {**LISTED[3], "id": "pri-c", "cidrBlock": block}
     cluster.object.patch({"spec": {"network": {"subnets": [*LISTED[:3], new]}}})
     (row,) = [row for row in planned(cluster).rows if row.logical == "pri-c" and row.kind == "subnet"]
-    assert row.action is Action.REFUSE
+    assert row.action is PlanAction.REFUSE
     assert block in row.reason and held in row.reason and "freehold prune demo -n default" in row.reason
     before = len(cluster.calls(mutating=True))
     cluster.for_a_while(1500.0)
@@ -169,7 +169,7 @@ def test_a_range_that_a_stranger_holds_is_said_by_plan_and_condition_alike(taken
         {"spec": {"network": {"subnets": [*LISTED[:3], {**LISTED[3], "cidrBlock": "10.0.40.128/25"}]}}}
     )
     before = len(cluster.calls(mutating=True))
-    (row,) = [row for row in planned(cluster).rows if row.action is Action.REFUSE]
+    (row,) = [row for row in planned(cluster).rows if row.action is PlanAction.REFUSE]
     assert (row.kind, row.logical) == ("subnet", "pri-b")
     assert f"10.0.40.128/25 of VPC {vpc} is taken by subnet {theirs}" in row.reason
     assert "Delete that subnet, or give another block in spec.network" in row.reason
@@ -178,7 +178,7 @@ def test_a_range_that_a_stranger_holds_is_said_by_plan_and_condition_alike(taken
     assert row.reason in cluster.conditions()["SubnetsReady"]
     strangers.delete(theirs)
     (row,) = [row for row in planned(cluster).rows if (row.kind, row.logical) == ("subnet", "pri-b")]
-    assert row.action is Action.CREATE
+    assert row.action is PlanAction.CREATE
     cluster.for_a_while(1500.0)
     assert cluster.ready()
 
@@ -189,7 +189,7 @@ def test_a_plan_reads_the_subnets_of_a_vpc_once_for_all_that_are_to_be_made_in_i
     cluster.object.patch({"spec": {"network": {"subnets": [*LISTED[:2], *more]}}})
     before = len(cluster.calls())
     plan = planned(cluster)
-    assert len([row for row in plan.rows if row.action is Action.CREATE and row.kind == "subnet"]) == len(more)
+    assert len([row for row in plan.rows if row.action is PlanAction.CREATE and row.kind == "subnet"]) == len(more)
     asked = [call for call in cluster.calls()[before:] if call.operation == "ec2.DescribeSubnets"]
     assert len(asked) <= 3, "those on record, those with birth tags, those in the way"
     before = len(cluster.calls())
@@ -207,7 +207,7 @@ def test_what_nobody_can_change_in_the_cloud_is_said_so(changed: dict[str, str])
     if "availabilityZone" in changed:
         entries.append({**LISTED[2], "id": "pub-c", "cidrBlock": "10.0.61.0/24", **changed})
     cluster.object.patch({"spec": {"network": {"subnets": entries}}})
-    (row,) = [row for row in planned(cluster).rows if row.action is Action.LEAVE and row.kind == "subnet"]
+    (row,) = [row for row in planned(cluster).rows if row.action is PlanAction.LEAVE and row.kind == "subnet"]
     assert "change it in the cloud" not in row.reason
     assert "in the cloud: write into the spec what is there, or delete the resource" in row.reason
 

@@ -20,7 +20,7 @@ from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.facts import AwsFacts
-from freehold.providers.objects.gate import ClusterContext, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_account import REGION
@@ -68,7 +68,7 @@ class Operator:
         return StoredObject(manifest, self.time.now, f"{number:08d}{UID[8:]}")
 
     async def _work(self) -> None:
-        around = ClusterContext(Mode.OFF)
+        around = ClusterContext(ClusterApiMode.OFF)
         while (index := await self.queue.get()) is not None:
             stored = self.objects[index]
             subject = f"AWSCluster default/{stored.raw['metadata']['name']}"
@@ -80,7 +80,7 @@ class Operator:
                 self.due[index] = self.loop.time() + result.seconds
             if (stored.raw.get("status") or {}).get("ready"):
                 self.ready.setdefault(index, self.loop.time())
-            self.queue.done(index)
+            self.queue.finish(index)
 
     async def up(self, hours: float) -> None:
         """All objects at once, until each is Ready."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.controllers.plan.plan import Action
+from freehold.controllers.plan.plan import PlanAction
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned
@@ -62,6 +62,6 @@ def test_a_closed_cluster_needs_no_public_subnet(balancer: dict[str, Any]) -> No
     harness = AwsHarness(aws_cluster(**spec))
     found = planned(harness)
     assert found.problems == ()
-    assert {row.action for row in found.rows if row.kind == "subnet"} == {Action.CREATE}
+    assert {row.action for row in found.rows if row.kind == "subnet"} == {PlanAction.CREATE}
     harness.up()
     harness.down()

@@ -15,7 +15,7 @@ import yaml
 
 from freehold.api import names
 from freehold.cli.commands import copies
-from freehold.controllers.predicates import on_spec_or_metadata
+from freehold.controllers.predicates import spec_or_metadata_changed
 from freehold.engine import journal as journals
 from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.aws.settings import Quotas, Settings
@@ -143,7 +143,7 @@ def test_a_copy_without_its_annotation_is_told_and_begins_anew(cloud: str) -> No
     copy = _restored(original, cloud)
     before = copying.deepcopy(copy.object.raw)
     copy.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
-    assert on_spec_or_metadata(before, copy.object.raw)
+    assert spec_or_metadata_changed(before, copy.object.raw)
     _annotate(copy, _message(copy, "IdentityLost"))
     copy.up()
     assert not _owned(copy) & mine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names as api_names
-from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster
 from harness.powervs import Harness, example
 from harness.resources import (
     existing,
@@ -147,7 +147,7 @@ def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
 def test_the_api_servers_port_comes_from_the_cluster() -> None:
     """6443 unless the Cluster has another; rule, listener and endpoint follow it."""
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
-    harness = Harness(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster)))
+    harness = Harness(around=ClusterContext(ClusterApiMode.OFF, referrer=FoundCluster(cluster)))
     harness.up()
 
     assert harness.object.raw["spec"]["controlPlaneEndpoint"]["port"] == 7443

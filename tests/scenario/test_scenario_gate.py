@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, NoCluster, UnreadableCluster
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster, NoCluster, UnreadableCluster
 from harness.powervs import Done, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot
 
@@ -22,7 +22,7 @@ def annotate(harness: Harness, **annotations: str | None) -> None:
 
 def paused_cluster() -> ClusterContext:
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"paused": True}}
-    return ClusterContext(Mode.OFF, referrer=FoundCluster(cluster))
+    return ClusterContext(ClusterApiMode.OFF, referrer=FoundCluster(cluster))
 
 
 @pytest.mark.parametrize("value", ["false", None], ids=["false", "removed"])
@@ -121,7 +121,7 @@ def test_a_paused_cluster_stops_every_write_and_converges_when_unpaused() -> Non
     assert len(harness.calls()) == calls
     assert harness.condition("Paused") | {"reason": "Paused", "status": "True"} == harness.condition("Paused")
 
-    harness.around = ClusterContext(Mode.OFF)
+    harness.around = ClusterContext(ClusterApiMode.OFF)
     harness.up()
     assert harness.condition("Paused")["status"] == "False"
     harness.around = paused_cluster()
@@ -195,7 +195,7 @@ def owned_by(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("around", [NoCluster(), UnreadableCluster("403 Forbidden")], ids=["missing", "unreadable"])
 def test_an_object_whose_cluster_cannot_be_read_is_not_changed(around: NoCluster | UnreadableCluster) -> None:
     """The Cluster is unknown, not absent: it may be paused."""
-    harness = Harness(owned_by("freehold-demo"), around=ClusterContext(Mode.REQUIRED, owner=around))
+    harness = Harness(owned_by("freehold-demo"), around=ClusterContext(ClusterApiMode.REQUIRED, owner=around))
     harness.settle(3)
     assert harness.calls() == []
     assert harness.condition("Ready")["reason"] == names.REASON_WAITING_FOR_CLUSTER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.api import names
-from freehold.controllers.plan.collection import CollectionPlan, Fate, dumped, loaded
+from freehold.controllers.plan.collection import CollectionPlan, Fate, dump_collection_plan, load_collection_plan
 from freehold.controllers.plan.collection_planner import plan_collection
 from freehold.engine.keyed_codec import UUID
 from freehold.providers.access.audit import NoAudit
@@ -23,7 +23,7 @@ class Collected(NoAudit):
     def __init__(self) -> None:
         self.summaries: list[str] = []
 
-    def collected(self, subject: str, summary: str) -> None:
+    def log_collected(self, subject: str, summary: str) -> None:
         self.summaries.append(summary)
 
 
@@ -34,10 +34,10 @@ LAG = 300.0
 def planned(harness: AwsHarness) -> CollectionPlan:
     """The plan for the stored object, by a process without other state."""
     raw = harness.object.raw
-    binding = run_blocking(harness.new_accounts().binding(raw))
+    binding = run_blocking(harness.new_accounts().bind(raw))
     stored = HarnessObjects(harness.together).everything
     found = run_blocking(plan_collection(raw, binding, harness.wall, harness.rings.ring, stored))
-    assert loaded(dumped(found)) == found
+    assert load_collection_plan(dump_collection_plan(found)) == found
     return found
 
 
@@ -199,7 +199,7 @@ def test_the_plan_of_a_deletion_says_which_kinds_wait_for_the_collection() -> No
     harness.up()
     [note] = planned_deletion(harness, deleting=True).notes
     kinds = "egress-only-gateway, elastic-ip, internet-gateway, nat-gateway, route-table, security-group, subnet, vpc"
-    waiting = note.partition(" go when ")[0].split(", ")
+    waiting = note.partition(" are deleted after ")[0].split(", ")
     assert set(waiting) < set(kinds.split(", "))
     assert {"security-group", "subnet", "vpc"} <= set(waiting)
     assert note.endswith("freehold gc plan demo -n default")

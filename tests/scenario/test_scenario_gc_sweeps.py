@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.collection.policy import Collect, Volumes
-from freehold.collection.things import DEFAULT_TASKS, Task
+from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.outcomes import Waiting
 from freehold_sim.faults import Effect, Fault
@@ -108,7 +108,7 @@ def test_what_is_asked_for_after_the_end_is_collected_too(sweeping: Sweeping) ->
     volume = sweeping.nodes.volume()
     sweeping.policy = Collect(DEFAULT_TASKS, Volumes.DELETE, "default")
     assert sweeping.run(HOUR).done
-    sweeping.policy = replace(sweeping.policy, tasks=tuple(Task))
+    sweeping.policy = replace(sweeping.policy, tasks=tuple(CollectionTask))
     assert sweeping.run(HOUR).done
     assert not sweeping.there(volume)
 

@@ -262,7 +262,7 @@ class Kept(NoAudit):
     def __init__(self) -> None:
         self.lines: list[tuple[str, str, str]] = []
 
-    def kept(self, subject: str, resource: str, why: str) -> None:
+    def log_kept(self, subject: str, resource: str, why: str) -> None:
         self.lines.append((subject, resource, why))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from freehold.api import names
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.objects.gate import ClusterContext, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, messages, snapshot
 
@@ -164,7 +164,7 @@ def test_what_was_taken_off_in_a_create_is_put_back_before_anything_else(
     if cluster:
         reference = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": cluster, "uid": "u"}
         harness.object.patch({"metadata": {"ownerReferences": [reference]}})
-        harness.around = ClusterContext(Mode.AUTO)
+        harness.around = ClusterContext(ClusterApiMode.AUTO)
     calls = len(harness.calls(mutating=True))
     first = len(harness.object.history)
     harness.pass_once()
@@ -175,7 +175,7 @@ def test_what_was_taken_off_in_a_create_is_put_back_before_anything_else(
     assert len(said) == 1 and said[0].startswith("somebody took")
     if cluster:
         assert len(harness.calls(mutating=True)) == calls
-        harness.around = ClusterContext(Mode.OFF)
+        harness.around = ClusterContext(ClusterApiMode.OFF)
     harness.down()
     assert existing(harness) == []
 
@@ -195,7 +195,7 @@ def test_what_is_deleted_without_its_finalizer_is_said_to_be_left_behind() -> No
     harness.up()
     vpc = next(row for row in existing(harness, "vpc"))
     harness.object.patch({"metadata": {"finalizers": [], "annotations": {JOURNAL: None}}})
-    harness.process.gone(harness.object.raw)
+    harness.process.report_gone(harness.object.raw)
     ((severity, _, message),) = [each for each in harness.events.said if each[1] == "ResourcesLeftBehind"]
     assert severity == "Warning" and vpc["id"] in message and "freehold orphans" in message
 
@@ -204,7 +204,7 @@ def test_what_was_released_is_not_said_to_be_left_behind() -> None:
     harness = Harness()
     harness.up()
     harness.down()
-    harness.process.gone(harness.object.raw)
+    harness.process.report_gone(harness.object.raw)
     assert "ResourcesLeftBehind" not in {reason for _, reason, _ in harness.events.said}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.controllers.keyring.needs import need_of
-from freehold.controllers.plan.planner import plan_with
+from freehold.controllers.plan.planner import plan_with_accounts
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
@@ -18,7 +18,7 @@ from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
-from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import IGNITION, Harness, example
@@ -150,7 +150,7 @@ def test_a_pause_is_acknowledged_without_the_key() -> None:
     harness.up()
     replace_ring(harness)
     harness.around = ClusterContext(
-        Mode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}})
+        ClusterApiMode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}})
     )
     harness.pass_once()
     assert harness.condition("Paused")["status"] == "True"
@@ -232,7 +232,7 @@ async def test_a_plan_of_an_object_without_its_key_reports_the_missing_key() -> 
     raw = harness.object.raw
     with IbmAccount("a-key", "http://127.0.0.1:9", harness.clock) as account:
         accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader())))
-        found = await plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, OTHER, harness.around)
+        found = await plan_with_accounts(POWERVS_CLUSTER, accounts, harness.clock, raw, OTHER, harness.around)
     assert found.rows == ()
     assert "freehold keys add FILE" in found.problems[0]
 

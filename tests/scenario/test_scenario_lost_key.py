@@ -10,7 +10,12 @@ from typing import Any
 from freehold.api import names
 from freehold.cli.commands import lost_key
 from freehold.cli.commands.lost_key import LostKeyList
-from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing, evidence
+from freehold.controllers.keyring.lost_key_evidence import (
+    ObjectEvidence,
+    RecordEvidence,
+    RecordStanding,
+    gather_evidence,
+)
 from freehold.controllers.keyring.needs import need_of
 from freehold.controllers.keyring.stored_form import Acceptance, RingDocument
 from freehold.engine import decisions
@@ -48,9 +53,9 @@ def _list(harness: AnyHarness, document: RingDocument, lost: str) -> LostKeyList
     """What ``freehold keys accept`` shows."""
     need = need_of(harness.object.raw)
     records = need.records[lost]
-    ring = document.accepting(lost, Acceptance(0.0, "", {need.uuid: records})).ring()
+    ring = document.accept_loss(lost, Acceptance(0.0, "", {need.uuid: records})).build_ring()
     journal = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    rows = run_blocking(evidence(journal, records, harness.account.read_only_deps(ring)))
+    rows = run_blocking(gather_evidence(journal, records, harness.account.build_read_only_deps(ring)))
     return LostKeyList(lost, (ObjectEvidence(need.kind, need.object, need.uuid, rows),), (need,))
 
 
@@ -61,7 +66,9 @@ def _row(shown: LostKeyList, node: str) -> RecordEvidence:
 def _accept(harness: AnyHarness, shown: LostKeyList, document: RingDocument, without: Collection[str]) -> None:
     out = lost_key.left_out(shown, list(without))
     lost_key.require_acceptable(shown, out)
-    harness.rings.ring = document.accepting(shown.lost, Acceptance(0.0, "ada", lost_key.accepted(shown, out))).ring()
+    harness.rings.ring = document.accept_loss(
+        shown.lost, Acceptance(0.0, "ada", lost_key.accepted(shown, out))
+    ).build_ring()
     harness.start_process()
 
 
@@ -92,10 +99,10 @@ def test_a_record_forged_before_the_key_was_lost_is_shown_and_left_out_and_its_r
         )
         _forge(harness, **{node: {**row, "s": "forgedforgedforg"}})
     harness.clock.advance(600.0)
-    lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
+    lost, document = harness.rings.ring.writing, RingDocument.create(LATER)
     shown = _list(harness, document, lost)
     row = _row(shown, "vpc/evil")
-    assert row.standing is Standing.AGREES, "nothing but a person can tell"
+    assert row.standing is RecordStanding.AGREES, "nothing but a person can tell"
     assert row.inside is not None and {user.id for user in row.inside} >= {subnet, other}
     assert User(f"{other}", other) in row.inside
     _accept(harness, shown, document, ["default/demo/vpc/evil", "default/demo/subnet/evil"])
@@ -122,7 +129,7 @@ def test_a_record_that_was_left_out_and_is_decided_to_be_mine_is_marked_anew() -
     """The seal of the lost key is still on it, which nothing can check."""
     harness = QuickHarness(aws_cluster(**ONE_ZONE), SETTINGS)
     harness.up()
-    lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
+    lost, document = harness.rings.ring.writing, RingDocument.create(LATER)
     _accept(harness, _list(harness, document, lost), document, ["default/demo/vpc/main"])
     harness.for_a_while(1200.0)
     assert not harness.ready()
@@ -146,11 +153,11 @@ def test_a_left_out_record_of_powervs_stays_unmarked_and_is_named() -> None:
     )
     _forge(harness, **{"vpc/evil": {**row, "s": "forgedforgedforg"}})
     harness.clock.advance(3600.0)
-    lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
+    lost, document = harness.rings.ring.writing, RingDocument.create(LATER)
     shown = _list(harness, document, lost)
-    assert _row(shown, "vpc/main").standing is Standing.AGREES
+    assert _row(shown, "vpc/main").standing is RecordStanding.AGREES
     evil = _row(shown, "vpc/evil")
-    assert (evil.standing, evil.name, evil.inside) == (Standing.AGREES, "strangers-vpc", ()), evil
+    assert (evil.standing, evil.name, evil.inside) == (RecordStanding.AGREES, "strangers-vpc", ()), evil
     _accept(harness, shown, document, ["default/freehold-demo/vpc/evil"])
     tags = set(next(row["tags"] for row in harness.resources() if row["id"] == theirs["id"]))
     harness.for_a_while(4 * 3600.0)
@@ -172,10 +179,15 @@ def test_the_list_tells_what_the_marks_do_not_show_and_what_has_gone() -> None:
     for node, ident in (("vpc/unmarked", vpc), ("vpc/gone", "vpc-00000000000000001")):
         _forge(harness, **{node: {**model, "id": ident, "t": model["t"].replace(model["id"], ident)}})
     _forge(harness, **{"volcano/etna": {**model, "id": "etna"}})
-    lost, document = harness.rings.ring.writing, RingDocument.fresh(LATER)
+    lost, document = harness.rings.ring.writing, RingDocument.create(LATER)
     shown = _list(harness, document, lost)
     found = {node: _row(shown, node).standing for node in ("vpc/main", "vpc/unmarked", "vpc/gone", "volcano/etna")}
-    assert list(found.values()) == [Standing.AGREES, Standing.DIFFERS, Standing.GONE, Standing.UNREAD]
+    assert list(found.values()) == [
+        RecordStanding.AGREES,
+        RecordStanding.DIFFERS,
+        RecordStanding.GONE,
+        RecordStanding.UNREAD,
+    ]
     out = lost_key.left_out(shown, ["default/demo/volcano"])
     (accepted,) = lost_key.accepted(shown, out).values()
     assert {each.node for each in accepted} == {row.record.node for _, row in shown.rows} - found.keys() | {"vpc/main"}

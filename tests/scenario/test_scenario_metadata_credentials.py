@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.kube.resources import SECRETS, Json, Key
 from freehold.providers.aws.identity_objects import KINDS, StoredIdentities
 from freehold.providers.crds import SERVED
@@ -173,9 +173,7 @@ async def test_what_an_older_object_may_not_do_keeps_nobody_from_doing_it(spec: 
 
 def test_every_field_that_names_credentials_is_known() -> None:
     """Another one needs a row above, that says which namespace may use it."""
-    versions = [
-        (each.kind, version) for each in SERVED for version in custom_resource_definition(each)["spec"]["versions"]
-    ]
+    versions = [(each.kind, version) for each in SERVED for version in build_crd(each)["spec"]["versions"]]
     schemas = [(kind, version["schema"]["openAPIV3Schema"]["properties"]["spec"]) for kind, version in versions]
     assert {(kind, path) for kind, schema in schemas for path in _named(schema, "spec")} == FIELDS
 

@@ -31,7 +31,7 @@ def _told(lab: Lab) -> list[tuple[str, str, bool]]:
     found = []
     for kind, name, type_ in OBJECTS:
         status, generation = lab.status(kind, name), lab.object(kind, name)["metadata"]["generation"]
-        one = conditions.find(status.get("conditions") or (), type_) or {}
+        one = conditions.find_condition(status.get("conditions") or (), type_) or {}
         observed = one.get("observedGeneration") == status.get("observedGeneration") == generation
         found.append((one.get("status", ""), one.get("reason", ""), observed))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
-from freehold.controllers.keyring.needs import first_ring
+from freehold.controllers.keyring.needs import build_first_ring
 from freehold.kube.resources import Key
 from freehold.tags.key_needs import tag_needs
 from harness.metadata import CLASSIFIER, NAMESPACE, PLACE, WANTED, Lab
@@ -138,7 +138,7 @@ async def test_a12_an_annotation_that_is_not_ours_does_not_mark_the_record_as_lo
     assert lab.condition("Policy")[:2] == ("True", "AsAsked")
     await lab.lose_record()
     lab.object("AWSMetadata", "awstags")["metadata"]["annotations"].clear()
-    first_ring("the test", await tag_needs(lab.objects, PLACE), 0.0)
+    build_first_ring("the test", await tag_needs(lab.objects, PLACE), 0.0)
 
 
 async def test_a18_an_older_object_that_leaves_what_both_want_is_named(lab: Lab) -> None:

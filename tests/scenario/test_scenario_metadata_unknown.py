@@ -9,7 +9,7 @@ import pytest
 
 from freehold.controllers.controller import RequeueAfter
 from freehold.kube.resources import Key
-from freehold.kube.watch import State
+from freehold.kube.watch import WatchState
 from freehold.tags.context import UNKNOWN_SECONDS
 from freehold.tags.controller import GRANTS, Caches
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
@@ -48,12 +48,12 @@ async def test_a24_nothing_is_removed_while_nobody_knows_who_else_asks(lab: Lab,
 
 @pytest.mark.parametrize(
     ("state", "known"),
-    [(State.SYNCED, True), (State.ABSENT, True), (State.FAILING, False), (State.STARTING, False)],
+    [(WatchState.SYNCED, True), (WatchState.ABSENT, True), (WatchState.FAILING, False), (WatchState.STARTING, False)],
     ids=["listed", "its CRD is not installed: there is none", "its watch fails", "it was not listed yet"],
 )
-def test_a_watch_that_fails_does_not_read_as_there_is_none(state: State, known: bool) -> None:
+def test_a_watch_that_fails_does_not_read_as_there_is_none(state: WatchState, known: bool) -> None:
     follower = SimpleNamespace(objects={}, state=state)
-    controller: Any = SimpleNamespace(follower=lambda resource: follower)
+    controller: Any = SimpleNamespace(find_reflector=lambda resource: follower)
     caches = Caches(lambda: controller)
     assert (caches.clusters(), caches.providers()) == (([], []) if known else (None, None))
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.controllers.recovery.orphans import MarkedOwner, orphans, unmarked
+from freehold.controllers.recovery.orphans import MarkedOwner, find_orphans, find_unmarked
 from freehold.engine import journal as journals
 from freehold.engine.keys import KeyRing
 from freehold_sim.faults import Effect, Fault
@@ -20,7 +20,7 @@ RING = KeyRing.single(b"another operator's key, 32 bytes.")
 
 
 def _orphans(harness: Harness, *present: str) -> tuple[MarkedOwner, ...]:
-    return run_blocking(orphans(harness.account.read_only_deps(RING), present))
+    return run_blocking(find_orphans(harness.account.build_read_only_deps(RING), present))
 
 
 @pytest.fixture(name="cluster")
@@ -50,7 +50,7 @@ def test_what_is_gone_is_not_listed_although_the_index_still_shows_it(cluster: H
     gone = existing(cluster, "load-balancer")[0]
     cluster.cloud.strangers.delete(gone["id"])
     cluster.clock.advance(1.0)
-    assert gone["crn"] in run_blocking(cluster.account.read_only_deps(RING).tagger.everything())
+    assert gone["crn"] in run_blocking(cluster.account.build_read_only_deps(RING).tagger.everything())
     (owner,) = _orphans(cluster)
     assert gone["crn"] not in {one.target for one in owner.resources}
 
@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_listed_with_the_reason(cluster: Harness) -> None
 
 
 def _born(harness: Harness, *recorded: str) -> set[str]:
-    found = run_blocking(unmarked(harness.account.read_only_deps(RING), recorded))
+    found = run_blocking(find_unmarked(harness.account.build_read_only_deps(RING), recorded))
     assert not found.problems
     return {one.name for _, one in found.resources}
 

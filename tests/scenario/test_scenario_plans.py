@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
+from freehold.controllers.plan.plan import PlanAction, PlanRow
 from freehold.controllers.plan.planner import Plan
-from freehold.controllers.plan.rows import Action, PlanRow
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster
 from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned
 from harness.powervs import Harness, example
@@ -21,8 +21,8 @@ def _rows(plan: Plan, kind: str) -> list[PlanRow]:
 
 def test_the_port_of_the_api_server_comes_from_the_cluster() -> None:
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
-    found = planned(Harness(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster))))
-    assert "7443-7443" in next(row.attribute for row in found.rows if row.action is Action.ADD_PART)
+    found = planned(Harness(around=ClusterContext(ClusterApiMode.OFF, referrer=FoundCluster(cluster))))
+    assert "7443-7443" in next(row.attribute for row in found.rows if row.action is PlanAction.ADD_PART)
 
 
 def test_a_paused_object_has_no_changes_to_list() -> None:
@@ -40,7 +40,7 @@ def test_a_plan_lists_an_interrupted_create_as_one_that_may_be_made_again(effect
     harness.cloud.faults.add(Fault(effect, "vpc.create_vpc", count=1))
     harness.pass_once()
     vpc = _rows(planned(harness), "vpc")[0]
-    assert vpc.action is (Action.MAY_CREATE if effect is Effect.ERROR_BEFORE else Action.KEEP)
+    assert vpc.action is (PlanAction.MAY_CREATE if effect is Effect.ERROR_BEFORE else PlanAction.KEEP)
 
 
 def test_a_plan_says_what_it_leaves_as_it_is_although_the_spec_says_otherwise() -> None:
@@ -50,7 +50,7 @@ def test_a_plan_says_what_it_leaves_as_it_is_although_the_spec_says_otherwise() 
     harness.object.patch({"spec": {"zone": "dal12"}})
     found = planned(harness)
     workspace = _rows(found, "workspace")[0]
-    assert workspace.action is Action.LEAVE
+    assert workspace.action is PlanAction.LEAVE
     assert "zone is 'dal10', the spec says 'dal12'" in workspace.reason
     assert not found.changes
 
@@ -61,7 +61,7 @@ def test_a_plan_names_what_the_spec_no_longer_wants() -> None:
     harness.up()
     harness.object.patch({"spec": {"vpcSubnets": subnets[:1]}})
     rows = {row.name: row.action for row in _rows(planned(harness), "vpc-subnet")}
-    assert rows == {"a": Action.KEEP, "b": Action.SURPLUS}
+    assert rows == {"a": PlanAction.KEEP, "b": PlanAction.SURPLUS}
 
 
 def test_a_plan_lists_the_create_of_a_resource_that_somebody_deleted() -> None:
@@ -71,7 +71,7 @@ def test_a_plan_lists_the_create_of_a_resource_that_somebody_deleted() -> None:
     harness.cloud.strangers.delete(gone["id"])
     harness.clock.advance(3600.0)
     (balancer,) = _rows(planned(harness), "load-balancer")
-    assert balancer.action is Action.CREATE
+    assert balancer.action is PlanAction.CREATE
     assert "is gone" in balancer.reason
 
 

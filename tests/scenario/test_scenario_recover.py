@@ -11,11 +11,11 @@ import pytest
 from freehold.api import names
 from freehold.cli.commands.recover import _refuse_unclear
 from freehold.cli.errors import CliError
-from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, rebuilt, recovery_of, skeleton
-from freehold.controllers.recovery.orphans import MarkedOwner, orphans
+from freehold.controllers.recovery.lost_objects import NoOwner, Recovery, build_recovery, rebuild_object, rebuild_spec
+from freehold.controllers.recovery.orphans import MarkedOwner, find_orphans
 from freehold.engine.keys import KeyRing
-from freehold.kube.merge_patch import merge_patch
-from freehold.providers.access.accounts import Around, Place
+from freehold.kube.merge_patch import build_merge_patch
+from freehold.providers.access.accounts import AccountPlace, AccountScope
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.flow import Identified
@@ -30,9 +30,9 @@ ANOTHER = KeyRing.single(b"another operator's key, 32 bytes.")
 
 def _recovery(harness: Harness, ring: KeyRing | None = None) -> Recovery | None:
     """What the plan of a recovery shows; None where nothing carries a mark."""
-    deps = harness.account.read_only_deps(ring or harness.rings.ring)
-    found = run_blocking(orphans(deps, ()))
-    return recovery_of(found[0], POWERVS_CLUSTER, deps) if found else None
+    deps = harness.account.build_read_only_deps(ring or harness.rings.ring)
+    found = run_blocking(find_orphans(deps, ()))
+    return build_recovery(found[0], POWERVS_CLUSTER, deps) if found else None
 
 
 def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool = False) -> bool:
@@ -43,11 +43,11 @@ def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool =
     recovery = _recovery(harness)
     if recovery is None:
         return False
-    deps = harness.account.read_only_deps(harness.rings.ring)
-    account = run_blocking(harness.account.account())
-    (place,) = run_blocking(harness.new_accounts().places(Around()))
-    assert isinstance(place, Place)
-    obj = rebuilt(recovery, POWERVS_CLUSTER, account, deps, skeleton(recovery, place), seal_anew=seal_anew)
+    deps = harness.account.build_read_only_deps(harness.rings.ring)
+    account = run_blocking(harness.account.read_account())
+    (place,) = run_blocking(harness.new_accounts().list_places(AccountScope()))
+    assert isinstance(place, AccountPlace)
+    obj = rebuild_object(recovery, POWERVS_CLUSTER, account, deps, rebuild_spec(recovery, place), seal_anew=seal_anew)
     harness.object = StoredObject(obj, harness.clock.now)
     harness.object.raw["metadata"]["uid"] = "5c1d7f0a-0000-4000-8000-000000000001"
     return True
@@ -56,7 +56,7 @@ def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool =
 def _apply(harness: Harness, manifest: dict[str, Any]) -> None:
     """As ``freehold up -f``: what the last apply set and the manifest leaves out is removed."""
     annotations = {**manifest["metadata"]["annotations"], names.PAUSED_ANNOTATION: None}
-    spec = merge_patch(harness.object.raw["spec"], manifest["spec"], last=harness.object.raw["spec"])
+    spec = build_merge_patch(harness.object.raw["spec"], manifest["spec"], last=harness.object.raw["spec"])
     harness.object.patch({"metadata": {"annotations": annotations}, "spec": spec})
 
 
@@ -227,8 +227,8 @@ def test_what_could_not_be_read_is_not_called_unproven(lost: Harness) -> None:
 def test_text_of_a_tag_that_is_no_uuid_is_no_owner(lost: Harness) -> None:
     """It would become part of a command that a person is told to run."""
     _victim(lost, "powervs.cluster.x-k8s.io.cluster-uuid:1111 --key-lost --yes")
-    deps = lost.account.read_only_deps(ANOTHER)
-    assert {owner.uuid for owner in run_blocking(orphans(deps, ()))} == {UID}
+    deps = lost.account.build_read_only_deps(ANOTHER)
+    assert {owner.uuid for owner in run_blocking(find_orphans(deps, ()))} == {UID}
 
 
 @pytest.mark.parametrize("ring", [None, ANOTHER], ids=["key kept", "key lost"])
@@ -238,9 +238,9 @@ def test_what_has_another_owners_mark_too_is_left_out(lost: Harness, ring: KeyRi
         vpc["crn"], "powervs.cluster.x-k8s.io.cluster-uuid:9b2d7f0a-0000-4000-8000-00000000beef"
     )
     lost.clock.advance(300.0)
-    deps = lost.account.read_only_deps(ring or lost.rings.ring)
-    found = next(owner for owner in run_blocking(orphans(deps, ())) if owner.uuid == UID)
-    recovery = recovery_of(found, POWERVS_CLUSTER, deps)
+    deps = lost.account.build_read_only_deps(ring or lost.rings.ring)
+    found = next(owner for owner in run_blocking(find_orphans(deps, ())) if owner.uuid == UID)
+    recovery = build_recovery(found, POWERVS_CLUSTER, deps)
     out = [one.marked.key.kind for one in recovery.resources if not recovery.is_recovered(one, key_lost=True)]
     assert out == ["vpc"]
 
@@ -258,7 +258,7 @@ def test_of_two_owners_in_the_marks_the_seals_tell_which(lost: Harness) -> None:
 @pytest.mark.parametrize("name", ["kube-system/Bad_Name--.x", "a/" + "b" * 97, "noslash"])
 def test_a_name_that_no_object_can_have_is_refused(lost: Harness, name: str) -> None:
     with pytest.raises(NoOwner):
-        recovery_of(MarkedOwner(UID, (name,), ()), POWERVS_CLUSTER, lost.account.read_only_deps(ANOTHER))
+        build_recovery(MarkedOwner(UID, (name,), ()), POWERVS_CLUSTER, lost.account.build_read_only_deps(ANOTHER))
 
 
 def test_a_recovered_object_says_what_it_waits_for(lost: Harness) -> None:
@@ -280,7 +280,7 @@ def test_what_has_only_the_documents_two_tags_is_named_as_such_and_left_out() ->
     (one,) = recovery.without_node
     assert one.marked.key.kind == "vpc" and one.marked.seen is not None and one.marked.seen.name == theirs["name"]
     assert "no mark says what it is for" in one.source
-    registry = harness.account.read_only_deps(harness.rings.ring).registry
+    registry = harness.account.build_read_only_deps(harness.rings.ring).registry
     with pytest.raises(CliError, match=r"nothing of it can be recovered.*choose another name") as refused:
         _refuse_unclear(recovery, registry, key_lost=False)
     assert refused.value.more == (f"ibmcloud is vpc-delete {theirs['id']}",)

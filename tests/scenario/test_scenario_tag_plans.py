@@ -205,13 +205,13 @@ class Lines:
         self.refusals: list[tuple[str, str]] = []
         self.written_before: list[int] = []
 
-    def changes(self, subject: str, changes: Changes) -> None:
+    def log_changes(self, subject: str, changes: Changes) -> None:
         writes = [call for call in self._lab.port.calls if call.effect is Effect.WRITE]
         self.written_before.append(len(writes))
         for resource, tags in changes.items():
             self.rows += [(resource, key, *change) for key, change in tags.items()]
 
-    def refused(self, subject: str, resource: str, error: CloudError) -> None:
+    def log_refused(self, subject: str, resource: str, error: CloudError) -> None:
         self.refusals.append((resource, error.code))
 
 

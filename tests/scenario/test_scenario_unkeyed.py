@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.keyring.needs import first_ring, need_of
+from freehold.controllers.keyring.needs import build_first_ring, need_of
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
@@ -133,7 +133,7 @@ BOTH = pytest.mark.parametrize("begin", [on_aws, on_ibm], ids=["AWS", "IBM"])
 def starts_for_the_first_time(attack: Attack) -> None:
     """The operator has no ring yet: it makes one over the objects that are stored."""
     need, harness = need_of(attack.harness.object.raw), attack.harness
-    harness.rings.ring = first_ring("the test", [need], harness.clock.now()).ring()
+    harness.rings.ring = build_first_ring("the test", [need], harness.clock.now()).build_ring()
     harness.start_process()
 
 

@@ -1,4 +1,4 @@
-"""The truth value of an annotation. Does not import pydantic."""
+"""Truth values of annotations. Does not import pydantic."""
 
 from __future__ import annotations
 

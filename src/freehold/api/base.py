@@ -1,4 +1,4 @@
-"""The base of all API types: immutable, strict, camelCase in JSON."""
+"""Base of all API types: immutable, strict, camelCase in JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 _INITIALISMS = {"id": "ID", "ids": "IDs", "vs": "VS"}
 
 
-def wire_name(field: str) -> str:
+def to_wire_name(field: str) -> str:
     """Spell a Python field name in JSON: ``service_instance_id`` -> ``serviceInstanceID``."""
     first, *rest = field.split("_")
     return first + "".join(_INITIALISMS.get(segment, segment.capitalize()) for segment in rest)
@@ -58,13 +58,13 @@ class Rule:
         return {name: value for name, value in wire.items() if value}
 
 
-def checked(*rules: Rule) -> dict[str, Any]:
+def build_validations(*rules: Rule) -> dict[str, Any]:
     """Return the schema extension that holds these rules."""
     found = [rule.to_wire() for rule in rules if rule.cel]
     return {"x-kubernetes-validations": found} if found else {}
 
 
-def extensions(**values: Any) -> dict[str, Any]:
+def build_extensions(**values: Any) -> dict[str, Any]:
     """Make schema extensions from short names: ``list_type="map"`` -> ``x-kubernetes-list-type: map``."""
     return {f"x-kubernetes-{name.replace('_', '-')}": value for name, value in values.items()}
 
@@ -79,7 +79,7 @@ class ApiModel(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=wire_name,
+        alias_generator=to_wire_name,
         validate_by_name=True,
         validate_by_alias=True,
         frozen=True,

@@ -32,7 +32,7 @@ Condition = dict[str, Any]
 MESSAGE_LIMIT: Final = 10240
 """The limit in characters of upstream's v1beta2 schema, which stays installed in take-over mode."""
 REASON_LIMIT: Final = 256
-"""In characters; the same source."""
+"""The limit of a reason in characters, from the same schema."""
 
 
 _LAST: Final = (DELETING, PAUSED)
@@ -69,24 +69,24 @@ def merge(
     held = {str(condition["type"]): dict(condition) for condition in existing if condition.get("type")}
     latest = {observed.type: observed for observed in observations}
     for observed in latest.values():
-        held[observed.type] = _written(held.get(observed.type), observed, generation, now)
+        held[observed.type] = _build_condition(held.get(observed.type), observed, generation, now)
     first = (READY, *parts)
     return sorted(held.values(), key=lambda condition: _rank(condition["type"], first))
 
 
-def without(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> list[Condition]:
-    """The conditions without those types, for conditions that no longer apply (their field was removed)."""
+def remove_types(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> list[Condition]:
+    """Remove the conditions of these types, which no longer apply (their field was removed)."""
     gone = frozenset(types)
     return [dict(condition) for condition in existing if condition.get("type") not in gone]
 
 
-def find(conditions: Sequence[Mapping[str, Any]], type_: str) -> Mapping[str, Any] | None:
-    """The condition of this type, or None."""
+def find_condition(conditions: Sequence[Mapping[str, Any]], type_: str) -> Mapping[str, Any] | None:
+    """Find the condition of this type, or None."""
     return next((condition for condition in conditions if condition.get("type") == type_), None)
 
 
-def summary(observations: Iterable[Observation], parts: Sequence[str], *, deleting: bool = False) -> Observation:
-    """``Ready`` from its parts: False if any is False, else Unknown if any is Unknown or missing, else True.
+def summarize(observations: Iterable[Observation], parts: Sequence[str], *, deleting: bool = False) -> Observation:
+    """Summarize the parts as ``Ready``: False if any is False, else Unknown if any is Unknown or missing, else True.
 
     The message lists the parts that are not True, in the order of ``parts``. An object in deletion is never Ready;
     its message lists what still exists. ``parts`` are those that the spec requires.
@@ -98,30 +98,33 @@ def summary(observations: Iterable[Observation], parts: Sequence[str], *, deleti
     failing = [observed for observed in held if observed.status == "False"]
     open_ = [observed for observed in held if observed.status == "Unknown"]
     if deleting:
-        return Observation(READY, "False", REASON_DELETING, _listed(failing or open_) or "being deleted")
+        return Observation(READY, "False", REASON_DELETING, _join_messages(failing or open_) or "being deleted")
     if failing:
-        return Observation(READY, "False", REASON_NOT_READY, _listed(failing + open_))
+        return Observation(READY, "False", REASON_NOT_READY, _join_messages(failing + open_))
     if open_:
-        return Observation(READY, "Unknown", REASON_READY_UNKNOWN, _listed(open_))
+        return Observation(READY, "Unknown", REASON_READY_UNKNOWN, _join_messages(open_))
     return Observation(READY, "True", REASON_READY)
 
 
 Phase = Literal["Progressing", "Ready", "Blocked", "Paused", "Deleting"]
 
 _ON_THE_WAY: Final = frozenset({REASON_READY, REASON_NOT_READY, REASON_READY_UNKNOWN, REASON_DELETING})
-"""Reasons of ``Ready`` that ask nothing of anybody: the parts say more."""
+"""Reasons of ``Ready`` that require no action of a person."""
 
 
-def phase(conditions: Sequence[Mapping[str, Any]], resources: Sequence[Mapping[str, Any]], *, deleting: bool) -> Phase:
-    """Return one word for the whole object. ``Blocked``: a person must act, or the cloud must answer again.
+def choose_phase(
+    conditions: Sequence[Mapping[str, Any]], resources: Sequence[Mapping[str, Any]], *, deleting: bool
+) -> Phase:
+    """Choose one word for the whole object. ``Blocked``: a person must act, or the cloud must answer again.
 
-    A pause goes before a deletion, which waits for its end (docs/reference/capi-contract.md C23).
+    ``Paused`` outranks ``Deleting``, because a deletion waits for the end of a pause (docs/reference/capi-contract.md
+    C23).
     """
-    if (find(conditions, PAUSED) or {}).get("status") == "True":
+    if (find_condition(conditions, PAUSED) or {}).get("status") == "True":
         return "Paused"
     if deleting:
         return "Deleting"
-    ready = find(conditions, READY) or {}
+    ready = find_condition(conditions, READY) or {}
     if ready.get("status") == "True":
         return "Ready"
     blocked = any(row.get("state") == "Blocked" for row in resources)
@@ -129,8 +132,8 @@ def phase(conditions: Sequence[Mapping[str, Any]], resources: Sequence[Mapping[s
     return "Blocked" if blocked or held else "Progressing"
 
 
-def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tuple[Observation, ...]:
-    """Unknown for each type without a condition, so that every known type is present from the first pass on."""
+def observe_unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tuple[Observation, ...]:
+    """Build an Unknown for each type without a condition, so that every type is present from the first pass on."""
     present = {condition.get("type") for condition in existing}
     return tuple(
         Observation(type_, "Unknown", REASON_READY_UNKNOWN, "not reconciled yet")
@@ -139,33 +142,33 @@ def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tupl
     )
 
 
-def timestamp(moment: datetime) -> str:
-    """RFC 3339 in UTC with seconds and ``Z``, as Kubernetes writes it. ``moment`` must be timezone-aware."""
+def format_time(moment: datetime) -> str:
+    """Format a time as Kubernetes does: RFC 3339 in UTC with seconds and ``Z``. ``moment`` must be timezone-aware."""
     if moment.tzinfo is None:
         raise ValueError("a time without a zone cannot be written to the API")
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _written(before: Condition | None, observed: Observation, generation: int, now: datetime) -> Condition:
+def _build_condition(before: Condition | None, observed: Observation, generation: int, now: datetime) -> Condition:
     kept = before is not None and before.get("status") == observed.status and before.get("lastTransitionTime")
     written: Condition = {
         "type": observed.type,
         "status": observed.status,
         "observedGeneration": generation,
-        "lastTransitionTime": kept or timestamp(now),
+        "lastTransitionTime": kept or format_time(now),
         "reason": observed.reason,
     }
     if observed.message:
-        written["message"] = cut(observed.message)
+        written["message"] = cut_message(observed.message)
     return written
 
 
-def cut(message: str) -> str:
-    """To what a condition may hold."""
+def cut_message(message: str) -> str:
+    """Cut a message to the limit of a condition."""
     return message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
 
 
-def _listed(observations: Sequence[Observation]) -> str:
+def _join_messages(observations: Sequence[Observation]) -> str:
     return "; ".join(f"{observed.type}: {observed.message or observed.reason}" for observed in observations)
 
 

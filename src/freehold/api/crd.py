@@ -1,30 +1,30 @@
-"""The CustomResourceDefinition of a kind, generated from its type."""
+"""Generator of the CustomResourceDefinition of a kind from its type."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from freehold.api.schema_lint import Finding, lint
+from freehold.api.schema_lint import SchemaFinding, lint
 from freehold.api.served_kind import ServedKind
-from freehold.api.structural import Schema, structural
+from freehold.api.structural import Schema, build_structural_schema
 
 
 class UnservableSchema(ValueError):
     """A schema that the API server would refuse; the message lists every finding."""
 
-    def __init__(self, kind: str, findings: tuple[Finding, ...]) -> None:
+    def __init__(self, kind: str, findings: tuple[SchemaFinding, ...]) -> None:
         super().__init__(
             f"the schema of {kind} would be refused:\n" + "\n".join(f"  {finding}" for finding in findings)
         )
         self.findings = findings
 
 
-def custom_resource_definition(served: ServedKind) -> dict[str, Any]:
-    """The CRD of one kind.
+def build_crd(served: ServedKind) -> dict[str, Any]:
+    """Build the CRD of one kind.
 
     Raises ``NotStructural`` or ``UnservableSchema`` when a CRD cannot express the model.
     """
-    schema = _with_type_meta(structural(served.model))
+    schema = _add_type_meta(build_structural_schema(served.model))
     if findings := lint(schema):
         raise UnservableSchema(served.kind, findings)
     names: dict[str, Any] = {
@@ -58,8 +58,8 @@ def custom_resource_definition(served: ServedKind) -> dict[str, Any]:
     }
 
 
-def _with_type_meta(schema: Schema) -> Schema:
-    """The fields of every object besides spec and status; the API server adds the schema of metadata."""
+def _add_type_meta(schema: Schema) -> Schema:
+    """Add the fields of every object besides spec and status; the API server adds the schema of metadata."""
     own = {
         "apiVersion": {"description": "Group and version of this representation of the object.", "type": "string"},
         "kind": {"description": "The kind of the object.", "type": "string"},

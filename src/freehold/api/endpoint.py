@@ -1,4 +1,4 @@
-"""The endpoint of a cluster's API server, as the spec of every infrastructure kind has it."""
+"""Endpoint of a cluster's API server, a field in the spec of every infrastructure kind."""
 
 from __future__ import annotations
 

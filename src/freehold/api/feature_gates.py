@@ -1,4 +1,4 @@
-"""Feature gates: features that are turned on and off by upstream's names.
+"""Feature gates: features that can be turned on and off, under upstream's names.
 
 Sources: https://cluster-api.sigs.k8s.io/tasks/experimental-features/experimental-features,
 https://cluster-api-aws.sigs.k8s.io/topics/external-resource-gc
@@ -11,26 +11,26 @@ from enum import StrEnum
 
 
 class FeatureGate(StrEnum):
-    """One feature, by the name that Cluster API and its providers give it."""
+    """A feature, by the name that Cluster API and its providers give it."""
 
     BOOTSTRAP_FORMAT_IGNITION = "BootstrapFormatIgnition"
     """``spec.cosInstance`` of an IBMPowerVSCluster (docs/reference/requirements.md I22) and ``spec.s3Bucket`` of an
     AWSCluster are acted on."""
     EXTERNAL_RESOURCE_GC = "ExternalResourceGC"
-    """What the workloads of a cluster made in the cloud is deleted with it (docs/reference/requirements.md G9)."""
+    """Leftovers of a cluster's workloads in the cloud are deleted with it (docs/reference/requirements.md G9)."""
     ALTERNATIVE_GC_STRATEGY = "AlternativeGCStrategy"
-    """Upstream's collector then asks each service instead of the tagging API. Ours does so by itself, where it must."""
+    """Upstream's collector then asks each service instead of the tagging API. Ours does so by itself if it must."""
 
 
 FeatureGates = frozenset[FeatureGate]
-"""Those that are on."""
+"""The gates that are on."""
 
 _DEFAULTS = {
     FeatureGate.BOOTSTRAP_FORMAT_IGNITION: False,
     FeatureGate.EXTERNAL_RESOURCE_GC: True,
     FeatureGate.ALTERNATIVE_GC_STRATEGY: False,
 }
-"""As upstream has them."""
+"""Upstream's defaults."""
 
 DEFAULT_GATES: FeatureGates = frozenset(gate for gate in FeatureGate if _DEFAULTS[gate])
 
@@ -43,12 +43,12 @@ _WORDS = {"true": True, "false": False}
 
 
 def parse(text: str) -> FeatureGates:
-    """From ``Name=true,Other=false``, as ``--feature-gates`` has it. Raises ValueError with a sentence for a person."""
-    settings = {**_DEFAULTS, **dict(_pairs(text))}
+    """Parse a value of ``--feature-gates``: ``Name=true,Other=false``. Raises ValueError with a sentence."""
+    settings = {**_DEFAULTS, **dict(_parse_pairs(text))}
     return frozenset(gate for gate, on in settings.items() if on)
 
 
-def _pairs(text: str) -> Iterator[tuple[FeatureGate, bool]]:
+def _parse_pairs(text: str) -> Iterator[tuple[FeatureGate, bool]]:
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, equals, word = (part.strip() for part in pair.partition("="))
         if not equals or word.lower() not in _WORDS:
@@ -58,23 +58,23 @@ def _pairs(text: str) -> Iterator[tuple[FeatureGate, bool]]:
         yield FeatureGate(name), _WORDS[word.lower()]
 
 
-def unlike_defaults(gates: FeatureGates) -> FeatureGates:
-    """Return the gates that somebody has set: on where the default is off, or off where it is on."""
+def find_changed_gates(gates: FeatureGates) -> FeatureGates:
+    """Find the gates that differ from their default."""
     return gates ^ DEFAULT_GATES
 
 
-def written(gates: FeatureGates, subset: FeatureGates) -> str:
-    """Write the values that ``gates`` has for a subset of them, as ``--feature-gates`` takes them."""
+def format_gates(gates: FeatureGates, subset: FeatureGates) -> str:
+    """Format the values in ``gates`` of a subset of all gates, for ``--feature-gates``."""
     return ",".join(f"{gate}={str(gate in gates).lower()}" for gate in FeatureGate if gate in subset)
 
 
-def setting(gate: FeatureGate) -> str:
-    """Return the option that turns the gate on, for messages."""
-    return f"--feature-gates={written(frozenset({gate}), frozenset({gate}))}"
+def format_option(gate: FeatureGate) -> str:
+    """Format the option that turns the gate on, for messages."""
+    return f"--feature-gates={format_gates(frozenset({gate}), frozenset({gate}))}"
 
 
-def notices(gates: FeatureGates) -> Iterator[str]:
-    """Say which of the gates that are on have no effect, and why."""
+def list_notices(gates: FeatureGates) -> Iterator[str]:
+    """List notices about gates that are on and have no effect."""
     for gate, why in _NEEDLESS.items():
         if gate in gates:
             yield f"feature gate {gate} is accepted and changes nothing: {why}"

@@ -31,7 +31,7 @@ class MetadataReference(ApiModel):
     """Its namespace; the object's own where there is none."""
 
 
-def _equal_references(spec: Any) -> bool:
+def _are_references_equal(spec: Any) -> bool:
     return spec.awsref is None or spec.awsmetadataref is None or spec.awsref == spec.awsmetadataref
 
 
@@ -47,12 +47,12 @@ class CloudProviders(ApiModel):
 
     RULES = (
         Rule(
-            # By field: for CEL two objects are of different types. A reserved word has another name there.
+            # Field by field, because two objects have different types in CEL, where a reserved word has another name.
             "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref.name == self.awsmetadataref.name "
             "&& (has(self.awsref.__namespace__) ? self.awsref.__namespace__ : '') "
             "== (has(self.awsmetadataref.__namespace__) ? self.awsmetadataref.__namespace__ : '')",
             "awsref and awsmetadataref are two spellings of one field and differ; remove awsmetadataref",
-            _equal_references,
+            _are_references_equal,
         ),
     )
 
@@ -88,7 +88,7 @@ class ClassifierSpec(ApiModel):
 
 
 class ControllerConfig(ApiModel):
-    """How the controller acts."""
+    """Options of the controller."""
 
     RULES = (
         Rule(
@@ -105,23 +105,23 @@ class ControllerConfig(ApiModel):
     )
 
     limit: Literal["POLICY_APPLY_PARTIAL", "POLICY_APPLY_STRICT"] = "POLICY_APPLY_STRICT"
-    """What happens when the list is longer than a resource allows: part of it is applied, or none."""
+    """The policy for a list that is longer than a resource allows: part of it is applied, or none."""
     syncevery: Annotated[str, Field(max_length=32)] | None = None
-    """How often the resources are looked at, like 10m; at least 30s."""
+    """The period between two checks of the resources, like 10m; at least 30s."""
     foreign_values: Literal["TakeOver", "Skip", "Fail"] = "TakeOver"
-    """What update does about a value that somebody else set: it is taken over, left alone, or an error."""
+    """The policy of update for a value that somebody else set: it is taken over, left alone, or an error."""
 
 
 def _has_classifiers(spec: Any) -> bool:
     return spec.classifiers is not None or spec.classifier is not None
 
 
-def _equal_classifiers(spec: Any) -> bool:
+def _are_classifiers_equal(spec: Any) -> bool:
     return spec.classifiers is None or spec.classifier is None or spec.classifiers == spec.classifier.classifiers
 
 
 class CloudMetadataSpec(ApiModel):
-    """Which resources are looked after."""
+    """The selection of resources, and how the controller acts on them."""
 
     RULES = (
         _NAMED,
@@ -133,7 +133,7 @@ class CloudMetadataSpec(ApiModel):
         Rule(
             "!has(self.classifiers) || !has(self.classifier) || self.classifiers == self.classifier.classifiers",
             "classifiers and classifier are two spellings of one field and differ; remove classifier",
-            _equal_classifiers,
+            _are_classifiers_equal,
         ),
     )
 
@@ -154,7 +154,7 @@ class CloudMetadataSpec(ApiModel):
     accounts: Annotated[Items[Annotated[str, Field(max_length=64)]], Field(max_length=100)] = ()
     """Only resources of these accounts."""
     controllerconfig: ControllerConfig | None = None
-    """How the controller acts."""
+    """Options of the controller."""
 
     @property
     def found_by(self) -> dict[str, str]:
@@ -163,9 +163,9 @@ class CloudMetadataSpec(ApiModel):
 
 
 class CloudMetadata(ApiModel):
-    """The tags of cloud resources, kept as the referenced objects say."""
+    """Tags of cloud resources, kept as the referenced objects say."""
 
     spec: CloudMetadataSpec
-    """What is wanted."""
+    """The desired state."""
     status: MetadataStatus | None = None
-    """What is."""
+    """The observed state."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from freehold.api.base import ApiModel, Int64, Items, Timestamp, extensions
+from freehold.api.base import ApiModel, Int64, Items, Timestamp, build_extensions
 from freehold.api.status import V1Beta2Condition
 
 Labels = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
@@ -20,7 +20,7 @@ class MetadataStatus(ApiModel):
 
     conditions: Annotated[
         Items[V1Beta2Condition],
-        Field(max_length=32, json_schema_extra=extensions(list_type="map", list_map_keys=["type"])),
+        Field(max_length=32, json_schema_extra=build_extensions(list_type="map", list_map_keys=["type"])),
     ] = ()
     """Ready, Approved, Policy, Request, Applied."""
     type: str | None = None

@@ -22,16 +22,16 @@ JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
 """State that cannot be derived: identity, open intents, carried ids, requested deletes (ADR 2)."""
 
 DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
-"""What a person has decided about single resources, signed with the key ring, with the operator's answers."""
+"""Decisions of a person about single resources, signed with the key ring, with the operator's answers."""
 
 ENDPOINT_ANNOTATION: Final = "freehold.dev/endpoint"
-"""The address of the load balancer that became ``spec.controlPlaneEndpoint.host``: one that a user gives is not it."""
+"""The load balancer's address that Freehold wrote to ``spec.controlPlaneEndpoint.host``; not one that a user gave."""
 
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
-"""On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 19)."""
+"""On an AWSMetadata or IBMMetadata: the signed name under which tags were written for it (ADR 19)."""
 
 TAGS_FINALIZER: Final = "freehold.dev/tags"
-"""On an AWSMetadata or IBMMetadata with ``deletionPolicy: Remove``: its tags go before it does."""
+"""On an AWSMetadata or IBMMetadata with ``deletionPolicy: Remove``: its tags are removed before it is."""
 
 TAGS_APPLIED_ANNOTATION: Final = "freehold.dev/tags-applied"
 """On a CloudMetadata: who applied it last with ``freehold tags``, and when. It wakes the controller."""
@@ -41,18 +41,18 @@ APPROVE_TAGS_ANNOTATION: Final = "freehold.dev/approve-tags"
 
 IDENTITY_ANNOTATION: Final = "freehold.dev/identity"
 NEW_IDENTITY: Final = "new"
-"""Its value: a person says that the object is a new cluster, although it carries another one's journal, or none
-(ADR 15)."""
+"""The value of ``IDENTITY_ANNOTATION``: a person says that the object is a new cluster, although it has
+another's journal, or none (ADR 15)."""
 
 EXTERNAL_RESOURCE_GC_ANNOTATION: Final = "aws.cluster.x-k8s.io/external-resource-gc"
 """``false`` leaves what the workloads of a cluster made, ``true`` collects it with the cluster: upstream's name
 (docs/reference/requirements.md G4, G10)."""
 
 EXTERNAL_RESOURCE_TASKS_ANNOTATION: Final = "aws.cluster.x-k8s.io/external-resource-tasks-gc"
-"""What of it is collected, a comma-separated list: upstream's name."""
+"""The tasks of the collection, a comma-separated list: upstream's name."""
 
 GC_VOLUMES_ANNOTATION: Final = "freehold.dev/gc-volumes"
-"""What the task ``volume`` does: ``retain`` (the default), ``delete``, or ``snapshot`` and then delete."""
+"""The effect of the task ``volume``: ``retain`` (the default), ``delete``, or ``snapshot`` and then delete."""
 
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.
@@ -61,15 +61,15 @@ Source: docs/reference/capi-contract.md C18.
 """
 
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
-"""Any value, even an empty one, pauses reconciliation (docs/reference/capi-contract.md C23)."""
+"""Pauses reconciliation with any value, even an empty one (docs/reference/capi-contract.md C23)."""
 
 RECOVERED: Final = "freehold recover"
-"""Its value on an object that was rebuilt: the next apply of a manifest takes it off, and so does ``freehold down``."""
+"""The value of ``PAUSED_ANNOTATION`` on a recovered object; an apply of its manifest, or ``freehold down``, ends it."""
 
 RECOVERED_WAITS: Final = "it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down"
 
 MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"
-"""Any value except ``MANAGED_BY_FREEHOLD``: managed by others, skipped (docs/reference/capi-contract.md C26)."""
+"""Says that others manage the object, unless it is ``MANAGED_BY_FREEHOLD`` (docs/reference/capi-contract.md C26)."""
 
 MANAGED_BY_FREEHOLD: Final = "freehold"
 
@@ -91,7 +91,7 @@ MOVE_HIERARCHY_LABEL: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
 # --- ownership in status.resources (docs/explanation/ownership.md) ------------------------------
 
 OURS: Final = frozenset({"managed", "shared"})
-"""Made by us, and deleted with the object; what is shared is kept up by the in-cluster provider until then."""
+"""Created by us, and deleted with the object; the in-cluster provider maintains shared ones until then."""
 
 # --- conditions: those of one kind are in its provider's api_names -----------------------------
 
@@ -108,7 +108,7 @@ FIELDS_SERVED: Final = "FieldsServed"
 """Not upstream's: False lists the fields that are accepted and stored but not acted on."""
 
 EXTERNAL_RESOURCE_GC: Final = "ExternalResourceGC"
-"""Not upstream's: whether what the workloads made is collected with the object, and why not. No part of ``Ready``."""
+"""Not upstream's: whether the workloads' leftovers are collected with the object, and why not. No part of ``Ready``."""
 
 # --- reasons: stable, documented, matching conditions.REASON_PATTERN -----------------------------
 

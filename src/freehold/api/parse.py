@@ -1,4 +1,4 @@
-"""Parses a raw Kubernetes object to a typed spec; each error is a sentence with the field's path.
+"""Parser of a raw Kubernetes object to a typed spec; each error is a sentence with the field's path.
 
 Objects that the API server validated parse without errors; errors come from objects stored under an older
 schema or by a server without CEL. Users never see pydantic's own messages.
@@ -24,7 +24,7 @@ _SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpecProblem:
     """One error in the manifest: the field's path, and a message without the path."""
 
     field: str
@@ -34,7 +34,7 @@ class Problem:
         return f"{self.field}: {self.message}"
 
 
-def broken_rules(value: Any, at: str) -> Iterator[Problem]:
+def broken_rules(value: Any, at: str) -> Iterator[SpecProblem]:
     """Yield a problem for each rule that a parsed value breaks, in the order of its fields; ``at`` is its path.
 
     Parsing keeps such a value: it may have been stored before the rule existed (:mod:`freehold.api.rules`).
@@ -45,7 +45,7 @@ def broken_rules(value: Any, at: str) -> Iterator[Problem]:
                 below = f"{at}.{rule.of}" if rule.of else at
                 for broken in rule.find(value_at(value, rule.of)) if rule.find else ():
                     message = (broken.message or rule.message).format(it=broken.value, at=below)
-                    yield Problem(below + broken.field, message)
+                    yield SpecProblem(below + broken.field, message)
             for name, info in type(value).model_fields.items():
                 yield from broken_rules(getattr(value, name), f"{at}.{info.alias or name}")
         case tuple():
@@ -56,7 +56,7 @@ def broken_rules(value: Any, at: str) -> Iterator[Problem]:
 class InvalidObject(ValueError):
     """An object that does not match its type. The text lists every problem."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[SpecProblem, ...]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = problems
 
@@ -73,44 +73,44 @@ def parse(model: type[M], value: Any, at: str) -> M:
     order of the fields.
     """
     try:
-        return model.model_validate(_without_nulls({} if value is None else value))
+        return model.model_validate(_remove_nulls({} if value is None else value))
     except ValidationError as error:
-        problems = tuple(_problem(detail, at) for detail in error.errors(include_url=False))
+        problems = tuple(_build_problem(detail, at) for detail in error.errors(include_url=False))
     raise InvalidObject(problems)
 
 
-def _without_nulls(value: Any) -> Any:
+def _remove_nulls(value: Any) -> Any:
     match value:
         case Mapping():
-            return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+            return {key: _remove_nulls(item) for key, item in value.items() if item is not None}
         case list():
-            return [_without_nulls(item) for item in value]
+            return [_remove_nulls(item) for item in value]
         case _:
             return value
 
 
-def _problem(detail: ErrorDetails, at: str) -> Problem:
+def _build_problem(detail: ErrorDetails, at: str) -> SpecProblem:
     path = at
     for part in detail["loc"]:
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
     context = detail.get("ctx", {})
-    sentence = _SENTENCES.get(detail["type"], _unnamed)
-    return Problem(path + str(context.get("field", "")), sentence(context, detail["input"]))
+    sentence = _SENTENCES.get(detail["type"], _describe_unknown)
+    return SpecProblem(path + str(context.get("field", "")), sentence(context, detail["input"]))
 
 
-def _unnamed(_: Mapping[str, Any], value: Any) -> str:
-    return f"{_shown(value)} is not accepted here"
+def _describe_unknown(_: Mapping[str, Any], value: Any) -> str:
+    return f"{_format_value(value)} is not accepted here"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"' if len(value) <= _SHOWN else f'"{value[:_SHOWN]}…"'
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _sort(value) if isinstance(value, dict | list) else str(value)
+    return _name_type(value) if isinstance(value, dict | list) else str(value)
 
 
-def _sort(value: Any) -> str:
+def _name_type(value: Any) -> str:
     match value:
         case bool():
             return "a boolean"
@@ -126,48 +126,53 @@ def _sort(value: Any) -> str:
             return "nothing"
 
 
-def _must_be(wanted: str) -> Callable[[Mapping[str, Any], Any], str]:
-    return lambda _, value: f"must be {wanted}, not {_sort(value)}"
+def _require(wanted: str) -> Callable[[Mapping[str, Any], Any], str]:
+    return lambda _, value: f"must be {wanted}, not {_name_type(value)}"
 
 
-def _whole_number(_: Mapping[str, Any], value: Any) -> str:
-    return f"must be a whole number, not {value if isinstance(value, float) else _sort(value)}"
+def _require_whole_number(_: Mapping[str, Any], value: Any) -> str:
+    return f"must be a whole number, not {value if isinstance(value, float) else _name_type(value)}"
 
 
-def _count(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _too_short(context: Mapping[str, Any], value: Any) -> str:
+def _explain_too_short(context: Mapping[str, Any], value: Any) -> str:
     least = context["min_length"]
-    return "must not be empty" if least == 1 else f"{_shown(value)} must have at least {_count(least, 'character')}"
+    return (
+        "must not be empty"
+        if least == 1
+        else f"{_format_value(value)} must have at least {_format_count(least, 'character')}"
+    )
 
 
-def _too_long(context: Mapping[str, Any], value: Any) -> str:
-    return f"{_shown(value)} has {_count(len(value), 'character')}; at most {context['max_length']} are allowed"
+def _explain_too_long(context: Mapping[str, Any], value: Any) -> str:
+    length = _format_count(len(value), "character")
+    return f"{_format_value(value)} has {length}; at most {context['max_length']} are allowed"
 
 
-def _pattern(context: Mapping[str, Any], value: Any) -> str:
+def _explain_pattern(context: Mapping[str, Any], value: Any) -> str:
     pattern = context["pattern"]
-    return f"{_shown(value)} is not accepted: {WORDS.get(pattern, f'it must match {pattern}')}"
+    return f"{_format_value(value)} is not accepted: {WORDS.get(pattern, f'it must match {pattern}')}"
 
 
-def _choice(context: Mapping[str, Any], value: Any) -> str:
-    return f"must be {context['expected'].replace(chr(39), '')}, not {_shown(value)}"
+def _explain_choice(context: Mapping[str, Any], value: Any) -> str:
+    return f"must be {context['expected'].replace(chr(39), '')}, not {_format_value(value)}"
 
 
 _SENTENCES: dict[str, Callable[[Mapping[str, Any], Any], str]] = {
     "missing": lambda _, __: "is required",
-    "string_type": _must_be("a string"),
-    "bool_type": _must_be("true or false"),
-    "int_type": _whole_number,
-    "tuple_type": _must_be("a list"),
-    "dict_type": _must_be("an object"),
-    "model_type": _must_be("an object"),
-    "string_too_short": _too_short,
-    "string_too_long": _too_long,
-    "string_pattern_mismatch": _pattern,
-    "literal_error": _choice,
+    "string_type": _require("a string"),
+    "bool_type": _require("true or false"),
+    "int_type": _require_whole_number,
+    "tuple_type": _require("a list"),
+    "dict_type": _require("an object"),
+    "model_type": _require("an object"),
+    "string_too_short": _explain_too_short,
+    "string_too_long": _explain_too_long,
+    "string_pattern_mismatch": _explain_pattern,
+    "literal_error": _explain_choice,
     "greater_than_equal": lambda context, value: f"must be at least {context['ge']}, not {value}",
     "less_than_equal": lambda context, value: f"must be at most {context['le']}, not {value}",
     "too_long": lambda context, value: f"has {len(value)} entries; at most {context['max_length']} are allowed",

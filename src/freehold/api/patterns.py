@@ -22,9 +22,9 @@ PROTECTED_KEY: Final = (
     r"(freehold\.dev|x-k8s\.io|k8s\.io|kubernetes\.io|k8s\.aws|k8s\.amazonaws\.com|csi\.aws\.com|karpenter\.sh)"
     r"([/.:]|\p{Z}*$)"
 )
-"""What is found in a key that no metadata object may touch (:mod:`freehold.tags.policy.protected`). For CEL."""
+"""A match in a key that no metadata object may touch (:mod:`freehold.tags.policy.protected`). For CEL."""
 AWS_ILLEGAL: Final = r"[^\p{L}\p{Z}\p{N}_.:/=+\-@]"
-"""What is in no tag that all services of AWS take (docs/reference/metadata-compat.md#limits-and-legal-tags).
+"""A character that some service of AWS refuses in tags (docs/reference/metadata-compat.md#limits-and-legal-tags).
 
 For CEL, whose regular expressions have classes of Unicode (https://github.com/google/re2/wiki/Syntax); Python's do not.
 """
@@ -72,4 +72,4 @@ WORDS: Final[dict[str, str]] = {
 """Pattern -> description for messages to users."""
 
 TAG_CHARACTERS: Final = "[^A-Za-z0-9 _.:-]"
-"""Those that IBM Cloud does not let into a tag."""
+"""A character that IBM Cloud refuses in tags."""

@@ -14,7 +14,7 @@ from freehold.api.names import CLUSTER_API_GROUP, V1BETA1, V1BETA2
 
 @dataclass(frozen=True)
 class Placeholder:
-    """A kind whose objects are accepted and stored unchanged. ``also``: a further version in which they may come."""
+    """A kind whose objects are accepted and stored unchanged. ``also`` is a further accepted version."""
 
     group: str
     version: str
@@ -22,8 +22,8 @@ class Placeholder:
     plural: str
     also: str = ""
 
-    def crd(self) -> dict[str, Any]:
-        """A CRD with a minimal schema, and no status subresource, so that a status in a manifest is stored."""
+    def build_crd(self) -> dict[str, Any]:
+        """Build a CRD with a minimal schema and no status subresource, so that a status in a manifest is stored."""
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
@@ -38,11 +38,11 @@ class Placeholder:
                     "singular": self.kind.lower(),
                 },
                 "scope": "Namespaced",
-                "versions": [self._version(name) for name in (self.version, self.also) if name],
+                "versions": [self._build_version(name) for name in (self.version, self.also) if name],
             },
         }
 
-    def _version(self, name: str) -> dict[str, Any]:
+    def _build_version(self, name: str) -> dict[str, Any]:
         return {
             "name": name,
             "schema": {
@@ -57,20 +57,20 @@ class Placeholder:
         }
 
 
-def _capi(subgroup: str, kind: str, plural: str) -> Placeholder:
-    """Of Cluster API itself, whose templates for AWS still are of the version before."""
+def _build_capi_placeholder(subgroup: str, kind: str, plural: str) -> Placeholder:
+    """Build a placeholder for a kind of Cluster API itself, whose templates for AWS still use v1beta1."""
     group = f"{subgroup}.{CLUSTER_API_GROUP}" if subgroup else CLUSTER_API_GROUP
     return Placeholder(group, V1BETA2, kind, plural, also=V1BETA1)
 
 
 CLUSTER_API: Final[tuple[Placeholder, ...]] = (
-    _capi("", "Cluster", "clusters"),
-    _capi("", "MachineDeployment", "machinedeployments"),
-    _capi("", "MachinePool", "machinepools"),
-    _capi("", "MachineHealthCheck", "machinehealthchecks"),
-    _capi("controlplane", "KubeadmControlPlane", "kubeadmcontrolplanes"),
-    _capi("bootstrap", "KubeadmConfig", "kubeadmconfigs"),
-    _capi("bootstrap", "KubeadmConfigTemplate", "kubeadmconfigtemplates"),
-    _capi("addons", "ClusterResourceSet", "clusterresourcesets"),
+    _build_capi_placeholder("", "Cluster", "clusters"),
+    _build_capi_placeholder("", "MachineDeployment", "machinedeployments"),
+    _build_capi_placeholder("", "MachinePool", "machinepools"),
+    _build_capi_placeholder("", "MachineHealthCheck", "machinehealthchecks"),
+    _build_capi_placeholder("controlplane", "KubeadmControlPlane", "kubeadmcontrolplanes"),
+    _build_capi_placeholder("bootstrap", "KubeadmConfig", "kubeadmconfigs"),
+    _build_capi_placeholder("bootstrap", "KubeadmConfigTemplate", "kubeadmconfigtemplates"),
+    _build_capi_placeholder("addons", "ClusterResourceSet", "clusterresourcesets"),
 )
 """Cluster API's own kinds in upstream's templates; a provider names its own."""

@@ -1,4 +1,4 @@
-"""Finds what the API server would refuse in a CRD's schema, before the schema is committed.
+"""Lint of a CRD's schema: finds what the API server would refuse, before the schema is committed.
 
 Each rule is one function in ``RULES``, based on the API server's validation of structural schemas and of
 defaults (docs/reference/kubernetes.md#crd-schemas). A clean schema has no findings.
@@ -34,7 +34,7 @@ _NOT_RE2 = re.compile(r"\(\?[=!]|\(\?<[=!]|\\[1-9]|\(\?P=")
 
 
 @dataclass(frozen=True)
-class Finding:
+class SchemaFinding:
     """One error that the API server would report: path, rule and reason."""
 
     path: str
@@ -45,17 +45,17 @@ class Finding:
         return f"{self.path or '(root)'}: {self.message} [{self.rule}]"
 
 
-def lint(schema: Schema) -> tuple[Finding, ...]:
-    """Every finding in a structural schema, in the order of the walk; empty means that it can be served."""
-    found = [*_root(schema)]
+def lint(schema: Schema) -> tuple[SchemaFinding, ...]:
+    """Find every error in a structural schema, in the order of the walk; empty means that it can be served."""
+    found = [*_check_root(schema)]
     for path, node in walk(schema):
         for name, check in RULES.items():
-            found += [Finding(path, name, message) for message in check(node)]
+            found += [SchemaFinding(path, name, message) for message in check(node)]
     return tuple(found)
 
 
 def walk(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
-    """Every node with its path: ``spec.vpcSubnets[*].name``, ``status.vpcSubnet.*.id``."""
+    """Yield every node with its path: ``spec.vpcSubnets[*].name``, ``status.vpcSubnet.*.id``."""
     yield path, schema
     for name, child in schema.get("properties", {}).items():
         yield from walk(child, f"{path}.{name}" if path else name)
@@ -65,22 +65,22 @@ def walk(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
         yield from walk(schema["additionalProperties"], f"{path}.*")
 
 
-def _root(schema: Schema) -> Iterator[Finding]:
+def _check_root(schema: Schema) -> Iterator[SchemaFinding]:
     if schema.get("type") != "object":
-        yield Finding("", "root-object", "the root must have type object")
+        yield SchemaFinding("", "root-object", "the root must have type object")
     if schema.get("nullable"):
-        yield Finding("", "root-object", "the root must not be nullable")
+        yield SchemaFinding("", "root-object", "the root must not be nullable")
     metadata = schema.get("properties", {}).get("metadata", {"type": "object"})
     if set(metadata) - {"type", "description"}:
-        yield Finding("metadata", "metadata-plain", "metadata may only declare its type")
+        yield SchemaFinding("metadata", "metadata-plain", "metadata may only declare its type")
 
 
-def _keywords(node: Schema) -> Iterator[str]:
+def _check_keywords(node: Schema) -> Iterator[str]:
     for keyword in sorted(set(node) - _KEYWORDS):
         yield f"{keyword} is not allowed in a structural schema"
 
 
-def _type(node: Schema) -> Iterator[str]:
+def _check_type(node: Schema) -> Iterator[str]:
     if node.get(INT_OR_STRING):
         if "type" in node:
             yield "int-or-string replaces the type; omit type"
@@ -91,7 +91,7 @@ def _type(node: Schema) -> Iterator[str]:
         yield f"type must be one of {', '.join(_TYPES)}"
 
 
-def _properties(node: Schema) -> Iterator[str]:
+def _check_properties(node: Schema) -> Iterator[str]:
     if "properties" in node and "additionalProperties" in node:
         yield "properties and additionalProperties are mutually exclusive"
     if node.get("additionalProperties", True) is False:
@@ -100,20 +100,20 @@ def _properties(node: Schema) -> Iterator[str]:
         yield "only an object has properties"
 
 
-def _items(node: Schema) -> Iterator[str]:
+def _check_items(node: Schema) -> Iterator[str]:
     if node.get("type") == "array" and not isinstance(node.get("items"), dict):
         yield "an array needs one schema for its items"
     if node.get("type") != "array" and "items" in node:
         yield "only an array has items"
 
 
-def _required(node: Schema) -> Iterator[str]:
+def _check_required(node: Schema) -> Iterator[str]:
     for name in node.get("required", ()):
         if name not in node.get("properties", {}):
             yield f"required lists {name}, which is not a property"
 
 
-def _bounds(node: Schema) -> Iterator[str]:
+def _check_bounds(node: Schema) -> Iterator[str]:
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         if keyword in node and not isinstance(node[keyword], bool):
             yield f"{keyword} must be a boolean next to the bound"
@@ -122,7 +122,7 @@ def _bounds(node: Schema) -> Iterator[str]:
             yield f"{low} is above {high}"
 
 
-def _pattern(node: Schema) -> Iterator[str]:
+def _check_pattern(node: Schema) -> Iterator[str]:
     if "pattern" not in node:
         return
     if _NOT_RE2.search(node["pattern"]):
@@ -133,7 +133,7 @@ def _pattern(node: Schema) -> Iterator[str]:
         yield f"the pattern does not compile: {error}"
 
 
-def _enum(node: Schema) -> Iterator[str]:
+def _check_enum(node: Schema) -> Iterator[str]:
     if "enum" not in node:
         return
     if not node["enum"]:
@@ -143,7 +143,7 @@ def _enum(node: Schema) -> Iterator[str]:
             yield f"enum value {value!r} is not of type {node.get('type')}"
 
 
-def _default(node: Schema) -> Iterator[str]:
+def _check_default(node: Schema) -> Iterator[str]:
     if "default" not in node:
         return
     value = node["default"]
@@ -158,7 +158,7 @@ def _default(node: Schema) -> Iterator[str]:
         yield f"default {value!r} does not match the pattern"
 
 
-def _lists(node: Schema) -> Iterator[str]:
+def _check_lists(node: Schema) -> Iterator[str]:
     kind = node.get("x-kubernetes-list-type")
     keys = node.get("x-kubernetes-list-map-keys", ())
     items = node.get("items") if isinstance(node.get("items"), dict) else {}
@@ -172,10 +172,10 @@ def _lists(node: Schema) -> Iterator[str]:
     if kind == "set" and items.get("type") not in _SCALARS and items.get("x-kubernetes-map-type") != "atomic":
         yield "the items of a set must be scalars or atomic"
     for key in keys:
-        yield from _map_key(key, items)
+        yield from _check_map_key(key, items)
 
 
-def _map_key(key: str, items: Schema) -> Iterator[str]:
+def _check_map_key(key: str, items: Schema) -> Iterator[str]:
     member = items.get("properties", {}).get(key)
     if member is None:
         yield f"the key {key} is not a property of the items"
@@ -188,13 +188,13 @@ def _map_key(key: str, items: Schema) -> Iterator[str]:
         yield f"the key {key} must be required or have a default"
 
 
-def _map_type(node: Schema) -> Iterator[str]:
+def _check_map_type(node: Schema) -> Iterator[str]:
     kind = node.get("x-kubernetes-map-type")
     if kind is not None and (kind not in ("atomic", "granular") or node.get("type") != "object"):
         yield "only an object has a map type, which must be atomic or granular"
 
 
-def _cel(node: Schema) -> Iterator[str]:
+def _check_cel(node: Schema) -> Iterator[str]:
     for entry in node.get("x-kubernetes-validations", ()):
         if not str(entry.get("rule", "")).strip():
             yield "a CEL rule must not be empty"
@@ -205,11 +205,11 @@ def _cel(node: Schema) -> Iterator[str]:
 _EQUALITY = re.compile(r"\bself((?:\.\w+)+) [!=]= self((?:\.\w+)+)(?![\w.(])")
 
 
-def _cel_types(node: Schema) -> Iterator[str]:
-    """Two objects with fields are never of one type for CEL, so the API server refuses to compile ``==``."""
+def _check_cel_types(node: Schema) -> Iterator[str]:
+    """Check for ``==`` between objects with fields: in CEL their types differ, so the API server refuses the rule."""
     for entry in node.get("x-kubernetes-validations", ()):
         for pair in _EQUALITY.findall(str(entry.get("rule", ""))):
-            if any("properties" in _member(node, path) for path in pair):
+            if any("properties" in _find_member(node, path) for path in pair):
                 yield f"CEL cannot compare the objects self{pair[0]} and self{pair[1]}; compare their fields"
 
 
@@ -218,15 +218,15 @@ _RESERVED = re.compile(
 )
 
 
-def _cel_names(node: Schema) -> Iterator[str]:
-    """By its plain name the API server does not find the limits of such a field, and refuses the rule as too costly."""
+def _check_cel_names(node: Schema) -> Iterator[str]:
+    """Check for fields with reserved names: without ``__`` the API server does not find their limits."""
     for entry in node.get("x-kubernetes-validations", ()):
         for word in sorted(set(_RESERVED.findall(str(entry.get("rule", ""))))):
             yield f"{word} is a reserved word of CEL; write __{word}__"
 
 
-def _member(node: Schema, path: str) -> Schema:
-    """What ``.a.b`` leads to; of a list, its items."""
+def _find_member(node: Schema, path: str) -> Schema:
+    """Find the schema at the path ``.a.b``; for a list, that of its items."""
     for name in path.split(".")[1:]:
         node = node.get("properties", {}).get(name, {})
     items: Schema = node.get("items", node)
@@ -241,19 +241,19 @@ def _fits_type(value: Any, node: Schema) -> bool:
 
 
 RULES: dict[str, Callable[[Schema], Iterator[str]]] = {
-    "keyword": _keywords,
-    "type": _type,
-    "properties": _properties,
-    "items": _items,
-    "required": _required,
-    "bounds": _bounds,
-    "pattern": _pattern,
-    "enum": _enum,
-    "default": _default,
-    "list-type": _lists,
-    "map-type": _map_type,
-    "cel": _cel,
-    "cel-types": _cel_types,
-    "cel-names": _cel_names,
+    "keyword": _check_keywords,
+    "type": _check_type,
+    "properties": _check_properties,
+    "items": _check_items,
+    "required": _check_required,
+    "bounds": _check_bounds,
+    "pattern": _check_pattern,
+    "enum": _check_enum,
+    "default": _check_default,
+    "list-type": _check_lists,
+    "map-type": _check_map_type,
+    "cel": _check_cel,
+    "cel-types": _check_cel_types,
+    "cel-names": _check_cel_names,
 }
 """Every rule for a single node, by the rule name in its findings."""

@@ -1,4 +1,4 @@
-"""The names of a kind that Freehold serves: for the operator, the CLI, the CRDs and the docs. Data only.
+"""Names of a kind that Freehold serves, for the operator, the CLI, the CRDs and the docs. Data only.
 
 The kinds are listed in :mod:`freehold.providers.registry`; their types are slow to import and come with
 :mod:`freehold.providers.crds`.
@@ -14,7 +14,7 @@ from freehold.api.served_fields import ServedField
 
 
 class ClusterLink(Enum):
-    """How the Cluster that an object belongs to is found (docs/reference/capi-contract.md C15, C17, C37)."""
+    """The way from an object to its Cluster (docs/reference/capi-contract.md C15, C17, C37)."""
 
     INFRASTRUCTURE = "infrastructureRef"  # owned by a Cluster, which references it in this field
     CONTROL_PLANE = "controlPlaneRef"  # likewise, in this field
@@ -34,11 +34,11 @@ class MachineName:
 class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
-    ``fields`` says which are acted on; without a list, the kind's own code does. ``left_out``: fields of upstream's
-    status that are never written. ``parts``: the types of its conditions that ``Ready`` summarizes, in the order in
-    which they are shown. ``collectable``: what its workloads made can be collected with it.
-    ``once_in_account``: an account can have one cluster of a name, because what two
-    create would count as one cluster's.
+    ``fields`` says which spec fields are acted on; if it is empty, the kind's own code does. ``left_out``: upstream's
+    status fields that are never written. ``parts``: the types of its conditions that ``Ready`` summarizes, in the order
+    in which they are shown. ``collectable``: the leftovers of its workloads can be collected with it.
+    ``once_in_account``: an account can have only one cluster of a name, because the resources of two could not be
+    distinguished.
     """
 
     group: str

@@ -22,7 +22,7 @@ class Column:
     priority: int = 0
 
     def to_wire(self) -> dict[str, Any]:
-        """The entry of ``additionalPrinterColumns``."""
+        """Return the entry of ``additionalPrinterColumns``."""
         wire: dict[str, Any] = {
             "description": self.description,
             "jsonPath": self.json_path,
@@ -66,12 +66,12 @@ class ServedKind:
 
     @property
     def subresources(self) -> dict[str, Any]:
-        """``status`` where the model has one: it is then written apart from the rest."""
+        """The ``status`` subresource, if the model has a status: it is then written separately."""
         return {"subresources": {"status": {}}} if "status" in self.model.model_fields else {}
 
 
-def condition_path(name: str, field: str = "status") -> str:
-    """The JSONPath of one field of a condition, for a column."""
+def build_condition_path(name: str, field: str = "status") -> str:
+    """Build the JSONPath of one field of a condition, for a column."""
     return f'.status.conditions[?(@.type=="{name}")].{field}'
 
 

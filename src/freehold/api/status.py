@@ -1,4 +1,4 @@
-"""What the status of every kind has: conditions, the resources in one list, the copy of the identity."""
+"""Status fields of every kind: conditions, the list of resources, the copy of the identity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Int64, Items, Timestamp, extensions
+from freehold.api.base import ApiModel, Int64, Items, Timestamp, build_extensions
 
 Ownership = Literal["managed", "shared", "unmanaged", "unknown"]
 
@@ -59,7 +59,7 @@ class V1Beta2Status(ApiModel):
 
     conditions: Annotated[
         Items[V1Beta2Condition],
-        Field(max_length=32, json_schema_extra=extensions(list_type="map", list_map_keys=["type"])),
+        Field(max_length=32, json_schema_extra=build_extensions(list_type="map", list_map_keys=["type"])),
     ] = ()
     """Conditions of the next contract."""
 

@@ -1,4 +1,4 @@
-"""Translates a pydantic model to a structural schema: the subset of OpenAPI v3 that CRDs support.
+"""Translation of a pydantic model to a structural schema: the subset of OpenAPI v3 that CRDs support.
 
 The table of pydantic's output and what a CRD needs is in docs/reference/kubernetes.md#crd-schemas; the rules come
 from Kubernetes' "structural schema" page and the API server's own validation. Types without an exact
@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from freehold.api.base import ApiModel, Rule, checked
+from freehold.api.base import ApiModel, Rule, build_validations
 from freehold.api.patterns import TAG_CHARACTERS, TAG_KEY, TAG_VALUE, WORDS
 
 Schema = dict[str, Any]
@@ -50,91 +50,91 @@ class NotStructural(ValueError):
         self.reason = reason
 
 
-def structural(model: type[BaseModel]) -> Schema:
-    """The structural schema of a model, with docstrings as descriptions and all references inlined.
+def build_structural_schema(model: type[BaseModel]) -> Schema:
+    """Build the structural schema of a model, with docstrings as descriptions and all references inlined.
 
     Raises ``NotStructural`` naming the field that has no translation.
     """
-    document = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_Documented)
+    document = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_DocumentedSchema)
     definitions = document.pop("$defs", {})
-    return _Inliner(definitions).node(document, path="", within=())
+    return _Inliner(definitions).convert_node(document, path="", within=())
 
 
-def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Field name -> the docstring below it, from the class and its bases; the most derived class wins."""
+def read_field_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Read the docstring below each field, from the class and its bases; the most derived class wins."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, BaseModel) and cls is not BaseModel:
-            tree = _classes(cls.__module__).get(cls.__qualname__) or _parsed(cls)
+            tree = _parse_classes(cls.__module__).get(cls.__qualname__) or _parse_class(cls)
             for field, text in zip(tree.body, tree.body[1:], strict=False):
                 match field, text:
                     case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(doc))):
-                        found[name] = one_line(doc)
+                        found[name] = join_lines(doc)
     return found
 
 
 @cache
-def _classes(module: str) -> Mapping[str, ast.ClassDef]:
-    """The classes of a module, parsed once: to find one class in it, inspect reads all of it, as often as asked."""
+def _parse_classes(module: str) -> Mapping[str, ast.ClassDef]:
+    """Parse the classes of a module once: inspect would parse the whole module for each class."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
 
 
-def _parsed(cls: type[BaseModel]) -> ast.ClassDef:
-    """Of a class within another one, or within a function."""
+def _parse_class(cls: type[BaseModel]) -> ast.ClassDef:
+    """Parse a class that is nested in another one, or in a function."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(tree, ast.ClassDef)
     return tree
 
 
-def one_line(text: str) -> str:
-    """A docstring as a description: paragraphs are kept, lines within a paragraph are joined."""
+def join_lines(text: str) -> str:
+    """Join the lines of each paragraph of a docstring, for a description."""
     paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-class _Documented(GenerateJsonSchema):
-    """pydantic's generator, plus the docstrings below the fields and the rules of the models."""
+class _DocumentedSchema(GenerateJsonSchema):
+    """The generator of pydantic, with the docstrings below the fields and the rules of the models."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         built = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
-        texts = field_docstrings(model)
+        texts = read_field_docstrings(model)
         for name, field in model.model_fields.items():
             if name in texts:
                 built["properties"][field.alias or name].setdefault("description", texts[name])
         if "description" in built:
-            built["description"] = one_line(built["description"])
+            built["description"] = join_lines(built["description"])
         if issubclass(model, ApiModel) and model.RULES:
-            built |= checked(*(rule for rule in model.RULES if not rule.of))
+            built |= build_validations(*(rule for rule in model.RULES if not rule.of))
             for of in {rule.of for rule in model.RULES if rule.of}:
-                built["properties"][of] |= checked(*(rule for rule in model.RULES if rule.of == of))
+                built["properties"][of] |= build_validations(*(rule for rule in model.RULES if rule.of == of))
         return built
 
 
 class _Inliner:
-    """Converts pydantic's JSON schema to a structural schema, node by node."""
+    """A converter of pydantic's JSON schema to a structural schema, node by node."""
 
     def __init__(self, definitions: Mapping[str, Schema]) -> None:
         self._definitions = definitions
 
-    def node(self, source: Schema, path: str, within: tuple[str, ...], required: bool = False) -> Schema:
+    def convert_node(self, source: Schema, path: str, within: tuple[str, ...], required: bool = False) -> Schema:
         """Convert one node with its descendants; ``within`` names the models being inlined, to detect recursion."""
         source, within = self._dereference(source, within)
         if within and within[-1] in within[:-1]:
-            return _described(source, {"type": "object", PRESERVE: True})
+            return _add_description(source, {"type": "object", PRESERVE: True})
         if "anyOf" in source:
-            return self._any_of(source, path, within, required)
+            return self._convert_any_of(source, path, within, required)
         for keyword, reason in _REFUSED.items():
             if keyword in source:
                 raise NotStructural(path, reason)
         target = {key: value for key, value in source.items() if key not in _DROPPED}
-        _constants(target)
-        _bounds(target)
-        _defaults(target)
-        _sets(target)
-        _characters(target)
-        self._children(target, path, within)
+        _convert_constants(target)
+        _convert_bounds(target)
+        _drop_empty_defaults(target)
+        _convert_sets(target)
+        _convert_tag_pattern(target)
+        self._convert_children(target, path, within)
         if "type" not in target and INT_OR_STRING not in target:
             target[PRESERVE] = True
         return target
@@ -146,44 +146,44 @@ class _Inliner:
             source, within = {**self._definitions[name], **own}, (*within, name)
         return source, within
 
-    def _any_of(self, source: Schema, path: str, within: tuple[str, ...], required: bool) -> Schema:
-        """``T | None`` becomes an optional ``T``; ``int | str`` becomes int-or-string; other unions are refused."""
+    def _convert_any_of(self, source: Schema, path: str, within: tuple[str, ...], required: bool) -> Schema:
+        """Convert ``T | None`` to an optional ``T``, ``int | str`` to int-or-string. Other unions are refused."""
         branches = [branch for branch in source["anyOf"] if branch.get("type") != "null"]
         rest = {key: value for key, value in source.items() if key != "anyOf"}
         if {str(branch.get("type")) for branch in branches} == {"integer", "string"} and len(branches) == 2:
             target = {key: value for key, value in rest.items() if key not in _DROPPED}
-            _defaults(target)
+            _drop_empty_defaults(target)
             target[INT_OR_STRING] = True
         elif len(branches) == 1:
-            target = self.node({**branches[0], **rest}, path, within)
+            target = self.convert_node({**branches[0], **rest}, path, within)
         else:
             raise NotStructural(path, "a union of types; use one object with optional members and a CEL rule")
         if len(branches) < len(source["anyOf"]) and (required or "default" in target):
             target["nullable"] = True
         return target
 
-    def _children(self, target: Schema, path: str, within: tuple[str, ...]) -> None:
+    def _convert_children(self, target: Schema, path: str, within: tuple[str, ...]) -> None:
         required = set(target.get("required", ()))
         if "properties" in target:
             target["properties"] = {
-                name: self.node(child, f"{path}.{name}" if path else name, within, name in required)
+                name: self.convert_node(child, f"{path}.{name}" if path else name, within, name in required)
                 for name, child in target["properties"].items()
             }
         if "items" in target:
-            target["items"] = self.node(target["items"], f"{path}[*]", within, required=True)
+            target["items"] = self.convert_node(target["items"], f"{path}[*]", within, required=True)
         values = target.pop("additionalProperties", None)
         if isinstance(values, dict) and values:
-            target["additionalProperties"] = self.node(values, f"{path}.*", within, required=True)
+            target["additionalProperties"] = self.convert_node(values, f"{path}.*", within, required=True)
         elif "properties" not in target and values in (True, {}):
             target[PRESERVE] = True
 
 
-def _described(source: Schema, target: Schema) -> Schema:
+def _add_description(source: Schema, target: Schema) -> Schema:
     return {"description": source["description"], **target} if "description" in source else target
 
 
-def _constants(target: Schema) -> None:
-    """``const`` becomes an enum with one value; an enum needs a type."""
+def _convert_constants(target: Schema) -> None:
+    """Convert ``const`` to an enum with one value; an enum needs a type."""
     if "const" in target:
         target["enum"] = [target.pop("const")]
     if "enum" in target and "type" not in target:
@@ -191,32 +191,32 @@ def _constants(target: Schema) -> None:
         (target["type"],) = {kinds[type(value)] for value in target["enum"]}
 
 
-def _bounds(target: Schema) -> None:
-    """OpenAPI v3.0 expresses exclusive bounds as a flag next to the bound."""
+def _convert_bounds(target: Schema) -> None:
+    """Convert exclusive bounds: OpenAPI v3.0 has a flag next to the bound."""
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if exclusive in target:
             target[bound] = target[exclusive]
             target[exclusive] = True
 
 
-def _defaults(target: Schema) -> None:
+def _drop_empty_defaults(target: Schema) -> None:
     """Drop null and empty defaults: an optional field without a value is absent."""
     if "default" in target and target["default"] in (None, [], {}, ()):
         del target["default"]
 
 
-def _sets(target: Schema) -> None:
-    """``uniqueItems`` is forbidden (its check is quadratic); sets use a list type."""
+def _convert_sets(target: Schema) -> None:
+    """Convert ``uniqueItems``, which is forbidden (its check is quadratic), to a list type."""
     if target.pop("uniqueItems", False):
         target["x-kubernetes-list-type"] = "set"
 
 
-def _characters(target: Schema) -> None:
-    """A pattern of tags becomes a rule that names the wrong character: of a pattern, kubectl prints the pattern."""
+def _convert_tag_pattern(target: Schema) -> None:
+    """Convert a pattern of tags to a rule that names the wrong character; of a pattern, kubectl prints the pattern."""
     pattern = target.get("pattern")
     if pattern in (TAG_KEY, TAG_VALUE):
         del target["pattern"]
         found = f"self.find('{TAG_CHARACTERS}')"
         wrong = f"""({found} == '' ? " is not allowed: " : " has '" + {found} + "' in it: ")"""
         told = f"""\"'\" + self + \"'\" + {wrong} + \"{WORDS[pattern]}\""""
-        target |= checked(Rule(f"size(self) == 0 || self.matches('{pattern}')", WORDS[pattern], told=told))
+        target |= build_validations(Rule(f"size(self) == 0 || self.matches('{pattern}')", WORDS[pattern], told=told))

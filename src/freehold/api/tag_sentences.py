@@ -1,4 +1,4 @@
-"""What is wrong with the tags of a metadata object, in the words that the schema and the controller share.
+"""Sentences about wrong tags of a metadata object, which the schema and the controller share.
 
 So ``kubectl apply`` and a condition have the same text. The controller adds in brackets which key, value or character
 it is (:mod:`freehold.tags.policy.validation`); a rule of the schema has a fixed text.

@@ -1,19 +1,19 @@
-"""What one look at a cloud finds of a cluster's workloads. Values only."""
+"""Results of one look at a cluster's leftovers in a cloud. Values only."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.engine.resources import Part
 
 
 @dataclass(frozen=True)
 class Workloads:
-    """The cluster whose controllers made what is collected.
+    """The workloads of one cluster, whose controllers made what is collected.
 
-    ``name`` is the cluster's in their tags, ``network`` the id of what they made it in, ``uuid`` our owner's.
+    ``name`` is the cluster's in their tags, ``network`` the id of the cluster's network, ``uuid`` that of our owner.
     """
 
     name: str
@@ -23,16 +23,16 @@ class Workloads:
 
 @dataclass(frozen=True)
 class Thing:
-    """One resource, as its own service shows it now.
+    """A leftover resource, as its own service shows it now.
 
-    ``id`` deletes it; ``tags`` are all of it; ``network`` is where it is, empty where it is in none. ``noun`` is for
-    people (``network load balancer``). ``by_service``: a service of the cloud keeps it. ``waits_for`` is what the cloud
-    takes away by itself before this one can go; ``held_by`` what a person must take away. ``leaves``: what it leaves in
-    the network, usually for ``lingers`` seconds, is found under this text (:attr:`Look.traces`). ``named_by``: the
-    rules, each in the group with this id, that are taken out before it can go.
+    ``id`` is the one for its delete; ``tags`` are all of its tags; ``network`` is empty if it is in none. ``noun`` is
+    for people (``network load balancer``). ``by_service``: a service of the cloud keeps it. ``waits_for`` is what the
+    cloud removes by itself before this one can be deleted; ``held_by`` what a person must remove. ``trace_key``: its
+    traces in the network, usually there for ``trace_seconds`` seconds, have this key in :attr:`Look.traces`.
+    ``named_by``: the rules, each in the group with this id, that are revoked before it can be deleted.
     """
 
-    task: Task
+    task: CollectionTask
     noun: str
     id: str
     name: str
@@ -43,8 +43,8 @@ class Thing:
     by_service: bool = False
     waits_for: str = ""
     held_by: str = ""
-    leaves: str = ""
-    lingers: float = 0.0
+    trace_key: str = ""
+    trace_seconds: float = 0.0
     named_by: tuple[tuple[str, Part], ...] = ()
 
     def __str__(self) -> str:
@@ -54,17 +54,17 @@ class Thing:
 
 @dataclass(frozen=True)
 class Look:
-    """Everything that one look found.
+    """The result of one look.
 
-    ``things`` have some mark of the cluster, or ours; ``running`` are its machines that run now, ``lately`` whether any
-    ran a short time ago. ``traces`` are the ids that remain of what has gone, by :attr:`Thing.leaves`. ``namesakes``
-    are other owners with this cluster's name in its network, ``elsewhere`` what has the name in other ones. ``notes``
-    are for people.
+    ``things`` have some mark of the cluster, or ours; ``running`` are its running machines; ``ran_lately``: some ran a
+    short time ago. ``traces`` are the ids that remain of deleted things, by :attr:`Thing.trace_key`. ``namesakes`` are
+    other owners with this cluster's name in its network, ``elsewhere`` those in other networks. ``notes`` are for
+    people.
     """
 
     things: tuple[Thing, ...] = ()
     running: tuple[str, ...] = ()
-    lately: bool = False
+    ran_lately: bool = False
     traces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     namesakes: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Step:
-    """One change in the cloud on the way to the end of ``thing``: ``run`` sends it and raises CloudError."""
+    """A change in the cloud as a part of the delete of ``thing``: ``run`` sends it and raises CloudError."""
 
     thing: Thing
     what: str

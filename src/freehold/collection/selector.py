@@ -1,4 +1,4 @@
-"""A label selector, in Kubernetes' grammar: ``team=red,env in (test, dev),!keep``.
+"""Label selectors in Kubernetes' grammar: ``team=red,env in (test, dev),!keep``.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 """
@@ -25,16 +25,16 @@ _NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 @dataclass(frozen=True)
 class Selector:
-    """A selector that was read: all its tests must hold. Selectors of one text are equal."""
+    """A parsed selector: all its tests must hold. Selectors of one text are equal."""
 
     text: str
 
     def __post_init__(self) -> None:
-        _tests(self.text)
+        _parse_tests(self.text)
 
     def matches(self, labels: Labels) -> bool:
         """Return whether an object with these labels is selected."""
-        return all(test(labels) for test in _tests(self.text))
+        return all(test(labels) for test in _parse_tests(self.text))
 
 
 def parse(text: str) -> Selector | None:
@@ -42,12 +42,12 @@ def parse(text: str) -> Selector | None:
     return Selector(text.strip()) if text.strip() else None
 
 
-def _tests(text: str) -> list[_Test]:
-    return [_test(part.strip()) for part in _BETWEEN.split(text)]
+def _parse_tests(text: str) -> list[_Test]:
+    return [_parse_test(part.strip()) for part in _BETWEEN.split(text)]
 
 
-def _test(part: str) -> _Test:
-    """A label that is not there is unequal to any value."""
+def _parse_test(part: str) -> _Test:
+    """Parse one requirement. A missing label is unequal to any value."""
     if found := _SET.fullmatch(part):
         key, among, values = found["key"], found["op"] == "in", {each.strip() for each in found["values"].split(",")}
         return lambda labels: (labels.get(key) in values) is among

@@ -1,4 +1,4 @@
-"""What a cloud offers to the collection (protocols)."""
+"""Protocol of a cloud for the collection."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Protocol
 
 from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import Rule
-from freehold.collection.things import Task
+from freehold.collection.rules import CollectionRule
+from freehold.collection.things import CollectionTask
 
 
 class Survey(Protocol):
-    """Looks for the leftovers of one cluster, and deletes them. Raises CloudError."""
+    """A search for the leftovers of one cluster, with their deletion. Raises CloudError."""
 
     @property
-    def rules(self) -> Mapping[Task, Rule]:
-        """What proves that a thing of each task is the cluster's."""
+    def rules(self) -> Mapping[CollectionTask, CollectionRule]:
+        """The rules by task that prove a thing to be the cluster's."""
         ...
 
-    async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
-        """Read everything natively that may be the cluster's: all of ``tasks``, and what blocks its network."""
+    async def look(self, workloads: Workloads, tasks: Sequence[CollectionTask]) -> Look:
+        """Read from each service what may be the cluster's: all of ``tasks``, and what blocks its network."""
         ...
 
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return those that are still there."""
+        """Find those of ``things`` that still exist."""
         ...
 
-    async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
-        """Return what remains for a while of what has gone (:attr:`Look.traces`)."""
+    async def find_traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
+        """Find the traces that deleted things leave for a while (:attr:`Look.traces`)."""
         ...
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        """Return the changes that end ``things``, all of one task: waves, each to be sent when the last was taken."""
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        """Plan the changes that delete ``things`` of one task, in waves: each is sent after the one before."""
         ...
 
-    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
+    async def run_all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         """Run independent pieces of work, together where that is possible; a failure is a result."""
         ...

@@ -1,12 +1,12 @@
-"""The kinds of resources that workloads leave in the cloud."""
+"""Kinds of resources that workloads leave in the cloud."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 
-class Task(StrEnum):
-    """What can be collected, in order of dependency; the first three words are upstream's.
+class CollectionTask(StrEnum):
+    """The tasks of a collection, in order of dependency; the first three names are upstream's.
 
     Source: https://cluster-api-aws.sigs.k8s.io/topics/external-resource-gc
     """
@@ -18,5 +18,5 @@ class Task(StrEnum):
     VOLUME = "volume"
 
 
-DEFAULT_TASKS = tuple(task for task in Task if task is not Task.VOLUME)
-"""Volumes block no deletion, and hold data: they go only where somebody asks for it."""
+DEFAULT_TASKS = tuple(task for task in CollectionTask if task is not CollectionTask.VOLUME)
+"""The default has no volumes: they block no deletion, and hold data."""

@@ -1,4 +1,4 @@
-"""The collections of the objects of one kind: what each of them remembers between passes."""
+"""Garbage collections of the objects of one kind, and what each remembers between passes."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ class ObjectCollection:
     stored: Callable[[], Awaitable[Iterable[Json]]]
 
     async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
-        return await self.memory.step(lambda: self._site(prove), self.ask, self._rivals, refused=refused)
+        return await self.memory.step(lambda: self._read_site(prove), self.ask, self._find_rivals, refused=refused)
 
-    async def _site(self, prove: Prove) -> Site | Outcome:
-        """Believe the record only what the spec says too."""
+    async def _read_site(self, prove: Prove) -> Site | Outcome:
+        """Take the site from ``prove``, and drop a given network that the spec does not name."""
         site = await prove()
         if isinstance(site, Site) and site.given and site.network not in set(texts_in(self.spec)):
             return replace(site, network="")
         return site
 
-    async def _rivals(self, site: Site) -> Sequence[str]:
-        return rivals(await self.stored(), site, self.memory.name)
+    async def _find_rivals(self, site: Site) -> Sequence[str]:
+        return find_rivals(await self.stored(), site, self.memory.name)
 
 
 class Collections:
-    """The collections of the objects of one kind, by UID. ``stored`` reads all objects that there are."""
+    """The collections of one kind's objects, by UID. ``stored`` reads all objects of the API server."""
 
     def __init__(self, clock: Clock, stored: Callable[[], Awaitable[Iterable[Json]]]) -> None:
         self._clock = clock
         self._stored = stored
         self._sweeps: dict[str, tuple[CloudAccount, Sweep]] = {}
 
-    def of(
+    def open_collection(
         self, raw: Json, name: str, cloud: CloudAccount, ask: Callable[[], Awaitable[Policy]]
     ) -> ObjectCollection | None:
-        """Return the collection of ``raw``, whose cluster is called ``name`` in tags; None where nothing is collected.
+        """Return the collection of ``raw``; ``name`` is its cluster's in tags. None if its account collects nothing.
 
-        ``ask`` reads anew whether the object wants it. What was seen with other credentials tells nothing.
+        ``ask`` reads the object's policy again. A collection that was begun with other credentials is dropped.
         """
         uid = raw["metadata"]["uid"]
         before, sweep = self._sweeps.get(uid, (None, None))
         if sweep is None or before is not cloud:
-            survey = cloud.survey(f"{raw['kind']} {key_of(raw)}", name)
+            survey = cloud.build_survey(f"{raw['kind']} {key_of(raw)}", name)
             if survey is None:
                 return None
             sweep = Sweep(name, survey, self._clock)
@@ -68,19 +68,19 @@ class Collections:
         return ObjectCollection(sweep, raw.get("spec") or {}, ask, self._stored)
 
     def forget(self, uid: str) -> None:
-        """The object is gone, or another operator may serve it."""
+        """Drop the collection of an object that is gone, or that another operator may serve."""
         self._sweeps.pop(uid, None)
 
 
-def rivals(objects: Iterable[Json], site: Site, name: str) -> tuple[str, ...]:
-    """Return the other objects whose cluster may be called ``name`` and that use the same network."""
+def find_rivals(objects: Iterable[Json], site: Site, name: str) -> tuple[str, ...]:
+    """Find the other objects whose cluster may have the same ``name`` and that use the same network."""
     return tuple(sorted(str(key_of(raw)) for raw in objects if _is_rival(raw, site.owner, name, site.network)))
 
 
 def _is_rival(raw: Json, owner: Owner, name: str, network: str) -> bool:
     metadata = raw["metadata"]
     try:
-        journal = identity.recorded(raw)
+        journal = identity.read_record(raw)
     except CorruptJournal:
         journal = None
     if journal is not None and journal.owner.uuid == owner.uuid:

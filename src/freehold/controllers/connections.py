@@ -1,4 +1,4 @@
-"""The clouds as one process reaches them: a connection for each provider."""
+"""Connections of one process to the clouds: one for each provider."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from freehold.api.feature_gates import FeatureGate, FeatureGates
 from freehold.api.served import ServedName
 from freehold.providers.access.accounts import KnownAccounts
-from freehold.providers.base import Access, Connection, Shared
+from freehold.providers.base import CloudAccess, CloudConnection, ConnectionContext
 from freehold.providers.registry import PROVIDERS, object_kind_of, provider_of
 
-Connections = Mapping[str, Connection]
-"""By the name of the provider."""
+Connections = Mapping[str, CloudConnection]
+"""Connections by provider name."""
 
 
-def connect(access: Mapping[str, Access], shared: Shared) -> Connections:
+def connect(access: Mapping[str, CloudAccess], shared: ConnectionContext) -> Connections:
     """Connect to every provider; one without an entry in ``access`` has no credentials of its own."""
     found = {provider.name: access.get(provider.name) or provider.access({}, "") for provider in PROVIDERS}
     return {name: each.connect(shared) for name, each in found.items()}
 
 
-def accounts_in(connections: Connections, served: ServedName) -> KnownAccounts:
+def find_accounts(connections: Connections, served: ServedName) -> KnownAccounts:
     """Return the accounts of the objects of one kind."""
-    return connections[provider_of(served).name].accounts(object_kind_of(served))
+    return connections[provider_of(served).name].find_accounts(object_kind_of(served))
 
 
-def collects(served: ServedName, gates: FeatureGates) -> bool:
+def collects_new_objects(served: ServedName, gates: FeatureGates) -> bool:
     """Return whether garbage collection is on for new objects of this kind."""
     return served.collectable and FeatureGate.EXTERNAL_RESOURCE_GC in gates

@@ -1,6 +1,6 @@
 """Kubernetes Events for people: few, aggregated, never in the way of a reconcile.
 
-Repeats of one event raise the count of the one that exists. What a burst has too much of is dropped
+Repeats of one event raise the count of the one that exists. Events beyond the allowance are dropped
 (and counted), as client-go's recorder does: an event is a courtesy, conditions carry the state.
 """
 
@@ -24,8 +24,8 @@ _LOG = logging.getLogger(__name__)
 
 REASON = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
 MESSAGE_LIMIT = 1024
-REMEMBERED = 4096
-QUEUED = 1000
+MOST_REMEMBERED = 4096
+MOST_QUEUED = 1000
 
 BURST = 25
 REFILL_SECONDS = 300.0
@@ -35,7 +35,7 @@ Warnings have an allowance of their own: the creates of one cluster use up the o
 """
 COLLECTED = "ExternalResourcesCollected"
 ONCE = frozenset({COLLECTED})
-"""Reasons of which an object has one event in its life: the creates of its resources must not use that up."""
+"""Reasons that an object has once in its life; they are posted even if the allowance is used up."""
 
 
 class Severity(Enum):
@@ -47,7 +47,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class _Occurrence:
-    """What makes two events the same."""
+    """The identity of an event: two with the same values are one event with a count."""
 
     namespace: str
     uid: str
@@ -57,7 +57,7 @@ class _Occurrence:
 
 
 @dataclass
-class _Posted:
+class _PostedEvent:
     name: str
     count: int
 
@@ -69,7 +69,7 @@ class _Allowance:
 
 
 @dataclass
-class _Pending:
+class _PendingEvent:
     involved: Json
     times: int = 0
     first: float = 0.0
@@ -78,12 +78,12 @@ class _Pending:
 
 @dataclass
 class _Memory:
-    posted: OrderedDict[_Occurrence, _Posted] = field(default_factory=OrderedDict)
+    posted: OrderedDict[_Occurrence, _PostedEvent] = field(default_factory=OrderedDict)
     allowances: OrderedDict[tuple[str, Severity], _Allowance] = field(default_factory=OrderedDict)
 
 
 class EventRecorder:
-    """Collects events and posts them in the background: ``run`` must be running.
+    """A queue of events that ``run`` posts in the background.
 
     ``component`` names us; ``now`` gives epoch seconds.
     """
@@ -92,15 +92,15 @@ class EventRecorder:
         self._client = client
         self._component = component
         self._now = now
-        self._pending: OrderedDict[_Occurrence, _Pending] = OrderedDict()
-        self._something = asyncio.Event()
-        self._nothing = asyncio.Event()
-        self._nothing.set()
+        self._pending: OrderedDict[_Occurrence, _PendingEvent] = OrderedDict()
+        self._has_pending = asyncio.Event()
+        self._has_none = asyncio.Event()
+        self._has_none.set()
         self._memory = _Memory()
         self.dropped = 0
 
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
-        """Note an event about ``obj``. Never raises, never waits.
+        """Queue an event about ``obj``. Never raises, never waits.
 
         ``reason`` is a stable UpperCamelCase word; a message of more than 1024 characters is cut.
         """
@@ -110,24 +110,24 @@ class EventRecorder:
             return
         meta = obj.get("metadata") or {}
         what = _Occurrence(
-            str(meta.get("namespace") or "default"), str(meta.get("uid") or ""), severity, reason, _cut(message)
+            str(meta.get("namespace") or "default"), str(meta.get("uid") or ""), severity, reason, _cut_message(message)
         )
         now = self._now()
         pending = self._pending.get(what)
         if pending is None:
-            if len(self._pending) >= QUEUED or not self._allowed(what, now):
+            if len(self._pending) >= MOST_QUEUED or not self._spend_allowance(what, now):
                 self.dropped += 1
                 return
-            pending = self._pending[what] = _Pending(_reference(obj), first=now)
+            pending = self._pending[what] = _PendingEvent(_build_reference(obj), first=now)
         pending.times += 1
         pending.last = now
-        self._nothing.clear()
-        self._something.set()
+        self._has_none.clear()
+        self._has_pending.set()
 
     async def run(self) -> None:
-        """Post what is recorded, until cancelled. A post that fails is reported and dropped."""
+        """Post queued events until cancelled. A post that fails is logged and dropped."""
         while True:
-            await self._something.wait()
+            await self._has_pending.wait()
             while self._pending:
                 what, pending = self._pending.popitem(last=False)
                 try:
@@ -135,30 +135,30 @@ class EventRecorder:
                 except KubeError as problem:
                     self.dropped += 1
                     _LOG.info("event %s could not be posted: %s", what.reason, problem)
-            self._something.clear()
-            self._nothing.set()
+            self._has_pending.clear()
+            self._has_none.set()
 
-    async def flushed(self) -> None:
+    async def wait_until_posted(self) -> None:
         """Wait until everything recorded so far is posted or dropped."""
-        await self._nothing.wait()
+        await self._has_none.wait()
 
-    async def _post(self, what: _Occurrence, pending: _Pending) -> None:
+    async def _post(self, what: _Occurrence, pending: _PendingEvent) -> None:
         posted = self._memory.posted.get(what)
         if posted is not None:
             self._memory.posted.move_to_end(what)
-            patch = {"count": posted.count + pending.times, "lastTimestamp": _stamp(pending.last)}
+            patch = {"count": posted.count + pending.times, "lastTimestamp": _format_time(pending.last)}
             try:
                 await self._client.patch(EVENTS, Key(what.namespace, posted.name), patch)
                 posted.count += pending.times
                 return
             except NotFound:
                 pass  # the server forgets events after an hour: begin a new one
-        created = await self._client.create(EVENTS, self._event(what, pending))
-        self._memory.posted[what] = _Posted(created["metadata"]["name"], pending.times)
-        while len(self._memory.posted) > REMEMBERED:
+        created = await self._client.create(EVENTS, self._build_event(what, pending))
+        self._memory.posted[what] = _PostedEvent(created["metadata"]["name"], pending.times)
+        while len(self._memory.posted) > MOST_REMEMBERED:
             self._memory.posted.popitem(last=False)
 
-    def _event(self, what: _Occurrence, pending: _Pending) -> Json:
+    def _build_event(self, what: _Occurrence, pending: _PendingEvent) -> Json:
         name = str(pending.involved.get("name") or "unknown")[:230]
         return {
             "apiVersion": "v1",
@@ -171,20 +171,20 @@ class EventRecorder:
             "source": {"component": self._component},
             "reportingComponent": self._component,
             "reportingInstance": "",
-            "firstTimestamp": _stamp(pending.first),
-            "lastTimestamp": _stamp(pending.last),
+            "firstTimestamp": _format_time(pending.first),
+            "lastTimestamp": _format_time(pending.last),
             "count": pending.times,
         }
 
-    def _allowed(self, what: _Occurrence, now: float) -> bool:
-        """Repeats of a posted event are cheap and pass; new ones draw on the object's allowance."""
+    def _spend_allowance(self, what: _Occurrence, now: float) -> bool:
+        """Return whether the event may be posted. A new one uses the object's allowance, a repeat does not."""
         if what in self._memory.posted or what.reason in ONCE:
             return True
         allowances = self._memory.allowances
         whose = (what.uid, what.severity)
         mine = allowances.setdefault(whose, _Allowance(BURST, now))
         allowances.move_to_end(whose)
-        while len(allowances) > REMEMBERED:
+        while len(allowances) > MOST_REMEMBERED:
             allowances.popitem(last=False)
         mine.tokens = min(BURST, mine.tokens + max(now - mine.at, 0.0) / REFILL_SECONDS)
         mine.at = now
@@ -194,7 +194,7 @@ class EventRecorder:
         return True
 
 
-def _reference(obj: Json) -> Json:
+def _build_reference(obj: Json) -> Json:
     meta = obj.get("metadata") or {}
     found = {
         "apiVersion": obj.get("apiVersion"),
@@ -207,9 +207,9 @@ def _reference(obj: Json) -> Json:
     return {name: value for name, value in found.items() if value}
 
 
-def _cut(message: str) -> str:
+def _cut_message(message: str) -> str:
     return message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
 
 
-def _stamp(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

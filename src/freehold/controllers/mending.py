@@ -1,4 +1,4 @@
-"""What somebody took off an object of ours, and how it is put back. Pure.
+"""Repairs of objects whose finalizer or journal somebody removed. Pure.
 
 ``kubectl replace``, a forced apply or a patch can take the finalizer and the journal. A delete would then leave
 everything in the cloud, so both are put back before anything else is done (ADR 21).
@@ -16,20 +16,23 @@ from freehold.engine.journal import CorruptJournal
 from freehold.engine.keys import KeyRing
 from freehold.kube.field_managers import Writer
 from freehold.providers.objects import identity
-from freehold.providers.objects.identity import Identified, Patch, ReadOnly, Restored
+from freehold.providers.objects.identity import KnownIdentity, Patch, RestoredIdentity, UnusableIdentity
 
 
 @dataclass(frozen=True)
 class Mending:
-    """``patch`` puts back what was ``taken``; ``is_remembered``: the journal is just the one that was there."""
+    """A repair of one object: ``patch`` puts ``taken_parts`` back.
+
+    ``is_remembered``: the journal in the patch is the one that this process last saw on the object.
+    """
 
     patch: Patch
-    taken: tuple[str, ...]
+    taken_parts: tuple[str, ...]
     is_remembered: bool
 
 
-def mending(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, record: str) -> Mending | None:
-    """What is to be put back; None where nothing was taken, or nothing proves what it was.
+def find_mending(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, record: str) -> Mending | None:
+    """Find what must be put back; None if nothing was removed, or if nothing proves what it was.
 
     ``record`` is the journal that this process last saw on the object, empty where it saw none.
     """
@@ -42,29 +45,29 @@ def mending(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, record: str) 
     if names.JOURNAL_ANNOTATION not in annotations:
         taken = (*taken, f"annotation {names.JOURNAL_ANNOTATION}")
         if record:
-            return Mending(identity.record_patch(raw, finalizer, record), taken, is_remembered=True)
+            return Mending(identity.build_record_patch(raw, finalizer, record), taken, is_remembered=True)
     found = identity.identify(raw, finalizer, ring)
-    if isinstance(found, Identified | Restored) and found.patch is not None:
-        return Mending(found.patch, taken, is_remembered=isinstance(found, Identified))
-    if isinstance(found, ReadOnly) and record and finalizer_is_off and "deletionTimestamp" not in metadata:
+    if isinstance(found, KnownIdentity | RestoredIdentity) and found.patch is not None:
+        return Mending(found.patch, taken, is_remembered=isinstance(found, KnownIdentity))
+    if isinstance(found, UnusableIdentity) and record and finalizer_is_off and "deletionTimestamp" not in metadata:
         # Its journal is not its own, so nothing may be done for it; but it has resources, and must not go without them.
-        return Mending(_finalizer_alone(raw, finalizer), taken, is_remembered=True)
+        return Mending(_build_finalizer_patch(raw, finalizer), taken, is_remembered=True)
     return None
 
 
-def _finalizer_alone(raw: Mapping[str, Any], finalizer: str) -> Patch:
+def _build_finalizer_patch(raw: Mapping[str, Any], finalizer: str) -> Patch:
     metadata = raw["metadata"]
     finalizers = [*(metadata.get("finalizers") or ()), finalizer]
     return {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": finalizers}}
 
 
-def told(found: Mending, before: Collection[Writer] | None, now: Collection[Writer]) -> str:
-    """The sentence of the event: what was taken, where it comes from, and who wrote since we did."""
+def describe_mending(found: Mending, before: Collection[Writer] | None, now: Collection[Writer]) -> str:
+    """Describe the repair for the event: what was removed, where the journal comes from, and who wrote since we did."""
     source = "" if found.is_remembered else "; its resources are found by their marks"
-    return f"somebody took {' and '.join(found.taken)} off; put back{source}. {_suspects(before, now)}"
+    return f"somebody took {' and '.join(found.taken_parts)} off; put back{source}. {_describe_suspects(before, now)}"
 
 
-def _suspects(before: Collection[Writer] | None, now: Collection[Writer]) -> str:
+def _describe_suspects(before: Collection[Writer] | None, now: Collection[Writer]) -> str:
     fresh = sorted(set(now) - set(before or ()), key=lambda each: each[2])
     if not fresh:
         return "Who it was does not show: a write that only removes leaves no name in metadata.managedFields"
@@ -72,8 +75,8 @@ def _suspects(before: Collection[Writer] | None, now: Collection[Writer]) -> str
     return f"{'Written since by' if before is not None else 'Written by'} {shown}"
 
 
-def left_behind(last: Mapping[str, Any], record: str) -> tuple[str, ...]:
-    """What an object that is gone still owned: the ids on record, and the creates that were under way."""
+def find_left_behind(last: Mapping[str, Any], record: str) -> tuple[str, ...]:
+    """List what a deleted object still owned: the ids on record, and the creates that were under way."""
     annotations = last["metadata"].get("annotations") or {}
     if names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return ()
@@ -86,8 +89,8 @@ def left_behind(last: Mapping[str, Any], record: str) -> tuple[str, ...]:
     return (*owned, *open_)
 
 
-def orphaned(left: Collection[str]) -> str:
-    """The sentence about what an object left behind that nothing of ours held."""
+def describe_left_behind(left: Collection[str]) -> str:
+    """Describe the resources of an object that was deleted without our finalizer."""
     return (
         f"it was deleted while its finalizer was off, and in the cloud are still: {', '.join(left)}. freehold orphans "
         "lists them, freehold recover puts the object back; if clusterctl move took it elsewhere, all is well"

@@ -1,8 +1,8 @@
-"""What the operator tells Prometheus: calls by API and class, and how the tags of metadata objects stand.
+"""Metrics of the operator for Prometheus: cloud calls by API and class, and the tags of metadata objects.
 
-Calls are counted by a wrapper of the port, below the rate limits: each one that is sent. Labels are names of APIs,
-classes, operations and of our own objects: never a tag, a value or the id of a resource, of which there is no end and
-which are for nobody who may only look at metrics.
+A wrapper of the port below the rate limits counts each call that is sent. Labels are names of APIs,
+classes, operations and of our own objects: never a tag, a value or the id of a resource. There is no limit to their
+number, and not everybody who may read metrics may read them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from freehold.controllers.controller import Reconcile, Result
-from freehold.controllers.observers import Onlookers
+from freehold.controllers.observers import Observers
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect, Port
 from freehold.kube.resources import Key
@@ -71,24 +71,26 @@ class Metrics:
             registry=self.registry,
         )  # fmt: skip
 
-    def onlookers(self, *others: Any) -> Onlookers:
-        """What the operator has to tell; ``others`` are observers that are told too."""
-        return Onlookers((self.passed, *others), (self,), self.timed, self.measured, (self.ready,))
+    def build_observers(self, *others: Any) -> Observers:
+        """Build the observers that feed these metrics; ``others`` are further observers of passes."""
+        return Observers(
+            (self.record_pass, *others), (self,), self.time_reconcile, self.measure_port, (self.record_ready,)
+        )
 
     # -- the port -----------------------------------------------------------------------------------------------
 
-    def measured(self, port: Port) -> Port:
+    def measure_port(self, port: Port) -> Port:
         return MeasuredPort(port, self)
 
-    def sent(self, call: Call, error: Exception | None) -> None:
-        """What changes only our own object is no call to a cloud."""
+    def count_call(self, call: Call, error: Exception | None) -> None:
+        """Count one call to a cloud. A write to our own object is none."""
         if call.effect is not Effect.STORE:
-            self._calls.labels(call.api, call.effect.value, class_of(error)).inc()
+            self._calls.labels(call.api, call.effect.value, classify_error(error)).inc()
 
     # -- the metadata controller --------------------------------------------------------------------------------
 
-    def passed(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (metadata.pass_hooks). What was refused has no resources; what is gone has no metrics."""
+    def record_pass(self, key: Key, outcomes: Outcomes | None) -> None:
+        """Record the outcomes of a pass over a CloudMetadata (tags.pass_hooks). None means the object is gone."""
         if outcomes is None:
             self._forget(key)
             return
@@ -102,8 +104,8 @@ class Metrics:
         for state, number in zip(_STATES, numbers, strict=True):
             self._resources.labels(*key, state).set(number)
 
-    def ready(self, key: Key, is_ready: bool) -> None:
-        """A ReadyObserver (metadata.pass_hooks)."""
+    def record_ready(self, key: Key, is_ready: bool) -> None:
+        """Record the condition Ready (a ReadyObserver of tags.pass_hooks)."""
         self._ready.labels(*key).set(is_ready)
 
     def _forget(self, key: Key) -> None:
@@ -112,15 +114,15 @@ class Metrics:
         self._age.remove_by_labels(labels)
         self._ready.remove_by_labels(labels)
 
-    def timed(self, reconcile: Reconcile) -> Reconcile:
-        async def measured(key: Key) -> Result:
+    def time_reconcile(self, reconcile: Reconcile) -> Reconcile:
+        async def reconcile_and_time(key: Key) -> Result:
             with self._duration.time():
                 return await reconcile(key)
 
-        return measured
+        return reconcile_and_time
 
     def sending(self, subject: str, changes: Changes) -> None:
-        """Counted when it is answered."""
+        """Do nothing: changes are counted when they are answered."""
 
     def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
         self._batches.labels(batch.verb.value).observe(len(batch.targets))
@@ -129,15 +131,15 @@ class Metrics:
                 self._changes.labels("remove" if after is None else "add" if before is None else "change").inc()
 
 
-def class_of(error: Exception | None) -> str:
-    """One word: ``ok``, the class of a cloud's error, ``defect`` for anything else."""
+def classify_error(error: Exception | None) -> str:
+    """Return one word: ``ok``, the class of a cloud's error, or ``defect`` for anything else."""
     if error is None:
         return "ok"
     return type(error).__name__ if isinstance(error, CloudError) else "defect"
 
 
 class MeasuredPort:
-    """Counts what passes."""
+    """A port that counts the calls it sends."""
 
     def __init__(self, inner: Port, metrics: Metrics) -> None:
         self._inner = inner
@@ -147,7 +149,7 @@ class MeasuredPort:
         try:
             reply = await self._inner.send(call)
         except Exception as error:
-            self._metrics.sent(call, error)
+            self._metrics.count_call(call, error)
             raise
-        self._metrics.sent(call, None)
+        self._metrics.count_call(call, None)
         return reply

@@ -1,4 +1,4 @@
-"""The metrics of this process over HTTP, for Prometheus. It has no password."""
+"""A server of the metrics of this process over HTTP, without a password."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from freehold.controllers.metrics import Metrics
 
 @dataclass(frozen=True)
 class Address:
-    """``port`` 0: any free one."""
+    """An address to listen on. ``port`` 0 means any free one."""
 
     host: str
     port: int
 
 
 @contextmanager
-def served(metrics: Metrics, address: Address) -> Iterator[Address]:
-    """Serve ``/metrics`` in a thread; gives the address that it has. Raises OSError."""
+def serve_metrics(metrics: Metrics, address: Address) -> Iterator[Address]:
+    """Serve ``/metrics`` in a thread, and yield its address. Raises OSError."""
     server, thread = start_http_server(address.port, address.host, metrics.registry)
     try:
         yield Address(address.host, server.server_port)

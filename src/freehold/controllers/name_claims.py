@@ -1,7 +1,7 @@
-"""Which of several stored objects may begin, where an account can have one cluster of a name: the first one.
+"""Claims of cluster names: where an account can have one cluster of a name, the first object may create it.
 
-The name check of a provider finds what is in the cloud already. Two objects that are checked before either has made
-anything see nothing of each other there; where both are in this API server, it shows them.
+A provider's name check finds what is in the cloud already. It does not see the second of two objects that both have
+created nothing yet. If both are in this API server, this check does.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json, Key, key_of
 from freehold.providers.access.accounts import Accounts, NoCredentials
 from freehold.providers.objects import identity
-from freehold.providers.objects.adapter import Refused, Wanted
-from freehold.providers.objects.gate import cluster_name
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.adapter import RefusedSpec, WantedGraph
+from freehold.providers.objects.gate import find_cluster_name
+from freehold.providers.objects.spec_problems import SpecProblem
 from freehold.providers.registry import object_kind_of
 
 _YOUNGEST = "~"
-"""Sorts behind every time: the age of an object that is not stored yet."""
+"""A creation time that sorts after every other, for an object that is not stored yet."""
 
 
-class First(Enum):
-    """Why an object goes before another one."""
+class HolderReason(Enum):
+    """The reason why an object has a name before another one."""
 
     HAS_BEGUN = "it has records, or this process has let it begin"
     IS_OLDER = "it is older"
-    GOES = "it is being deleted, and still has records"
+    IS_BEING_DELETED = "it is being deleted, and still has records"
 
 
 @dataclass(frozen=True)
-class Holder:
-    """Who has a name, and why."""
+class NameHolder:
+    """The object that has a name, and why."""
 
     object: Key
-    why: First
+    why: HolderReason
 
 
 class NameClaims:
     """The names of one kind's clusters in this process.
 
-    ``objects`` are those that are stored, as a watch shows them: where an object is seen, all older ones are.
-    Their records may be behind, so what this process has let begin is remembered. ``read`` is awaited before they are
-    asked for, where no watch shows them.
+    ``objects`` are the stored ones as a watch shows them; it shows all objects that are older than a shown one.
+    Their records may be stale, so this process remembers which objects it let begin. ``read`` is awaited before
+    ``objects`` is called, where there is no watch.
     """
 
     def __init__(
@@ -65,84 +65,87 @@ class NameClaims:
         self._objects = objects
         self._read = read
         self._begun: dict[tuple[str, str], str] = {}
-        """UIDs by account and name."""
+        """UIDs of objects that this process let begin, by account and name."""
 
-    async def holder(self, raw: Json, account: str) -> Holder | None:
-        """The object that goes before ``raw``, which has nothing on record; None: it may begin, and has the name now.
+    async def claim_name(self, raw: Json, account: str) -> NameHolder | None:
+        """Claim the name for ``raw``, which has nothing on record. Return the object that has it already, else None.
 
-        What has records goes first, then what this process has let begin, then the older one. Raises KubeError.
+        An object with records comes first, then one that this process let begin, then the older one. Raises KubeError.
         """
         if self._read is not None:
             await self._read()
-        name, places = self._name(raw), dict[Key, str]()
-        others = self._others(raw, name)
+        name, places = self._read_name(raw), dict[Key, str]()
+        others = self._find_others(raw, name)
         while unplaced := [each for each in others if key_of(each) not in places]:
             for each in unplaced:
-                places[key_of(each)] = await self._account_of(each)
-            others = self._others(raw, name)
-        # Nothing is awaited from here on: of two that ask at a time the second one sees the first.
+                places[key_of(each)] = await self._find_account(each)
+            others = self._find_others(raw, name)
+        # There is no await from here on, so that of two simultaneous claims the second one sees the first.
         rivals = [each for each in others if places[key_of(each)] == account]
         begun = self._begun.get((account, name), "")
         first = min(
-            [*rivals, raw], key=lambda each: (not _has_records(each), each["metadata"]["uid"] != begun, *_age(each))
+            [*rivals, raw],
+            key=lambda each: (not _has_records(each), each["metadata"]["uid"] != begun, *_build_age_key(each)),
         )
         if first is not raw:
-            return Holder(key_of(first), _why(first, begun))
+            return NameHolder(key_of(first), _explain_precedence(first, begun))
         self._begun[account, name] = raw["metadata"]["uid"]
         return None
 
-    def refused(self, raw: Json, account: str, holder: Holder, plan: Wanted) -> Refused:
-        """What a person is told. A command is offered only for what has nothing that it would delete."""
+    def refuse_name(self, raw: Json, account: str, holder: NameHolder, plan: WantedGraph) -> RefusedSpec:
+        """Explain who has the name. The delete command is offered only for an object that has no resources."""
         key = holder.object
         match holder.why:
-            case First.GOES:
+            case HolderReason.IS_BEING_DELETED:
                 help_ = "which is being deleted; nothing is created until it has gone, and nobody needs to act"
-            case First.HAS_BEGUN:
+            case HolderReason.HAS_BEGUN:
                 help_ = "which has resources or is about to; nothing is created. Choose another name"
-            case First.IS_OLDER:
+            case HolderReason.IS_OLDER:
                 help_ = (
                     "which is older and has made nothing so far; nothing is created. Choose another name, or, if "
                     f"nobody needs that one, delete it: freehold down {key.name} -n {key.namespace}"
                 )
-        message = f"{self._name(raw)!r} is the name of another cluster in {account}: {self._served.kind} {key}, {help_}"
-        return Refused((Problem("metadata.name", message),), plan.notes, Reason.NAME_TAKEN.value)
+        message = (
+            f"{self._read_name(raw)!r} is the name of another cluster in {account}: {self._served.kind} {key}, {help_}"
+        )
+        return RefusedSpec((SpecProblem("metadata.name", message),), plan.notes, Reason.NAME_TAKEN.value)
 
-    def _name(self, raw: Json) -> str:
-        """As its resources are named, which a label can no longer change."""
-        journal = _journal(raw)
+    def _read_name(self, raw: Json) -> str:
+        """Return the cluster name in the names of the object's resources, which a later label does not change."""
+        journal = _read_journal(raw)
         return self._cluster_name(raw, journal.entries if journal else {})
 
-    def _others(self, raw: Json, name: str) -> list[Json]:
-        """Those of the name that have begun or will."""
+    def _find_others(self, raw: Json, name: str) -> list[Json]:
+        """Find the other objects with this name that have resources or will create some."""
         own = key_of(raw)
-        named = (each for each in self._objects() if self._may_be(each, name) and key_of(each) != own)
-        return [each for each in named if self._name(each) == name and _counts(each)]
+        named = (each for each in self._objects() if self._may_have_name(each, name) and key_of(each) != own)
+        return [each for each in named if self._read_name(each) == name and _may_hold_name(each)]
 
-    def _may_be(self, raw: Json, name: str) -> bool:
-        """Without reading the record, of which there may be a thousand."""
+    def _may_have_name(self, raw: Json, name: str) -> bool:
+        """Return whether the object may have the name, without parsing its journal: there may be a thousand objects."""
         record = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION, "")
-        return name in record or cluster_name(raw, self._served.link) == name
+        return name in record or find_cluster_name(raw, self._served.link) == name
 
-    async def _account_of(self, raw: Json) -> str:
-        """Empty where it is not known: what has no credentials begins nothing, and asks when it has some."""
-        journal = _journal(raw)
+    async def _find_account(self, raw: Json) -> str:
+        """Find the account of an object; empty without credentials, because such an object creates nothing."""
+        journal = _read_journal(raw)
         if journal is not None and journal.account:
             return journal.account
-        binding = await self._accounts.binding(raw)
+        binding = await self._accounts.bind(raw)
         try:
-            return "" if isinstance(binding, NoCredentials) else await binding.cloud.account()
+            return "" if isinstance(binding, NoCredentials) else await binding.cloud.read_account()
         except CloudError:
             return ""
 
 
-def _why(raw: Json, begun: str) -> First:
+def _explain_precedence(raw: Json, begun: str) -> HolderReason:
     if "deletionTimestamp" in raw["metadata"]:
-        return First.GOES
-    return First.HAS_BEGUN if _has_records(raw) or raw["metadata"]["uid"] == begun else First.IS_OLDER
+        return HolderReason.IS_BEING_DELETED
+    return HolderReason.HAS_BEGUN if _has_records(raw) or raw["metadata"]["uid"] == begun else HolderReason.IS_OLDER
 
 
-def _counts(raw: Json) -> bool:
-    """Not where it goes and has nothing, nor where something else manages it."""
+def _may_hold_name(raw: Json) -> bool:
+    """Return whether the object can hold a name: Freehold manages it, and it is not being deleted without resources."""
     metadata = raw["metadata"]
     manager = (metadata.get("annotations") or {}).get(names.MANAGED_BY_ANNOTATION)
     if manager is not None and manager != names.MANAGED_BY_FREEHOLD:
@@ -151,17 +154,17 @@ def _counts(raw: Json) -> bool:
 
 
 def _has_records(raw: Json) -> bool:
-    journal = _journal(raw)
+    journal = _read_journal(raw)
     return journal is not None and journal.begun
 
 
-def _age(raw: Json) -> tuple[Any, ...]:
+def _build_age_key(raw: Json) -> tuple[Any, ...]:
     metadata = raw["metadata"]
     return metadata.get("creationTimestamp") or _YOUNGEST, metadata["uid"]
 
 
-def _journal(raw: Json) -> Journal | None:
+def _read_journal(raw: Json) -> Journal | None:
     try:
-        return identity.recorded(raw)
+        return identity.read_record(raw)
     except CorruptJournal:
         return None

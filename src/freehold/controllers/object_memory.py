@@ -1,4 +1,4 @@
-"""What a process remembers of the objects of one kind. Losing it costs reads, and never safety."""
+"""Memory of a process about the objects of one kind. Its loss costs reads, never safety."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from freehold.providers.access.accounts import CloudAccount
 
 
 @dataclass
-class Remembered:
-    """One object: what was seen of its resources, in which account, and at which generation of its spec.
+class ObjectMemo:
+    """The memory of one object: what was seen of its resources, in which account, at which generation of its spec.
 
-    ``asked`` are the decisions of the last pass. ``record`` is the journal as it was last read or stored; ``writers``
+    ``open_decisions`` are those of the last pass. ``record`` is the journal as it was last read or stored; ``writers``
     are the other owners of the object's fields at that time, None before.
     """
 
     state: ObjectState
     cloud: CloudAccount
     generation: int
-    asked: tuple[Decision, ...] = ()
+    open_decisions: tuple[Decision, ...] = ()
     record: str = ""
     writers: frozenset[Writer] | None = None
 
@@ -33,23 +33,23 @@ class ObjectMemory:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._known: dict[str, Remembered] = {}
+        self._known: dict[str, ObjectMemo] = {}
 
-    def find(self, raw: Json) -> Remembered | None:
+    def find(self, raw: Json) -> ObjectMemo | None:
         """Return what is remembered of the object."""
         return self._known.get(raw["metadata"]["uid"])
 
-    def forget(self, raw: Json) -> Remembered | None:
+    def forget(self, raw: Json) -> ObjectMemo | None:
         """Forget the object, and return what was remembered of it."""
         return self._known.pop(raw["metadata"]["uid"], None)
 
-    def keep(self, raw: Json, cloud: CloudAccount, *, identity_is_new: bool) -> Remembered:
-        """Remember the object from now on. What was seen in another account tells nothing about this one."""
+    def keep(self, raw: Json, cloud: CloudAccount, *, identity_is_new: bool) -> ObjectMemo:
+        """Return the memory of the object, new if there is none or if it is of another account."""
         uid, generation = raw["metadata"]["uid"], generation_of(raw)
         known = self._known.get(uid)
         if known is None or known.cloud is not cloud:
             state = ObjectState(first_seen=self._clock.monotonic(), identity_is_new=identity_is_new)
-            known = self._known[uid] = Remembered(state, cloud, generation)
+            known = self._known[uid] = ObjectMemo(state, cloud, generation)
         if generation != known.generation:
             known.state.invalidate()
             known.generation = generation

@@ -1,4 +1,4 @@
-"""One Kubernetes object in one pass: the newest version, and writes that fail when it is not the newest.
+"""A Kubernetes object during one pass: its last known version, and writes that fail if there is a newer one.
 
 Every write to metadata carries the resourceVersion it was decided on (compare-and-set), so a process
 that lost its turn gets a conflict instead of overwriting (docs/reference/kubernetes.md#requests).
@@ -15,21 +15,21 @@ from freehold.engine.journal import Journal, StaleObject
 from freehold.kube import errors as kube
 from freehold.kube import field_managers
 from freehold.kube.client import KubeClient
-from freehold.kube.merge_patch import merge_patch
+from freehold.kube.merge_patch import build_merge_patch
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 
 async def separate_managers(client: KubeClient, resource: Resource, raw: Json) -> Json:
-    """The object with its fields divided among our managers, where an earlier version wrote it as one (ADR 21).
+    """Divide the fields of an object among our managers if an earlier version wrote all as one manager (ADR 21).
 
-    It is done at first sight: until then kubectl's server-side apply takes all of them over.
+    Until that is done, kubectl's server-side apply would take all fields over.
     """
-    patch = field_managers.separation(raw)
+    patch = field_managers.build_separation_patch(raw)
     return raw if patch is None else await client.patch(resource, key_of(raw), patch)
 
 
-class ObjectHandle:
-    """The object as last read or written in this pass. Raises StaleObject when somebody else was faster."""
+class ApiObject:
+    """The stored object as last read or written in this pass. Writes raise StaleObject if somebody else was faster."""
 
     def __init__(self, client: KubeClient, resource: Resource, raw: Json) -> None:
         self._client = client
@@ -50,15 +50,15 @@ class ObjectHandle:
         return str(self.metadata["resourceVersion"])
 
     async def save(self, journal: Journal) -> None:
-        """The journal's place: one annotation (engine.journal.Store)."""
+        """Save the journal in its annotation (engine.journal.Store)."""
         await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
 
     async def apply(self, patch: Mapping[str, Any]) -> None:
-        """A merge patch of metadata or spec, on the version that this document shows now."""
+        """Apply a merge patch of metadata or spec to the version that ``raw`` has now."""
         metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}
         self.raw = await self._send({**patch, "metadata": metadata})
 
-    async def newest(self) -> Json:
+    async def read_newest(self) -> Json:
         """Return the object as it is stored now; this pass goes on with what it has read."""
         try:
             found = await self._client.get(self._resource, self.key)
@@ -73,7 +73,7 @@ class ObjectHandle:
         before = self.raw.get("status") or {}
         if before == status:
             return
-        changes = merge_patch(before, status, last=before)
+        changes = build_merge_patch(before, status, last=before)
         body = {"metadata": {"resourceVersion": self.version}, "status": changes}
         self.raw = await self._send(body, "status")
 

@@ -1,4 +1,4 @@
-"""What the running operator has looked at, for a command that must not take the status of an earlier process for news.
+"""Log of what the running operator has looked at: a command must not take an earlier process's status for news.
 
 A pass of an unchanged, healthy object writes nothing, so no status tells when it was last confirmed.
 """
@@ -11,61 +11,61 @@ from enum import StrEnum
 from freehold.kube.resources import Key
 
 
-class Seen(StrEnum):
-    """What the passes of this process did for an object."""
+class LookOutcome(StrEnum):
+    """The outcome of the passes of this process over an object."""
 
-    LOOKED = "looked"
-    """A deep pass has looked at everything of the object in the cloud, and the status says what was found.
+    FULL_LOOK = "looked"
+    """A pass has read everything of the object in the cloud, and the status has the result.
 
-    One that somebody asked for reads also what others read from time to time only. What IBM Cloud offers (zones, the id
+    A requested look also reads what other passes cache. What IBM Cloud offers (zones, the id
     of a resource group) may be three hours old in both.
     """
-    TOLD = "told"
-    """The status is of this process, and of no whole look: paused, no credentials, a spec that is not valid."""
-    LEFT = "left"
-    """It is left to somebody else."""
+    STATUS_ONLY = "told"
+    """This process wrote the status without a full look: paused, no credentials, an invalid spec."""
+    LEFT_ALONE = "left"
+    """Another controller manages the object."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """``version``: the resourceVersion of the object with the status that the pass wrote or left as it was."""
+class LookRecord:
+    """A finished pass. ``version`` is the resourceVersion of the object with the status that the pass left."""
 
-    seen: Seen
+    outcome: LookOutcome
     version: str
 
 
-class Looks:
-    """Of the objects of one kind. In memory only: the next process has looked at nothing."""
+class LookLog:
+    """The looks at the objects of one kind. In memory only: a new process has looked at nothing."""
 
     def __init__(self) -> None:
         self._asked: set[Key] = set()
-        self._last: dict[Key, Look] = {}
+        self._last: dict[Key, LookRecord] = {}
 
-    def ask(self, key: Key) -> None:
-        """What was seen so far counts no more, nor what a pass sees that has begun already."""
+    def request_look(self, key: Key) -> None:
+        """Request a full look: earlier passes, and one that runs now, do not count for it."""
         self._asked.add(key)
         self._last.pop(key, None)
 
-    def begin(self, key: Key) -> bool:
-        """A pass begins; whether somebody has asked for a deep one."""
+    def begin_pass(self, key: Key) -> bool:
+        """Begin a pass. Return whether a full look was requested."""
         asked = key in self._asked
         self._asked.discard(key)
         return asked
 
-    def note(self, key: Key, seen: Seen, version: str) -> None:
-        """A pass has stored its status. A whole look counts until another one is asked for."""
+    def note_pass(self, key: Key, seen: LookOutcome, version: str) -> None:
+        """Record that a pass has stored its status. A full look counts until the next one is requested."""
         if key in self._asked:
             return
         last = self._last.get(key)
-        if last is not None and last.seen is Seen.LOOKED and seen is Seen.TOLD:
-            seen = Seen.LOOKED
-        self._last[key] = Look(seen, version)
+        if last is not None and last.outcome is LookOutcome.FULL_LOOK and seen is LookOutcome.STATUS_ONLY:
+            seen = LookOutcome.FULL_LOOK
+        self._last[key] = LookRecord(seen, version)
 
-    def last(self, key: Key) -> Look | None:
-        """None where this process has not come to it since it was last asked to look."""
+    def find_last(self, key: Key) -> LookRecord | None:
+        """Return the last look; None if there was none since one was requested."""
         return self._last.get(key)
 
     def forget(self, key: Key) -> None:
-        """There is no such object any more."""
+        """Forget an object that is gone."""
         self._asked.discard(key)
         self._last.pop(key, None)

@@ -1,4 +1,4 @@
-"""Who looks on while the operator works: metrics, and what remembers outcomes. They are told, and change nothing."""
+"""Observers of the operator: metrics, and logs of outcomes. They are called, and change nothing."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from freehold.tags.pass_hooks import ChangeWatch, Observer, Outcomes, ReadyObser
 
 
 @dataclass(frozen=True)
-class Onlookers:
-    """``passes``, ``changes`` and ``readiness`` are of the metadata controller.
+class Observers:
+    """All observers of one operator. ``passes``, ``changes`` and ``readiness`` are those of the metadata controller.
 
-    ``timed`` wraps its reconcile, ``port`` every port.
+    ``time_reconcile`` wraps its reconcile, ``wrap_port`` every port.
     """
 
     passes: tuple[Observer, ...] = ()
     changes: tuple[ChangeWatch, ...] = ()
-    timed: Callable[[Reconcile], Reconcile] = lambda reconcile: reconcile
-    port: Callable[[Port], Port] = lambda port: port
+    time_reconcile: Callable[[Reconcile], Reconcile] = lambda reconcile: reconcile
+    wrap_port: Callable[[Port], Port] = lambda port: port
 
     readiness: tuple[ReadyObserver, ...] = ()
 
-    def ready(self, key: Key, is_ready: bool) -> None:
-        """A ReadyObserver that tells them all."""
+    def report_ready(self, key: Key, is_ready: bool) -> None:
+        """Call every ReadyObserver."""
         for each in self.readiness:
             each(key, is_ready)
 
-    def passed(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (metadata.pass_hooks) that tells them all."""
+    def report_pass(self, key: Key, outcomes: Outcomes | None) -> None:
+        """Call every observer of passes (tags.pass_hooks)."""
         for each in self.passes:
             each(key, outcomes)
 
 
-NOBODY = Onlookers()
+NO_OBSERVERS = Observers()

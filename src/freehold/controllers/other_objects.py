@@ -1,4 +1,4 @@
-"""What other stored objects say about a resource that objects may share: their tags on it, and who names it."""
+"""Claims of other stored objects on a resource that objects may share: their tags on it, and who names it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.providers.objects import identity
 
 TAG_FIELDS = frozenset({"tags", "additionalTags"})
-"""The fields with tags in the specs of all kinds that are served. What a tag says is put on resources; none is used."""
+"""The spec fields that hold tags, of all served kinds. A name in a tag is no use of the resource of that name."""
 
 
 class Lister(Protocol):
-    """All that is needed of a client."""
+    """The part of a client that is used here."""
 
     async def list(self, resource: Resource, namespace: str = "") -> ObjectList: ...
 
 
-class StoredObjects:
-    """Reads every object each time (inventory.OtherObjects): asked only before something shared is taken away."""
+class OtherStoredObjects:
+    """A reader of all objects (inventory.OtherObjects), used only before something shared is removed."""
 
     def __init__(self, client: Lister, resources: Sequence[Resource], namespace: str = "") -> None:
         self._client = client
@@ -35,17 +35,17 @@ class StoredObjects:
         self._namespace = namespace
 
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
-        return claimed(await self.stored(), owner, target, ring)
+        return find_claimed_tags(await self.list_stored(), owner, target, ring)
 
     async def owning(
         self, owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
     ) -> Mapping[str, tuple[str, ...]]:
-        return owning(await self.stored(), owner, kind, idents, ring)
+        return find_owning_objects(await self.list_stored(), owner, kind, idents, ring)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-        return naming(await self.stored(), owner, words)
+        return find_naming_objects(await self.list_stored(), owner, words)
 
-    async def stored(self) -> list[Json]:
+    async def list_stored(self) -> list[Json]:
         """Return all objects of the kinds that are served. Raises Unavailable."""
         found: list[Json] = []
         for resource in self._resources:
@@ -59,11 +59,13 @@ class StoredObjects:
         return found
 
 
-def claimed(objects: Iterable[Json], owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
-    """The tags on ``target`` that an object other than ``owner``'s put there or, without ``ring``, has as its own."""
+def find_claimed_tags(
+    objects: Iterable[Json], owner: Owner, target: str, ring: KeyRing | None = None
+) -> frozenset[str]:
+    """Find the tags on ``target`` that other owners' objects put there or, without ``ring``, have as their own."""
     found: frozenset[str] = frozenset()
     for raw in objects:
-        journal = _journal(raw)
+        journal = _read_journal(raw)
         if journal is None or journal.owner.uuid == owner.uuid or "deletionTimestamp" in raw["metadata"]:
             continue
         row = journal.attached.get(target, AttachedTags())
@@ -76,19 +78,19 @@ def claimed(objects: Iterable[Json], owner: Owner, target: str, ring: KeyRing | 
 
 
 def _is_proven(raw: Json, journal: Journal, target: str, row: AttachedTags, ring: KeyRing) -> bool:
-    """Whether the operator wrote it for this very object: a record can be copied from another one, too."""
+    """Return whether the operator signed the row for this very object: a record can be copied from another one."""
     if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
         return False
     return ring.of(journal.owner).are_signed(row.key, row.signature, target, row.tags)
 
 
-def owning(
+def find_owning_objects(
     objects: Iterable[Json], owner: Owner, kind: str, idents: Collection[str], ring: KeyRing | None = None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Of these resources those that objects other than ``owner``'s have on record as theirs, and which objects."""
+    """Find the objects other than ``owner``'s that have these resources on record as theirs, by resource id."""
     found: dict[str, set[str]] = {}
     for raw in objects:
-        journal = _journal(raw)
+        journal = _read_journal(raw)
         if journal is None or journal.owner.uuid == owner.uuid:
             continue
         for key, entry in journal.ours.items():
@@ -104,15 +106,15 @@ def _is_signed(raw: Json, journal: Journal, key: NodeKey, entry: Entry, ring: Ke
     return keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
 
-def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-    """The objects with one of ``words``, as a whole text, in their spec, or as an id in the journal of another one.
+def find_naming_objects(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:
+    """Find the objects that have one of ``words`` as a whole text in their spec, or as an id in another's journal.
 
-    Tags in the spec do not count: a name may well be what a tag ``Name`` says, and that is no use of the resource.
+    Tags in the spec do not count: a tag ``Name`` with the same text is no use of the resource.
     """
     wanted = {word for word in words if word}
     found = []
     for raw in objects:
-        journal = _journal(raw)
+        journal = _read_journal(raw)
         own = journal is not None and journal.owner.uuid == owner.uuid
         ids = {entry.id for entry in journal.entries.values()} if journal and not own else set()
         said = {*texts_in(raw.get("spec"), without=TAG_FIELDS), *ids, *(id_.rpartition("/")[2] for id_ in ids)}
@@ -121,8 +123,8 @@ def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tup
     return tuple(sorted(found))
 
 
-def _journal(raw: Json) -> Journal | None:
+def _read_journal(raw: Json) -> Journal | None:
     try:
-        return identity.recorded(raw)
-    except CorruptJournal:  # its own condition says so; it wants nothing until a person has looked
+        return identity.read_record(raw)
+    except CorruptJournal:  # its own condition says so; it claims nothing until a person has repaired it
         return None

@@ -1,6 +1,6 @@
-"""What the gate must know besides the object: its Cluster, a referring Cluster, and whether Cluster API is there.
+"""Reader of the gate's context: the object's Cluster, a referring Cluster, and whether Cluster API is installed.
 
-Answers come from watches' caches; a cache that is not in step answers "unknown", never "absent"
+A read that fails answers "unknown", never "absent"
 (docs/reference/capi-contract.md C19).
 """
 
@@ -23,35 +23,39 @@ CLUSTER_CRD = Key("", f"clusters.{names.CLUSTER_API_GROUP}")
 
 
 class OwnerClusterReader:
-    """Looks the Cluster up at the API server, once a pass: a pass is rare, and a stale answer could create."""
+    """A reader that asks the API server once a pass: a pass is rare, and a stale answer could cause a create."""
 
-    def __init__(self, client: KubeClient, mode: gate.Mode, served: ServedName) -> None:
+    def __init__(self, client: KubeClient, mode: gate.ClusterApiMode, served: ServedName) -> None:
         self._client = client
         self._mode = mode
         self._served = served
 
-    async def context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
-        """Everything that :func:`gate.decide` must know besides the object."""
-        context = await self._cluster_of(raw)
+    async def read_context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
+        """Read everything that :func:`gate.decide` needs besides the object."""
+        context = await self._read_cluster(raw)
         if raw["metadata"].get("deletionTimestamp") and self._served.machines is not None:
-            return replace(context, machines=await self._machines(raw))
+            return replace(context, machines=await self._list_machines(raw))
         return context
 
-    async def _cluster_of(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
-        if self._mode is gate.Mode.OFF or self._served.link is ClusterLink.NONE:
+    async def _read_cluster(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
+        if self._mode is gate.ClusterApiMode.OFF or self._served.link is ClusterLink.NONE:
             return gate.ClusterContext(self._mode)
-        crds = await self._crds()
+        crds = await self._find_crds()
         owner = gate.owner_of(raw, self._served.link)
         namespace = raw["metadata"].get("namespace", "")
         if owner is not None:
             key = Key(namespace, owner.name)
-            found = await (self._of_machine(key) if self._served.link is ClusterLink.MACHINE else self._get(key))
+            found = await (
+                self._get_cluster_of_machine(key)
+                if self._served.link is ClusterLink.MACHINE
+                else self._get_cluster(key)
+            )
             return gate.ClusterContext(self._mode, crds, found)
         if crds is gate.Presence.ABSENT or self._served.link is ClusterLink.MACHINE:
             return gate.ClusterContext(self._mode, crds)
-        return gate.ClusterContext(self._mode, crds, referrer=await self._referrer(namespace, raw))
+        return gate.ClusterContext(self._mode, crds, referrer=await self._find_referrer(namespace, raw))
 
-    async def _crds(self) -> gate.Presence:
+    async def _find_crds(self) -> gate.Presence:
         try:
             await self._client.get(CUSTOM_RESOURCE_DEFINITIONS, CLUSTER_CRD)
         except kube.NotFound:
@@ -60,7 +64,7 @@ class OwnerClusterReader:
             return gate.Presence.UNKNOWN
         return gate.Presence.PRESENT
 
-    async def _get(self, key: Key) -> gate.ClusterLookup:
+    async def _get_cluster(self, key: Key) -> gate.ClusterLookup:
         try:
             return gate.FoundCluster(await self._client.get(CLUSTERS, key))
         except kube.NotFound:
@@ -68,8 +72,8 @@ class OwnerClusterReader:
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))
 
-    async def _of_machine(self, key: Key) -> gate.ClusterLookup:
-        """The Cluster that a Machine names (docs/reference/capi-contract.md C37)."""
+    async def _get_cluster_of_machine(self, key: Key) -> gate.ClusterLookup:
+        """Read the Cluster that a Machine names (docs/reference/capi-contract.md C37)."""
         try:
             machine = await self._client.get(MACHINES, key)
         except kube.NotFound:
@@ -78,20 +82,20 @@ class OwnerClusterReader:
             return gate.UnreadableCluster(str(error))
         name = str((machine.get("spec") or {}).get("clusterName") or "")
         return (
-            await self._get(Key(key.namespace, name))
+            await self._get_cluster(Key(key.namespace, name))
             if name
             else gate.NoCluster(f"the Cluster of Machine {key.name!r}")
         )
 
-    async def _machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
-        """The machines of its cluster, served by any controller; none where there is no such kind.
+    async def _list_machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
+        """List the machines of the object's cluster, of any controller; none if the kind is not installed.
 
         Source: docs/reference/capi-contract.md C22.
         """
         served = self._served
         assert served.machines is not None
         machines = Resource(served.group, served.version, served.machines.plural, served.machines.kind)
-        selector = f"{names.CLUSTER_NAME_LABEL}={gate.cluster_name(raw, served.link)}"
+        selector = f"{names.CLUSTER_NAME_LABEL}={gate.find_cluster_name(raw, served.link)}"
         try:
             found = await self._client.list(machines, raw["metadata"].get("namespace", ""), label_selector=selector)
         except kube.NotFound:
@@ -100,7 +104,7 @@ class OwnerClusterReader:
             return gate.UnreadableMachines(str(error))
         return tuple(sorted(str(machine["metadata"]["name"]) for machine in found.items))
 
-    async def _referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
+    async def _find_referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
         try:
             clusters = await self._client.list(CLUSTERS, namespace)
         except kube.NotFound:
@@ -113,13 +117,13 @@ class OwnerClusterReader:
         return gate.NoCluster()
 
 
-def cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
-    """Which of our objects a change of a Cluster concerns (docs/reference/capi-contract.md C25).
+def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from a changed Cluster to our objects (docs/reference/capi-contract.md C25).
 
-    The one that it names, or every machine of it among ``objects``, which are all that are known.
+    The mapping gives the object that the Cluster names, or its machines among ``objects`` (all known ones).
     """
 
-    def concerned(cluster: Json) -> Iterable[Key]:
+    def find_concerned(cluster: Json) -> Iterable[Key]:
         namespace = cluster["metadata"].get("namespace", "")
         if served.link is ClusterLink.MACHINE:
             name = cluster["metadata"].get("name")
@@ -132,4 +136,4 @@ def cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json]]) ->
         if reference.get("kind") == served.kind and reference.get("name"):
             yield Key(namespace, str(reference["name"]))
 
-    return concerned
+    return find_concerned

@@ -1,4 +1,4 @@
-"""What changed in a pass, as events for people: a condition that turned, a resource made, healed or gone. Pure."""
+"""Events of a pass for people: a condition that changed, a resource created, kept or deleted. Pure."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ class EventSpec:
     message: str
 
 
-def event_specs(before: Status, after: Status, notes: Sequence[str] = ()) -> Iterator[EventSpec]:
-    """What a person should hear of, from two statuses and the notes of the pass between them."""
-    yield from _turned(before.get("conditions") or (), after.get("conditions") or ())
-    yield from _resources(before.get("resources") or (), after.get("resources") or ())
+def find_events(before: Status, after: Status, notes: Sequence[str] = ()) -> Iterator[EventSpec]:
+    """Find the events of a pass from the statuses before and after it, and its notes."""
+    yield from _find_condition_events(before.get("conditions") or (), after.get("conditions") or ())
+    yield from _find_resource_events(before.get("resources") or (), after.get("resources") or ())
     for note in notes:
         yield EventSpec(Severity.WARNING, "ResourceChangedOutside", note)
 
 
-def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[EventSpec]:
+def _find_condition_events(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> Iterator[EventSpec]:
     parts = {each["reason"] for each in after if each["type"] != names.READY and each["status"] == "False"}
     for condition in after:
         if condition["type"] == names.READY and condition["status"] == "False" and condition["reason"] in parts:
             continue  # the part says it
-        old = conditions.find(before, condition["type"])
+        old = conditions.find_condition(before, condition["type"])
         verb = (condition["status"], condition["reason"])
         if condition["status"] == "Unknown" or (old and (old.get("status"), old.get("reason")) == verb):
             continue
@@ -45,7 +47,7 @@ def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
         message = str(condition.get("message") or condition["reason"])
         yield EventSpec(
             Severity.NORMAL if good else Severity.WARNING,
-            _camel(condition["type"] if condition["status"] == "True" else condition["reason"]),
+            _to_camel_case(condition["type"] if condition["status"] == "True" else condition["reason"]),
             message if condition["status"] == "False" else f"{condition['type']} is True",
         )
 
@@ -60,10 +62,12 @@ _CALM = frozenset(
 """Reasons of a False condition that nobody has to act on."""
 
 
-def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[EventSpec]:
-    old = {_identity(row): row for row in before}
+def _find_resource_events(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> Iterator[EventSpec]:
+    old = {_identify_row(row): row for row in before}
     for row in after:
-        was = old.get(_identity(row), {})
+        was = old.get(_identify_row(row), {})
         if row.get("id") and not was.get("id"):
             verb = "Created" if row.get("ownership") in names.OURS else "Found"
             yield EventSpec(Severity.NORMAL, f"Resource{verb}", f"{row['kind']} {row['name']} ({row['id']})")
@@ -71,16 +75,16 @@ def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str,
             yield EventSpec(
                 Severity.NORMAL, "ResourceKept", f"{row['kind']} {row['name']} stays: {row.get('message', '')}"
             )
-    now = {_identity(row) for row in after}
+    now = {_identify_row(row) for row in after}
     for identity, row in old.items():
         if identity not in now and row.get("id") and row.get("ownership") in names.OURS:
             yield EventSpec(Severity.NORMAL, "ResourceDeleted", f"{row['kind']} {row['name']} ({row['id']}) is gone")
 
 
-def _identity(row: Mapping[str, Any]) -> tuple[str, str]:
+def _identify_row(row: Mapping[str, Any]) -> tuple[str, str]:
     return str(row.get("kind", "")), str(row.get("name", ""))
 
 
-def _camel(verb: str) -> str:
+def _to_camel_case(verb: str) -> str:
     letters = re.sub(r"[^A-Za-z0-9]", "", verb)
     return letters[:1].upper() + letters[1:]

@@ -1,4 +1,4 @@
-"""One reconcile of an object of any kind: from the object to the engine's two passes, and back to its status.
+"""The reconciler of objects of any kind: from the object to the engine's two passes, and back to its status.
 
 The path: gate (may it be worked on?) → account (are there credentials?) → identity (whose resources are they?) →
 desired (the adapter's graph of wanted nodes, unless another object has the name) → ``engine.ensure`` or
@@ -24,9 +24,9 @@ from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.controllers.events import COLLECTED, Severity
 from freehold.controllers.keyring.stored_form import RingError
 from freehold.controllers.name_claims import NameClaims
-from freehold.controllers.object_memory import ObjectMemory, Remembered, generation_of
-from freehold.controllers.observation_log import Looks, Seen
-from freehold.controllers.pass_events import event_specs
+from freehold.controllers.object_memory import ObjectMemo, ObjectMemory, generation_of
+from freehold.controllers.observation_log import LookLog, LookOutcome
+from freehold.controllers.pass_events import find_events
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
 from freehold.engine import decisions, engine
 from freehold.engine.clock import Clock
@@ -42,7 +42,7 @@ from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.providers.objects import gate, identity, status
-from freehold.providers.objects.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
+from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, UndecidedSpec, WantedGraph
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -55,22 +55,22 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _ObjectPass:
-    """One pass of one object whose identity and account are known."""
+    """A pass of one object whose identity and account are known."""
 
     document: ObjectHandle
     binding: Binding
     journal: Journal
-    known: Remembered
+    known: ObjectMemo
     ring: KeyRing
     stored: Journal
-    """The journal as the object has it: without what this pass has not saved."""
+    """The journal as stored, without changes that this pass has not saved."""
 
 
 @dataclass(frozen=True)
 class PassEnd:
-    """How a pass ends: when the next one is due, and ``notes`` for a person.
+    """The end of a pass: when the next one is due, and ``notes`` for a person.
 
-    ``status`` is still to be written; None where a step has written it, or where it stays as it is.
+    ``status`` must still be written; None if a step has written it, or if it stays as it is.
     """
 
     result: Result
@@ -79,9 +79,9 @@ class PassEnd:
 
 
 class Reconciler:
-    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost.
+    """A reconciler of the objects of one kind. The loss of its memory costs reads only.
 
-    ``collects``: garbage collection is on for objects of this kind that are new.
+    ``collects``: garbage collection is on for new objects of this kind.
     """
 
     def __init__(
@@ -103,22 +103,22 @@ class Reconciler:
         self._clock = clock
         self._recorder = recorder
         self._others = others or NoOthers()
-        self.looks = Looks()
+        self.look_log = LookLog()
         self._claims = claims
         self._collections = collections
         self._collects = collects
         self._memory = ObjectMemory(clock)
         self._guard = RecordGuard(served, self._memory, rings, recorder)
-        self._asked: set[str] = set()
-        """UIDs of which somebody asked for a look at everything, and what saves calls in looks is not forgotten yet."""
+        self._look_requested: set[str] = set()
+        """UIDs of objects with a requested full look whose cached readings are not dropped yet."""
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
-        """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError.
+        """Do one pass. Raises defects, KubeError, CloudError and RingError.
 
-        A defect is told in the status first: an object without any news looks as if it were being worked on.
+        A defect is written to the status first, because an object without any news would seem to be in progress.
         """
         before = document.raw.get("status") or {}
-        self._begin(document.raw)
+        self._begin_pass(document.raw)
         try:
             end = await self._decide(document, cluster)
             if end.status is not None:
@@ -129,24 +129,24 @@ class Reconciler:
             raise
         except Exception as defect:
             with suppress(StaleObject, KubeError):
-                await self._write(document, self._held_status(document.raw, DEFECT, _describe_defect(defect)))
+                await self._write(document, self._build_held_status(document.raw, DEFECT, _describe_defect(defect)))
             raise
         finally:
             self._guard.remember(document.raw)
         after = document.raw.get("status") or {}
-        for event in event_specs(before, after, end.notes):
+        for event in find_events(before, after, end.notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
         return end.result
 
-    def _begin(self, raw: Json) -> None:
-        if not self.looks.begin(key_of(raw)):
+    def _begin_pass(self, raw: Json) -> None:
+        if not self.look_log.begin_pass(key_of(raw)):
             return
-        self._asked.add(raw["metadata"]["uid"])
+        self._look_requested.add(raw["metadata"]["uid"])
         if known := self._memory.find(raw):
             known.state.invalidate()
 
-    def gone(self, last: Json) -> None:
-        """Say what an object leaves in the cloud that went while nothing of ours held it: no pass comes to it again."""
+    def report_gone(self, last: Json) -> None:
+        """Report the resources of an object that was deleted without our finalizer: no pass sees it again."""
         known = self._memory.forget(last)
         if self._collections is not None:
             self._collections.forget(last["metadata"]["uid"])
@@ -160,17 +160,17 @@ class Reconciler:
         raw = document.raw
         match decision:
             case gate.Skip():
-                self._note(document, Seen.LEFT)
+                self._note_look(document, LookOutcome.LEFT_ALONE)
                 return PassEnd(Done())
             case gate.ReleaseForMove():
-                await document.apply(_without(raw, self._served.finalizer))
+                await document.apply(_build_finalizer_removal(raw, self._served.finalizer))
                 return PassEnd(Done())
-            case gate.Paused(message):
-                return PassEnd(Done(), status.paused(raw, message, self._now(), self._served.parts))
+            case gate.Pause(message):
+                return PassEnd(Done(), status.build_paused_update(raw, message, self._now(), self._served.parts))
             case gate.Hold(reason, message):
-                return self._held(raw, reason, message)
+                return self._hold(raw, reason, message)
             case gate.WaitForMachines(message):
-                waits = status.waiting_for_machines(raw, message, self._now(), self._served.parts)
+                waits = status.build_machine_wait_update(raw, message, self._now(), self._served.parts)
                 return PassEnd(RequeueAfter(OCCUPIED_SECONDS), waits)
             case gate.Release():
                 return await self._bind(document, None)
@@ -178,69 +178,69 @@ class Reconciler:
                 return await self._bind(document, proceed)
 
     async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> PassEnd:
-        """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
-        binding = await self._accounts.binding(document.raw)
+        """Find credentials and go on. Without them nothing can be read, so nothing counts as gone, also in a delete."""
+        binding = await self._accounts.bind(document.raw)
         if isinstance(binding, NoCredentials):
             if proceed is None and self._never_began(document):
-                return await self._let_go(document)
+                return await self._release_untouched(document)
             self._memory.forget(document.raw)  # another operator may serve it meanwhile
-            return self._held(document.raw, binding.reason, binding.message, parts=binding.parts)
-        return await self._identified(document, binding, proceed)
+            return self._hold(document.raw, binding.reason, binding.message, parts=binding.parts)
+        return await self._identify(document, binding, proceed)
 
-    async def _identified(self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None) -> PassEnd:
+    async def _identify(self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None) -> PassEnd:
         ring = self._rings.ring
         found = identity.identify(document.raw, self._served.finalizer, ring, collects=self._collects)
         if isinstance(found, identity.KeyMissing):
-            return self._without_key(document, found)
-        if isinstance(found, identity.ReadOnly):
-            return self._held(document.raw, found.reason.value, found.message)
+            return self._hold_without_key(document, found)
+        if isinstance(found, identity.UnusableIdentity):
+            return self._hold(document.raw, found.reason.value, found.message)
         try:  # before anything is written: where nobody can be asked, nothing is begun that a delete would wait for
-            account = await binding.cloud.account()
+            account = await binding.cloud.read_account()
         except CloudError as error:
             if proceed is None and isinstance(error, NeedsPerson) and self._never_began(document):
-                return await self._let_go(document)
-            return self._failed(document, error)
-        if isinstance(found, identity.Minted) and found.anew:
+                return await self._release_untouched(document)
+            return self._hold_for_error(document, error)
+        if isinstance(found, identity.MintedIdentity) and found.anew:
             await document.patch_status({})
         if found.patch is not None:
             await document.apply(found.patch)
-        # Not before the patch is stored: another process that was faster may have creates under way.
+        # Only after the patch is stored: another process that was faster may have creates under way.
         uid = document.raw["metadata"]["uid"]
-        lost = not isinstance(found, identity.Identified) and self._memory.find(document.raw) is not None
+        lost = not isinstance(found, identity.KnownIdentity) and self._memory.find(document.raw) is not None
         if lost:  # creates of the lost journal may be under way: nothing remembered shortens a wait
             self._memory.forget(document.raw)
-        is_new = isinstance(found, identity.Minted) and not (lost or found.anew)
+        is_new = isinstance(found, identity.MintedIdentity) and not (lost or found.anew)
         before = self._memory.find(document.raw)
         known = self._memory.keep(document.raw, binding.cloud, identity_is_new=is_new)
         if known is not before:
             self._guard.remember(document.raw)
         journal = replace(found.journal, account=found.journal.account or account, untouched="")
         if journal.account != account:
-            return self._elsewhere(document, binding.cloud.name, journal.account, account)
+            return self._hold_other_account(document, binding.cloud.name, journal.account, account)
         current = _ObjectPass(document, binding, journal, known, ring, found.journal)
-        if uid in self._asked:
+        if uid in self._look_requested:
             self._forget_readings(current)
-            self._asked.discard(uid)
+            self._look_requested.discard(uid)
         return await (self._release(current) if proceed is None else self._ensure(current, proceed))
 
     def _never_began(self, document: ObjectHandle) -> bool:
         return identity.never_began(document.raw, self._rings.ring)
 
-    async def _let_go(self, document: ObjectHandle) -> PassEnd:
-        """The cloud cannot be asked, and need not be: nothing was ever begun for this object."""
+    async def _release_untouched(self, document: ObjectHandle) -> PassEnd:
+        """Release an object for which nothing was ever created, without asking the cloud."""
         _LOG.info("%s: nothing was ever begun for it; its finalizer is taken off", subject_of(document.raw))
-        await document.apply(_without(document.raw, self._served.finalizer))
+        await document.apply(_build_finalizer_removal(document.raw, self._served.finalizer))
         self._memory.forget(document.raw)
         return PassEnd(Done())
 
-    def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> PassEnd:
-        """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
+    def _hold_without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> PassEnd:
+        """Hold an object whose key the ring lacks, also in a delete. Another operator may serve it, so forget it."""
         self._memory.forget(document.raw)
-        self._rings.missed()
-        return self._held(document.raw, names.REASON_KEY_MISSING, found.message)
+        self._rings.report_missing_key()
+        return self._hold(document.raw, names.REASON_KEY_MISSING, found.message)
 
-    def _elsewhere(self, document: ObjectHandle, cloud: str, recorded: str, account: str) -> PassEnd:
-        """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
+    def _hold_other_account(self, document: ObjectHandle, cloud: str, recorded: str, account: str) -> PassEnd:
+        """Hold an object that has resources in another account: with these credentials all of them would seem gone."""
         (theirs, region), (ours, _) = (each.partition("/")[::2] for each in (recorded, account))
         until = f"it runs with credentials of {recorded}"
         if region and theirs == ours:
@@ -249,91 +249,97 @@ class Reconciler:
             f"its resources are in {cloud} account {recorded}, and it would be served in {account}: nothing is read, "
             f"created or deleted until {until}"
         )
-        return self._held(document.raw, ACCOUNT_CHANGED, message)
+        return self._hold(document.raw, ACCOUNT_CHANGED, message)
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
-        plan = await self._unless_taken(current, await adapter.desired(document.raw, proceed, journal))
-        if not isinstance(plan, Wanted):
+        plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
+        if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)
-            after = plan.after if isinstance(plan, Undecided) else SLOW_SECONDS
-            return PassEnd(RequeueAfter(after), adapter.status(document.raw, report, self._now()))
+            after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
+            return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.identity_is_new = False
-        deps = self._deps(current)
+        deps = self._build_deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
-            if plan.mode is Mode.FROZEN:
-                reading, copied = current.binding.cloud.read_only_deps(current.ring), known.state.dry_run_copy()
+            if plan.mode is GraphMode.FROZEN:
+                reading, copied = current.binding.cloud.build_read_only_deps(current.ring), known.state.dry_run_copy()
                 done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
             else:
-                asked = self._decisions(document.raw, known)
+                asked = self._read_decisions(document.raw, known)
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
-            return self._failed(document, error)
+            return self._hold_for_error(document, error)
         report = PassReport(plan, done.journal, done.outcomes)
-        seen = Seen.LOOKED if done.looked else Seen.TOLD
-        await self._write(document, adapter.status(document.raw, report, self._now()), seen)
+        seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
+        await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news
-        await self._answer(document, current.binding.cloud, done.decided)
+        await self._record_conclusions(document, current.binding.cloud, done.decided)
         return PassEnd(RequeueAfter(done.after, done.at_rest), notes=done.notes)
 
     def _forget_readings(self, current: _ObjectPass) -> None:
-        """What other looks do not read each time; of this object only, where it is of one object."""
-        current.binding.cloud.look_anew()
-        registry = self._deps(current).registry
+        """Drop cached readings: those of the account, and of the kinds' caches those of this object."""
+        current.binding.cloud.forget_answers()
+        registry = self._build_deps(current).registry
         for key, entry in current.journal.entries.items():
             kind = registry.get(key.kind)
             if kind is not None and kind.reads.attribute_cache is not None:
                 kind.reads.attribute_cache.forget([entry.id])
 
-    async def _unless_taken(self, current: _ObjectPass, plan: Desired) -> Desired:
-        """What has begun, by its record or by what the cloud has of it, keeps its name."""
+    async def _claim_name(self, current: _ObjectPass, plan: Desired) -> Desired:
+        """Claim the cluster name, unless the object has resources by its record or in the cloud: it keeps its name."""
         raw, journal = current.document.raw, current.journal
-        if self._claims is None or not isinstance(plan, Wanted) or plan.known_before or journal.ours or plan.holds_name:
+        if (
+            self._claims is None
+            or not isinstance(plan, WantedGraph)
+            or plan.known_before
+            or journal.ours
+            or plan.holds_name
+        ):
             return plan
-        holder = await self._claims.holder(raw, journal.account)
-        return plan if holder is None else self._claims.refused(raw, journal.account, holder, plan)
+        holder = await self._claims.claim_name(raw, journal.account)
+        return plan if holder is None else self._claims.refuse_name(raw, journal.account, holder, plan)
 
     async def _release(self, current: _ObjectPass) -> PassEnd:
-        """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
+        """Delete what is owned. The spec only helps to find strays, and may be invalid by now."""
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         cloud = current.binding.cloud
         alone = gate.Proceed(document.raw["metadata"]["name"])
         try:
-            plan: Desired | None = await adapter.desired(document.raw, alone, journal)
+            plan: Desired | None = await adapter.find_desired(document.raw, alone, journal)
         except CloudError:
             raise
         except Exception:  # a defect of ours; nothing of the spec may keep what is owned from being deleted
             _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", subject_of(document.raw))
             plan = None
-        graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = replace(self._deps(current), collection=self._collection(current))
+        graph = plan.graph if isinstance(plan, WantedGraph) else Graph(())
+        deps = replace(self._build_deps(current), collection=self._open_collection(current))
         never_began = self._never_began(document)
         try:
-            asked = self._decisions(document.raw, known)
+            asked = self._read_decisions(document.raw, known)
             done = await engine.release(deps, graph, journal, document, known.state, asked)
         except CloudError as error:
             if never_began and isinstance(error, NeedsPerson):
-                return await self._let_go(document)
-            return self._failed(document, error)
+                return await self._release_untouched(document)
+            return self._hold_for_error(document, error)
         report = PassReport(
             plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
         )
-        await self._write(document, adapter.status(document.raw, report, self._now()))
+        await self._write(document, adapter.build_status(document.raw, report, self._now()))
         if done.collection.is_news:
-            cloud.collected(subject_of(document.raw), done.collection.summary)
+            cloud.audit_collected(subject_of(document.raw), done.collection.summary)
             self._recorder.record(document.raw, Severity.NORMAL, COLLECTED, done.collection.summary)
-        await self._answer(document, cloud, done.decided)
+        await self._record_conclusions(document, cloud, done.decided)
         if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
-            return await self._let_go(document)
-        if done.released and isinstance(plan, Undecided) and not never_began:
+            return await self._release_untouched(document)
+        if done.released and isinstance(plan, UndecidedSpec) and not never_began:
             return PassEnd(
                 RequeueAfter(max(plan.after, 1.0)), notes=done.notes
             )  # where to look for strays is not known yet
         if done.released:
             _audit_kept(document.raw, cloud)
-            await document.apply(_without(document.raw, self._served.finalizer))
+            await document.apply(_build_finalizer_removal(document.raw, self._served.finalizer))
             self._memory.forget(document.raw)
             cloud.forget(subject_of(document.raw))
             if self._collections is not None:
@@ -341,75 +347,83 @@ class Reconciler:
             return PassEnd(Done(), notes=done.notes)
         return PassEnd(RequeueAfter(done.after), notes=done.notes)
 
-    def _collection(self, current: _ObjectPass) -> ObjectCollection | None:
-        """Collect by what the object says at each delete, and not only when the pass began."""
+    def _open_collection(self, current: _ObjectPass) -> ObjectCollection | None:
+        """Open the collection. Before each of its deletes it reads the object's policy again."""
         document, cloud, adapter = current.document, current.binding.cloud, current.binding.adapter
-        wanted = adapter.collected(document.raw, current.journal)
+        wanted = adapter.find_collection(document.raw, current.journal)
         if wanted is None or self._collections is None:
             return None
 
         async def ask() -> Policy:
-            said = adapter.collected(await document.newest(), current.journal)
+            said = adapter.find_collection(await document.read_newest(), current.journal)
             return wanted.policy if said is None else said.policy
 
-        return self._collections.of(document.raw, wanted.cluster, cloud, ask)
+        return self._collections.open_collection(document.raw, wanted.cluster, cloud, ask)
 
-    def _deps(self, current: _ObjectPass) -> EngineDeps:
-        deps = current.binding.cloud.deps(subject_of(current.document.raw), current.ring, current.journal.owner.uuid)
+    def _build_deps(self, current: _ObjectPass) -> EngineDeps:
+        deps = current.binding.cloud.build_deps(
+            subject_of(current.document.raw), current.ring, current.journal.owner.uuid
+        )
         return replace(deps, others=self._others)
 
-    def _decisions(self, raw: Json, known: Remembered) -> tuple[Decision, ...]:
-        """What a person has decided and nothing has acted on. The evidence is read anew for it."""
-        asked = decisions.pending(_stored_decisions(raw))
-        if asked and asked != known.asked:
+    def _read_decisions(self, raw: Json, known: ObjectMemo) -> tuple[Decision, ...]:
+        """Read the decisions that nothing has acted on. New ones cause a full read, so that the evidence is fresh."""
+        asked = decisions.pending(_load_decisions(raw))
+        if asked and asked != known.open_decisions:
             known.state.invalidate()
-        known.asked = asked
+        known.open_decisions = asked
         return asked
 
-    async def _answer(self, document: ObjectHandle, cloud: CloudAccount, decided: Sequence[Conclusion]) -> None:
-        """Beside each decision, in the audit log with who made it, and as an event."""
+    async def _record_conclusions(
+        self, document: ObjectHandle, cloud: CloudAccount, decided: Sequence[Conclusion]
+    ) -> None:
+        """Record the answer to each decision: in its annotation, in the audit log with who made it, and as an event."""
         if not decided:
             return
         for each in decided:
             what = f"{each.decision.verdict} {each.decision.node} {each.decision.id}".rstrip()
             by = each.decision.by if each.is_signed else ""
-            cloud.decided(subject_of(document.raw), what, by, done=each.done, why=each.message)
+            cloud.audit_decided(subject_of(document.raw), what, by, done=each.done, why=each.message)
             severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
             self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
-        text = decisions.dumps(decisions.answered(_stored_decisions(document.raw), decided))
+        text = decisions.dumps(decisions.answered(_load_decisions(document.raw), decided))
         await document.apply({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
-    def _failed(self, document: ObjectHandle, error: CloudError) -> PassEnd:
-        """End a pass whose call for the whole object, such as the search by our tags, the cloud refused."""
+    def _hold_for_error(self, document: ObjectHandle, error: CloudError) -> PassEnd:
+        """End a pass in which the cloud refused a call for the whole object, such as the search by our tags."""
         outcome = outcome_of_error(error)
-        return self._held(document.raw, outcome.reason.value, outcome.message, outcome.after)
+        return self._hold(document.raw, outcome.reason.value, outcome.message, outcome.after)
 
-    def _held(
+    def _hold(
         self, raw: Json, reason: str, message: str, after: float = SLOW_SECONDS, parts: Sequence[Observation] = ()
     ) -> PassEnd:
-        """End a pass that can do nothing: ``Ready`` says why, and all but ``parts`` stays as it was."""
-        return PassEnd(RequeueAfter(after), self._held_status(raw, reason, message, parts))
+        """End a pass that can do nothing. ``Ready`` says why; other conditions but ``parts`` stay as they were."""
+        return PassEnd(RequeueAfter(after), self._build_held_status(raw, reason, message, parts))
 
-    def _held_status(self, raw: Json, reason: str, message: str, parts: Sequence[Observation] = ()) -> StatusUpdate:
-        return status.held(raw, reason, message, self._now(), parts, self._served.parts)
+    def _build_held_status(
+        self, raw: Json, reason: str, message: str, parts: Sequence[Observation] = ()
+    ) -> StatusUpdate:
+        return status.build_held_update(raw, reason, message, self._now(), parts, self._served.parts)
 
-    async def _write(self, document: ObjectHandle, update: StatusUpdate, seen: Seen = Seen.TOLD) -> None:
-        """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
+    async def _write(
+        self, document: ObjectHandle, update: StatusUpdate, seen: LookOutcome = LookOutcome.STATUS_ONLY
+    ) -> None:
+        """Write spec fields before status: whoever sees ready must see them (docs/reference/capi-contract.md C5)."""
         if update.patch:
             await document.apply(update.patch)
         if update.changed:
             await document.patch_status(update.status)
-        self._note(document, seen)
+        self._note_look(document, seen)
 
-    def _note(self, document: ObjectHandle, seen: Seen) -> None:
-        self.looks.note(key_of(document.raw), seen, str(document.raw["metadata"].get("resourceVersion", "")))
+    def _note_look(self, document: ObjectHandle, seen: LookOutcome) -> None:
+        self.look_log.note_pass(key_of(document.raw), seen, str(document.raw["metadata"].get("resourceVersion", "")))
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
 
 def _describe_defect(defect: Exception) -> str:
-    """Say what a person needs of a defect: the operator's log has where it was."""
+    """Describe a defect for a person; the traceback is in the operator's log."""
     said = " ".join(str(defect).split())[:300]
     return (
         f"a defect in Freehold stopped this reconcile: {type(defect).__name__}: {said}. It is tried again; what the "
@@ -417,7 +431,7 @@ def _describe_defect(defect: Exception) -> str:
     )
 
 
-def _stored_decisions(raw: Json) -> tuple[Decision, ...]:
+def _load_decisions(raw: Json) -> tuple[Decision, ...]:
     try:
         return decisions.loads((raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]")
     except decisions.DamagedDecisions:  # somebody else wrote them: none counts
@@ -425,20 +439,20 @@ def _stored_decisions(raw: Json) -> tuple[Decision, ...]:
 
 
 def _is_denied(outcomes: Iterable[Outcome]) -> bool:
-    """Whether the credentials may not look."""
+    """Return whether the credentials lack permission for one of these reads."""
     return any(isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED for outcome in outcomes)
 
 
 def _audit_kept(raw: Json, cloud: CloudAccount) -> None:
-    """To the audit log, before the finalizer goes: the status goes with it, and an event may be refused."""
+    """Log the kept resources to the audit before the finalizer is removed: then the status is gone, too."""
     for row in (raw.get("status") or {}).get("resources") or ():
         if row.get("state") == "Kept":
             resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
-            cloud.left(subject_of(raw), resource, str(row.get("message") or row.get("reason") or ""))
+            cloud.audit_left(subject_of(raw), resource, str(row.get("message") or row.get("reason") or ""))
 
 
-def _without(raw: Json, finalizer: str) -> Mapping[str, Any]:
-    """A patch that takes the finalizer off."""
+def _build_finalizer_removal(raw: Json, finalizer: str) -> Mapping[str, Any]:
+    """Build the patch that removes the finalizer."""
     metadata = raw["metadata"]
     rest = [name for name in metadata.get("finalizers") or () if name != finalizer]
     return {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}}

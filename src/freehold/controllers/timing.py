@@ -1,4 +1,4 @@
-"""Domain time that can be waited for: the one way in which the runtime lets time pass (ARCHITECTURE.md)."""
+"""Domain time with a sleep: the only way in which the controllers let time pass (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from freehold.engine.clock import SystemClock
 
 
 class DomainTime(Protocol):
-    """``monotonic`` never jumps; ``sleep`` takes seconds of the same time."""
+    """A clock that can be waited for. ``monotonic`` never jumps; ``sleep`` takes seconds of the same time."""
 
     def monotonic(self) -> float: ...
 

@@ -25,7 +25,7 @@ LIVE_BEFORE_BACKLOG = 4
 
 
 class Priority(IntEnum):
-    """Live changes go before a backlog, but every fifth key comes from the backlog, so that it never starves."""
+    """The priority of a key: LIVE goes first, but every fifth key is of the backlog, so that it never starves."""
 
     LIVE = 0
     BACKLOG = 1
@@ -36,14 +36,14 @@ _NEVER = (float("inf"), Priority.BACKLOG)
 
 @dataclass(frozen=True)
 class Backoff:
-    """Seconds of domain time before the n-th attempt: ``first`` * 2^n, at most ``cap``, spread by ``jitter``."""
+    """The delays between attempts, in domain time: ``first`` * 2^n, at most ``cap``, spread by ``jitter``."""
 
     first: float = 1.0
     cap: float = 300.0
     jitter: float = 0.2
 
-    def delay(self, failures: int, spread: float) -> float:
-        """``spread`` between 0 and 1 places the delay within the jitter."""
+    def find_delay(self, failures: int, spread: float) -> float:
+        """Return the delay after so many failures. ``spread`` between 0 and 1 places it within the jitter."""
         plain = min(self.first * 2.0 ** min(failures, 60), self.cap)
         return plain * (1.0 + self.jitter * (2.0 * spread - 1.0))
 
@@ -58,13 +58,13 @@ class WorkQueue(Generic[K]):
         spread: Callable[[], float] = random.random,
         backlog_workers: int = sys.maxsize,
     ) -> None:
-        """``backlog_workers``: how many keys of the backlog may be in hand at once, so that live ones find a worker."""
+        """``backlog_workers``: at most so many workers have keys of the backlog, so that live ones find a worker."""
         self._backlog_workers = backlog_workers
         self._time = time
         self._backoff = backoff or Backoff()
         self._spread = spread
         self._ready: dict[Priority, OrderedDict[K, None]] = {each: OrderedDict() for each in Priority}
-        self._again: dict[K, Priority] = {}
+        self._added_meanwhile: dict[K, Priority] = {}
         self._active: dict[K, Priority] = {}
         self._failures: dict[K, int] = {}
         self._due: dict[K, tuple[float, Priority]] = {}
@@ -86,8 +86,8 @@ class WorkQueue(Generic[K]):
             return
         self._due.pop(key, None)
         if key in self._active:
-            if self._again.get(key) is not Priority.LIVE:
-                self._again[key] = priority
+            if self._added_meanwhile.get(key) is not Priority.LIVE:
+                self._added_meanwhile[key] = priority
             return
         if key in self._ready[Priority.LIVE] or key in self._ready[priority]:
             return
@@ -102,7 +102,7 @@ class WorkQueue(Generic[K]):
         if seconds <= 0:
             self.add(key, priority)
             return
-        if key in self._again or any(key in ready for ready in self._ready.values()):
+        if key in self._added_meanwhile or any(key in ready for ready in self._ready.values()):
             return
         due = self._time.monotonic() + seconds
         if key in self._due and due >= self._due[key][0]:
@@ -116,18 +116,18 @@ class WorkQueue(Generic[K]):
         """Hand ``key`` out after its backoff, and no sooner than ``at_least``; returns that delay in seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = max(self._backoff.delay(failures, self._spread()), at_least)
+        delay = max(self._backoff.find_delay(failures, self._spread()), at_least)
         self.add_after(key, delay)
         return delay
 
     def forget(self, key: K) -> None:
-        """``key`` succeeded: its next failure backs off from the start."""
+        """Reset the backoff of ``key``, which succeeded."""
         self._failures.pop(key, None)
 
     # --- taking --------------------------------------------------------------------------------
 
     async def get(self) -> K | None:
-        """The next key, which is then this worker's until ``done``. None once the queue is closed."""
+        """Wait for the next key, which is this worker's until ``finish``. Return None once the queue is closed."""
         while not self._closed:
             taken = self._take()
             if taken is not None:
@@ -146,11 +146,11 @@ class WorkQueue(Generic[K]):
                 raise
         return None
 
-    def done(self, key: K) -> None:
-        """The worker is finished with ``key``; if it was added meanwhile, it becomes ready again."""
+    def finish(self, key: K) -> None:
+        """Take ``key`` back from its worker. If it was added meanwhile, it becomes ready again."""
         if self._active.pop(key, None) is Priority.BACKLOG:
             self._notify_getter()  # who could not take from the backlog may now
-        priority = self._again.pop(key, None)
+        priority = self._added_meanwhile.pop(key, None)
         if priority is not None:
             self.add(key, priority)
         if not self._active:
@@ -159,7 +159,7 @@ class WorkQueue(Generic[K]):
     # --- ending --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Hand out nothing more and accept nothing more; keys in hand may be finished."""
+        """Hand out and accept no more keys; workers may finish theirs."""
         self._closed = True
         if self._alarm is not None:
             self._alarm.cancel()
@@ -168,7 +168,7 @@ class WorkQueue(Generic[K]):
                 getter.set_result(None)
         self._getters.clear()
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until no worker has a key in hand."""
         await self._idle.wait()
 
@@ -181,11 +181,11 @@ class WorkQueue(Generic[K]):
 
     @property
     def scheduled(self) -> int:
-        """How many keys wait for their time."""
+        """The number of keys that wait for their time."""
         return len(self._due)
 
     def __len__(self) -> int:
-        """How many keys are ready to be taken."""
+        """Return the number of keys that are ready to be taken."""
         return sum(len(ready) for ready in self._ready.values())
 
     # --- within --------------------------------------------------------------------------------
@@ -217,9 +217,9 @@ class WorkQueue(Generic[K]):
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_at = self._wakes[0][0]
-        self._alarm = asyncio.get_running_loop().create_task(self._ring(self._alarm_at))
+        self._alarm = asyncio.get_running_loop().create_task(self._fire_alarm(self._alarm_at))
 
-    async def _ring(self, due: float) -> None:
+    async def _fire_alarm(self, due: float) -> None:
         await self._time.sleep(due - self._time.monotonic())
         self._alarm, self._alarm_at = None, float("inf")
         now = self._time.monotonic()

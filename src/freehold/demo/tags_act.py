@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from freehold.api.conditions import find
+from freehold.api.conditions import find_condition
 from freehold.api.names import TAGS_APPLIED_ANNOTATION
 from freehold.cli.commands import tags_audit, tags_server
 from freehold.cli.commands.audit import documents, logs_of
@@ -57,7 +57,7 @@ class TagsAct:
     async def check_ready(self, serving: Serving, reason: str) -> str:
         """What the object says. Raises NotSo."""
         status = (await serving.session.client.get(CLOUD_METADATAS, self.key)).get("status") or {}
-        found = {each: find(status.get("conditions") or (), each) or {} for each in ("Ready", "Applied")}
+        found = {each: find_condition(status.get("conditions") or (), each) or {} for each in ("Ready", "Applied")}
         said = found["Applied"]
         if found["Ready"].get("status") != "True" or said.get("reason") != reason:
             raise checks.NotSo(f"CloudMetadata {self.key} says {said.get('reason')}: {said.get('message')}")

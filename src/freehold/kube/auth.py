@@ -51,7 +51,7 @@ class CredentialSource(Protocol):
     """A source of credentials."""
 
     async def get(self) -> Credential:
-        """The credential to use now. Raises Unauthorized when none can be obtained."""
+        """Return the credential to use now. Raises Unauthorized when none can be obtained."""
         ...
 
     def invalidate(self, used: Credential) -> None:
@@ -59,7 +59,7 @@ class CredentialSource(Protocol):
         ...
 
 
-class Static:
+class StaticCredential:
     """A credential that never changes."""
 
     def __init__(self, credential: Credential) -> None:
@@ -72,8 +72,8 @@ class Static:
         """Do nothing: a static credential cannot be renewed."""
 
 
-class Renewing:
-    """Renews one credential; ``load`` fetches a new one and raises KubeError or OSError on failure."""
+class RenewingCredential:
+    """A credential that is renewed; ``load`` fetches a new one and raises KubeError or OSError on failure."""
 
     def __init__(self, load: _Load, lifetime: float | None, now: Callable[[], float]) -> None:
         self._load = load
@@ -97,14 +97,14 @@ class Renewing:
                 _LOG.warning("cannot renew the API server credentials, still using the old ones: %s", problem)
                 self._renew_at = self._not_before = self._now() + RETRY_SECONDS
                 return self._current
-            self._current, self._renew_at = fresh, self._next_renewal(fresh)
+            self._current, self._renew_at = fresh, self._find_next_renewal(fresh)
             return fresh
 
     def invalidate(self, used: Credential) -> None:
         if used is self._current:
             self._renew_at = self._not_before
 
-    def _next_renewal(self, fresh: Credential) -> float:
+    def _find_next_renewal(self, fresh: Credential) -> float:
         ends = [self._now() + self._lifetime] if self._lifetime is not None else []
         if fresh.expires is not None:
             # Do not run the plugin for every request if its credentials are about to expire.
@@ -116,8 +116,8 @@ class _Load(Protocol):
     async def __call__(self) -> Credential: ...
 
 
-def from_file(path: Path, now: Callable[[], float] = time.monotonic) -> Renewing:
-    """The token in ``path``, read again every minute and after a 401. An empty file counts as unreadable."""
+def build_file_credential(path: Path, now: Callable[[], float] = time.monotonic) -> RenewingCredential:
+    """Build the credential in a token file, read again every minute and after a 401. An empty file is unreadable."""
 
     async def load() -> Credential:
         token = _read_small(path).strip()
@@ -125,7 +125,7 @@ def from_file(path: Path, now: Callable[[], float] = time.monotonic) -> Renewing
             raise Unauthorized(f"the token file {path} is empty")
         return Credential(authorization=f"Bearer {token}")
 
-    return Renewing(load, FILE_SECONDS, now)
+    return RenewingCredential(load, FILE_SECONDS, now)
 
 
 def _read_small(path: Path) -> str:
@@ -146,8 +146,8 @@ class ExecPlugin:
     install_hint: str = ""
     cluster: Mapping[str, object] | None = None
 
-    def info(self) -> str:
-        """The value of KUBERNETES_EXEC_INFO."""
+    def build_info(self) -> str:
+        """Build the value of KUBERNETES_EXEC_INFO."""
         spec: dict[str, object] = {"interactive": False}
         if self.cluster is not None:
             spec["cluster"] = dict(self.cluster)
@@ -155,7 +155,7 @@ class ExecPlugin:
 
     async def run(self) -> Credential:
         """Run the plugin once. Raises ConfigError or Unauthorized; never shows what it printed on stdout."""
-        env = {**os.environ, **self.env, "KUBERNETES_EXEC_INFO": self.info()}
+        env = {**os.environ, **self.env, "KUBERNETES_EXEC_INFO": self.build_info()}
         try:
             process = await asyncio.create_subprocess_exec(
                 self.command, *self.args, env=env,
@@ -211,16 +211,16 @@ class ExecPlugin:
         )
 
 
-def from_plugin(plugin: ExecPlugin, now: Callable[[], float] = time.time) -> Renewing:
-    """Credentials from an exec plugin, which runs at first use, before expiry and after a 401."""
-    return Renewing(plugin.run, None, now)
+def build_plugin_credential(plugin: ExecPlugin, now: Callable[[], float] = time.time) -> RenewingCredential:
+    """Build the credential of an exec plugin, which runs at first use, before expiry and after a 401."""
+    return RenewingCredential(plugin.run, None, now)
 
 
-def bearer(token: str) -> Credential:
-    """Return a bearer token as a credential; none if it is empty."""
+def build_bearer(token: str) -> Credential:
+    """Build the credential of a bearer token; an empty one if there is no token."""
     return Credential(authorization=f"Bearer {token}" if token else "")
 
 
-def basic(username: str, password: str) -> Credential:
-    """HTTP basic authentication."""
+def build_basic(username: str, password: str) -> Credential:
+    """Build the credential of HTTP basic authentication."""
     return Credential(authorization="Basic " + base64.b64encode(f"{username}:{password}".encode()).decode())

@@ -1,7 +1,7 @@
-"""A client for a command that asks a server on this machine a few things and ends: no event loop, no aiohttp.
+"""Client for a short command against a server on this machine: no event loop, no aiohttp.
 
-aiohttp's import alone costs twenty times what ``python -c pass`` does (docs/reference/kubernetes.md#runtime), more
-than all of ``freehold get``. Plain HTTP with a bearer token, which is what the embedded API server speaks.
+aiohttp's import alone takes twenty times as long as ``python -c pass`` (docs/reference/kubernetes.md#runtime), more
+than all of ``freehold get``. The embedded API server needs only plain HTTP with a bearer token.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from freehold.kube.resources import Json
 
 
 class BlockingClient(ObjectClient):
-    """One connection, kept open. Its coroutines never wait: ``stepping.run_blocking`` runs what awaits only them."""
+    """A client with one open connection. Its coroutines block, and run with ``stepping.run_blocking``."""
 
     def __init__(self, server: str, *, token: str = "", timeout: float = 30.0, user_agent: str = "freehold") -> None:
         super().__init__(server, _sleep)
@@ -44,13 +44,13 @@ class BlockingClient(ObjectClient):
             answer = response.read()
         except RemoteDisconnected as problem:
             self.close()
-            raise self._no_answer(what, ConnectionError("Server disconnected")) from problem
+            raise self._build_no_answer(what, ConnectionError("Server disconnected")) from problem
         except (OSError, HTTPException) as problem:
             self.close()
-            raise self._no_answer(what, problem) from problem
+            raise self._build_no_answer(what, problem) from problem
         if response.status >= 300:
-            raise self._refusal(response.status, answer, response.headers.get("Retry-After"), what)
-        return self._decoded(answer, response.status, what)
+            raise self._build_refusal(response.status, answer, response.headers.get("Retry-After"), what)
+        return self._decode(answer, response.status, what)
 
 
 async def _sleep(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The client on aiohttp: connections are pooled, credentials renewed, watches streamed.
+"""Client on aiohttp: connections are pooled, credentials renewed, watches streamed.
 
 ADR 1 explains why no library is used. ``trust_env`` stays off: with it aiohttp makes two thread hops per request,
 at six times the CPU cost (docs/reference/kubernetes.md#requests); a proxy is resolved once, in ``config``.
@@ -25,7 +25,7 @@ from freehold.kube.tls import TlsContext
 
 
 class KubeClient(ObjectClient):
-    """Talks to one API server. Use as an async context manager, or call ``close``.
+    """A client of one API server. Use it as an async context manager, or call ``close``.
 
     Every method raises a :class:`~freehold.kube.errors.KubeError`. ``timeout`` is seconds of wall time
     for one request; ``connections`` must exceed watches plus workers.
@@ -71,23 +71,23 @@ class KubeClient(ObjectClient):
         headers = {"Content-Type": content_type} if data is not None else {}
         if accept:
             headers["Accept"] = accept
-        url = self._url(path, query)
+        url = self._build_url(path, query)
         what = f"{method} {url.path}"
         try:
             response = await self._send(method, url, data, headers, self._timeout)
             async with response:
                 answer = await response.read()
         except (aiohttp.ClientError, TimeoutError) as problem:
-            raise self._no_answer(what, problem) from problem
-        return self._decoded(answer, response.status, what)
+            raise self._build_no_answer(what, problem) from problem
+        return self._decode(answer, response.status, what)
 
     @asynccontextmanager
-    async def stream(
+    async def open_stream(
         self, path: str, query: Mapping[str, str], idle_timeout: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """A streaming response. Raises Unavailable after ``idle_timeout`` seconds without a byte."""
+        """Open a streaming response. Raises Unavailable after ``idle_timeout`` seconds without a byte."""
         limits = aiohttp.ClientTimeout(total=None, connect=15.0, sock_read=idle_timeout)
-        url = self._url(path, urlencode({name: value for name, value in query.items() if value}))
+        url = self._build_url(path, urlencode({name: value for name, value in query.items() if value}))
         try:
             response = await self._send("GET", url, None, {}, limits)
             async with response:
@@ -96,26 +96,26 @@ class KubeClient(ObjectClient):
                 finally:
                     _hang_up(response)
         except (aiohttp.ClientError, TimeoutError) as problem:
-            raise self._no_answer(f"GET {url.path}", problem) from problem
+            raise self._build_no_answer(f"GET {url.path}", problem) from problem
 
     async def _send(
         self, method: str, url: URL, data: bytes | None, headers: dict[str, str], limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        """A successful response with its body unread. Raises KubeError for any other status, and aiohttp's errors."""
+        """Send a request. Return a successful response with its body unread. Raises KubeError and aiohttp's errors."""
         credential = await self.connection.credentials.get()
-        response = await self._once(method, url, data, headers, limits, credential)
+        response = await self._send_once(method, url, data, headers, limits, credential)
         if response.status == 401:
             response.release()
             self.connection.credentials.invalidate(credential)
             credential = await self.connection.credentials.get()
-            response = await self._once(method, url, data, headers, limits, credential)
+            response = await self._send_once(method, url, data, headers, limits, credential)
         if response.status >= 300:
             async with response:
                 retry_after = response.headers.get("Retry-After")
-                raise self._refusal(response.status, await response.read(), retry_after, f"{method} {url.path}")
+                raise self._build_refusal(response.status, await response.read(), retry_after, f"{method} {url.path}")
         return response
 
-    async def _once(
+    async def _send_once(
         self, method: str, url: URL, data: bytes | None, headers: dict[str, str], limits: aiohttp.ClientTimeout,
         credential: Credential,
     ) -> aiohttp.ClientResponse:  # fmt: skip
@@ -138,7 +138,7 @@ class KubeClient(ObjectClient):
             )
         return self._session
 
-    def _url(self, path: str, query: str) -> URL:
+    def _build_url(self, path: str, query: str) -> URL:
         return URL(f"{self._server}{path}?{query}" if query else f"{self._server}{path}", encoded=True)
 
 

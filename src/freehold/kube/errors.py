@@ -102,14 +102,14 @@ _BY_CODE: dict[int, type[KubeError]] = {
 }
 
 
-def of_status(status: Mapping[str, Any], code: int = 0, retry_after: float | None = None) -> KubeError:
-    """The error described by a ``Status`` object; ``code`` and ``retry_after`` come from HTTP."""
-    code = code or _number(status.get("code")) or 500
+def build_status_error(status: Mapping[str, Any], code: int = 0, retry_after: float | None = None) -> KubeError:
+    """Build the error that a ``Status`` object describes; ``code`` and ``retry_after`` come from HTTP."""
+    code = code or _parse_number(status.get("code")) or 500
     reason = str(status.get("reason") or "")
     details = status.get("details")
     details = details if isinstance(details, dict) else {}
     if retry_after is None and details.get("retryAfterSeconds"):
-        retry_after = float(_number(details["retryAfterSeconds"]))
+        retry_after = float(_parse_number(details["retryAfterSeconds"]))
     kind = _BY_CODE.get(code) or (Invalid if 400 <= code < 500 else Unavailable)
     if reason == "AlreadyExists":
         kind = AlreadyExists
@@ -119,8 +119,8 @@ def of_status(status: Mapping[str, Any], code: int = 0, retry_after: float | Non
     return kind(message, code=code, reason=reason, retry_after=retry_after, details=details)
 
 
-def of_response(code: int, body: bytes, retry_after_header: str | None, what: str) -> KubeError:
-    """The error in an HTTP response. ``what`` (method and path) is the message if the body has none."""
+def build_response_error(code: int, body: bytes, retry_after_header: str | None, what: str) -> KubeError:
+    """Build the error of an HTTP response. ``what`` (method and path) is the message if the body has none."""
     retry_after = float(retry_after_header) if retry_after_header and retry_after_header.isdigit() else None
     try:
         status = json.loads(body)
@@ -129,7 +129,7 @@ def of_response(code: int, body: bytes, retry_after_header: str | None, what: st
     if not isinstance(status, dict) or not status.get("message"):
         text = " ".join(body[:200].decode(errors="replace").split())
         status = {"message": f"{what}: HTTP {code}" + (f": {text}" if text else "")}
-    return of_status(status, code, retry_after)
+    return build_status_error(status, code, retry_after)
 
 
 def _has_cause(details: Mapping[str, Any], reason: str) -> bool:
@@ -137,5 +137,5 @@ def _has_cause(details: Mapping[str, Any], reason: str) -> bool:
     return any(isinstance(each, dict) and each.get("reason") == reason for each in causes)
 
 
-def _number(value: object) -> int:
+def _parse_number(value: object) -> int:
     return int(value) if isinstance(value, int | float | str) and str(value).isdigit() else 0

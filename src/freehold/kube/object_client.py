@@ -1,4 +1,4 @@
-"""What every client of an API server offers, whatever sends the requests. Objects are plain dicts."""
+"""Base of the clients of an API server, whatever sends the requests. Objects are plain dicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import urlencode
 
-from freehold.kube.errors import Expired, KubeError, Throttled, Unauthorized, Unavailable, of_response, of_status
+from freehold.kube.errors import (
+    Expired,
+    KubeError,
+    Throttled,
+    Unauthorized,
+    Unavailable,
+    build_response_error,
+    build_status_error,
+)
 from freehold.kube.field_managers import CLI
 from freehold.kube.resources import Json, Key, Resource, key_of
 
@@ -57,7 +65,7 @@ class ObjectList:
 
 @dataclass(frozen=True)
 class Request:
-    """One request of :meth:`ObjectClient.many`."""
+    """One request of :meth:`ObjectClient.send_many`."""
 
     method: str
     path: str
@@ -65,8 +73,8 @@ class Request:
     body: object = None
     content_type: str = "application/json"
 
-    def encoded(self) -> str:
-        """As a batch has it."""
+    def encode(self) -> str:
+        """Encode the request for a batch."""
         return _encode(
             {
                 "method": self.method, "path": self.path, "query": self.query, "contentType": self.content_type,
@@ -76,11 +84,11 @@ class Request:
 
 
 Outcomes = list[Json | KubeError]
-"""What came of requests, in their order."""
+"""The results of requests, in their order."""
 
 
 class ObjectClient(ABC):
-    """Talks to one API server; ``server`` is its URL, ``field_manager`` the name under which it writes.
+    """A client of one API server; ``server`` is its URL, ``field_manager`` the name under which it writes.
 
     Every method raises a :class:`~freehold.kube.errors.KubeError`.
     """
@@ -90,34 +98,34 @@ class ObjectClient(ABC):
         self._sleep = sleep
         self._manager = field_manager
         self.batches = False
-        """Whether the server takes many requests in one: the embedded one does."""
+        """True if the server takes many requests in one, as the embedded one does."""
 
     @abstractmethod
     async def _attempt(
         self, method: str, path: str, query: str, data: bytes | None, content_type: str, accept: str
     ) -> Json:
-        """One request, sent once; ``query`` is encoded. Returns the decoded body, {} if it is empty."""
+        """Send a request once; ``query`` is encoded. Returns the decoded body, {} if it is empty."""
 
     # --- objects -------------------------------------------------------------------------------
 
     async def get(self, resource: Resource, key: Key) -> Json:
-        """One object. Raises NotFound."""
-        return await self.request("GET", resource.object_path(key))
+        """Return an object. Raises NotFound."""
+        return await self.request("GET", resource.build_object_path(key))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
         """Create ``obj`` in its ``metadata.namespace``. Raises AlreadyExists, Invalid."""
-        path = resource.collection_path(str(obj.get("metadata", {}).get("namespace") or ""))
+        path = resource.build_collection_path(str(obj.get("metadata", {}).get("namespace") or ""))
         return await self.request("POST", path, body=obj)
 
     async def replace(self, resource: Resource, obj: Json, subresource: str = "") -> Json:
         """Replace the stored object with ``obj``. Raises Conflict when its resourceVersion is stale."""
-        return await self.request("PUT", resource.object_path(key_of(obj), subresource), body=obj)
+        return await self.request("PUT", resource.build_object_path(key_of(obj), subresource), body=obj)
 
     async def patch(
         self, resource: Resource, key: Key, body: object, kind: PatchKind = PatchKind.MERGE, subresource: str = ""
     ) -> Json:
         """Patch an object. A ``metadata.resourceVersion`` in a merge patch makes it fail with Conflict when stale."""
-        path = resource.object_path(key, subresource)
+        path = resource.build_object_path(key, subresource)
         return await self.request("PATCH", path, body=body, content_type=kind.value)
 
     async def patch_status(self, resource: Resource, key: Key, body: object, kind: PatchKind = PatchKind.MERGE) -> Json:
@@ -138,19 +146,21 @@ class ObjectClient(ABC):
             options["preconditions"] = {name: value for name, value in conditions.items() if value}
         if propagation:
             options["propagationPolicy"] = propagation
-        return await self.request("DELETE", resource.object_path(key), body=options)
+        return await self.request("DELETE", resource.build_object_path(key), body=options)
 
     # --- lists ---------------------------------------------------------------------------------
 
-    async def pages(
+    async def list_pages(
         self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
         limit: int = PAGE_SIZE,
     ) -> AsyncIterator[Page]:  # fmt: skip
-        """A consistent list, page by page. Raises Expired when the server compacts the history before the last page."""
+        """List page by page, consistently. Raises Expired when the server compacts the history before the last page."""
         query = {"labelSelector": label_selector, "fieldSelector": field_selector, "limit": str(limit) if limit else ""}
         token = ""
         while True:
-            answer = await self.request("GET", resource.collection_path(namespace), query={**query, "continue": token})
+            answer = await self.request(
+                "GET", resource.build_collection_path(namespace), query={**query, "continue": token}
+            )
             meta = answer.get("metadata") or {}
             token = str(meta.get("continue") or "")
             yield Page(answer.get("items") or [], str(meta.get("resourceVersion") or ""), token)
@@ -161,12 +171,12 @@ class ObjectClient(ABC):
         self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
         limit: int = PAGE_SIZE,
     ) -> ObjectList:  # fmt: skip
-        """The whole list at one resourceVersion; if a page expires, it is requested again without paging."""
+        """List everything at one resourceVersion. If a page expires, the list is requested again without paging."""
         for size in (limit, 0):
             items: list[Json] = []
             version = ""
             try:
-                async for page in self.pages(
+                async for page in self.list_pages(
                     resource, namespace, label_selector=label_selector, field_selector=field_selector, limit=size
                 ):
                     items += page.items
@@ -190,7 +200,7 @@ class ObjectClient(ABC):
         content_type: str = "application/json",
         accept: str = "",
     ) -> Json:
-        """One request; returns the decoded response body, {} if it is empty. ``accept``: another form of it.
+        """Send a request; returns the decoded response body, {} if it is empty. ``accept`` asks for another media type.
 
         After a 401 the credentials are renewed and the request is retried once. A read honors the Retry-After
         of a 429 or 503 (up to ``LONGEST_WAIT_SECONDS``, three times); a write is not retried here, but by the
@@ -199,9 +209,9 @@ class ObjectClient(ABC):
         data = _encode(body).encode() if body is not None else None
         if method in _NAMED_WRITES:
             query = {"fieldManager": self._manager, **(query or {})}
-        return await self._sent(method, path, query, data, content_type, accept)
+        return await self._send_with_retries(method, path, query, data, content_type, accept)
 
-    async def _sent(
+    async def _send_with_retries(
         self, method: str, path: str, query: Mapping[str, str] | None, data: bytes | None, content_type: str,
         accept: str = "",
     ) -> Json:  # fmt: skip
@@ -217,21 +227,21 @@ class ObjectClient(ABC):
                     wait = 1.0
                 if not attempts or wait is None or wait > LONGEST_WAIT_SECONDS:
                     raise
-                import random  # only who must wait pays for it
+                import random  # imported here because only a wait needs it
 
                 await self._sleep(wait * (1.0 + random.random() * 0.2))
 
-    async def many(
+    async def send_many(
         self, requests: Sequence[Request], done: Callable[[int], None] = lambda number: None, *, brief: bool = False
     ) -> Outcomes:
-        """What comes of each request, in their order; ``done`` is told how many were sent. Raises Unavailable.
+        """Send requests, and return their results in order. ``done`` gets the number sent so far. Raises Unavailable.
 
-        GET, POST and PATCH of single objects. Nothing is repeated that may have taken effect. With ``brief``
-        only the resourceVersion of an object is wanted.
+        They are GET, POST and PATCH of single objects. A write that may have taken effect is not repeated. With
+        ``brief`` a result has only the object's resourceVersion.
         """
         if self.batches:
             try:
-                return await self._in_batches(requests, done, brief=brief)
+                return await self._send_in_batches(requests, done, brief=brief)
             except KubeError as problem:
                 if problem.code not in (404, 405):
                     raise
@@ -251,19 +261,21 @@ class ObjectClient(ABC):
             done(len(found))
         return found
 
-    async def _in_batches(self, requests: Sequence[Request], done: Callable[[int], None], *, brief: bool) -> Outcomes:
+    async def _send_in_batches(
+        self, requests: Sequence[Request], done: Callable[[int], None], *, brief: bool
+    ) -> Outcomes:
         found: Outcomes = []
-        for part in _parts([each.encoded() for each in requests]):
+        for part in _split_batches([each.encode() for each in requests]):
             data = f'{{"brief":{_encode(brief)},"requests":[{",".join(part)}]}}'.encode()
-            answer = await self._sent("POST", BATCH, None, data, "application/json")
-            found += map(_outcome, answer["answers"])
+            answer = await self._send_with_retries("POST", BATCH, None, data, "application/json")
+            found += map(_read_answer, answer["answers"])
             done(len(found))
         return found
 
     # --- answers -------------------------------------------------------------------------------
 
-    def _decoded(self, answer: bytes, status: int, what: str) -> Json:
-        """The body of a successful response; ``what`` is method and path."""
+    def _decode(self, answer: bytes, status: int, what: str) -> Json:
+        """Decode the body of a successful response; ``what`` is method and path."""
         if not answer:
             return {}
         try:
@@ -274,20 +286,20 @@ class ObjectClient(ABC):
             raise Unavailable(f"{what}: the answer is not a JSON object", code=status)
         return decoded
 
-    def _refusal(self, status: int, body: bytes, retry_after: str | None, what: str) -> KubeError:
-        error = of_response(status, body, retry_after, what)
+    def _build_refusal(self, status: int, body: bytes, retry_after: str | None, what: str) -> KubeError:
+        error = build_response_error(status, body, retry_after, what)
         if isinstance(error, Unauthorized):
             error.message = f"{self._server} refuses the credentials: {error.message}"
         return error
 
-    def _no_answer(self, what: str, problem: Exception) -> Unavailable:
+    def _build_no_answer(self, what: str, problem: Exception) -> Unavailable:
         if isinstance(problem, TimeoutError):
             return Unavailable(f"{what}: {self._server} did not answer in time")
-        return Unavailable(f"{what}: {self._server} cannot be reached: {why_unreachable(problem)}")
+        return Unavailable(f"{what}: {self._server} cannot be reached: {explain_unreachable(problem)}")
 
 
-def _parts(encoded: Iterable[str]) -> Iterator[list[str]]:
-    """Batches: of no more than ``BATCH_REQUESTS``, and of no more than ``BATCH_BYTES`` unless one alone has more."""
+def _split_batches(encoded: Iterable[str]) -> Iterator[list[str]]:
+    """Split requests into batches of at most ``BATCH_REQUESTS``, and of ``BATCH_BYTES`` unless one alone is larger."""
     part: list[str] = []
     size = 0
     for each in encoded:
@@ -300,13 +312,13 @@ def _parts(encoded: Iterable[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _outcome(answer: Json) -> Json | KubeError:
+def _read_answer(answer: Json) -> Json | KubeError:
     body: Json = answer["body"]
-    return body if answer["code"] < 300 else of_status(body, answer["code"])
+    return body if answer["code"] < 300 else build_status_error(body, answer["code"])
 
 
-def why_unreachable(problem: Exception) -> str:
-    """A short reason for users; a library's own text repeats the address and names the failed call."""
+def explain_unreachable(problem: Exception) -> str:
+    """Explain a failed connection in short: a library's own text repeats the address and names the failed call."""
     cause = getattr(problem, "os_error", problem)
     if isinstance(cause, ConnectionError) and cause.errno:
         return os.strerror(cause.errno)

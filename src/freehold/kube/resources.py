@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 class Key(NamedTuple):
-    """Identifies one object of a resource; ``namespace`` is empty for a cluster-scoped one."""
+    """The key of an object of a resource; ``namespace`` is empty for a cluster-scoped one."""
 
     namespace: str
     name: str
@@ -21,7 +21,7 @@ class Key(NamedTuple):
 
 
 def key_of(obj: Json) -> Key:
-    """The key of an object. Raises KeyError when it has no name."""
+    """Return the key of an object. Raises KeyError when it has no name."""
     meta = obj["metadata"]
     return Key(meta.get("namespace") or "", meta["name"])
 
@@ -43,21 +43,21 @@ class Resource:
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
-    def collection_path(self, namespace: str = "") -> str:
-        """The path of the collection, in all namespaces or in one."""
+    def build_collection_path(self, namespace: str = "") -> str:
+        """Build the path of the collection, in all namespaces or in one."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
             return f"{root}/namespaces/{quote(namespace, safe='')}/{self.plural}"
         return f"{root}/{self.plural}"
 
-    def object_path(self, key: Key, subresource: str = "") -> str:
-        """The path of one object, or of a subresource such as ``status``.
+    def build_object_path(self, key: Key, subresource: str = "") -> str:
+        """Build the path of one object, or of a subresource such as ``status``.
 
         Raises ValueError for a namespaced object without a namespace.
         """
         if self.namespaced and not key.namespace:
             raise ValueError(f"{self} {key.name!r} needs a namespace")
-        path = f"{self.collection_path(key.namespace)}/{quote(key.name, safe='')}"
+        path = f"{self.build_collection_path(key.namespace)}/{quote(key.name, safe='')}"
         return f"{path}/{subresource}" if subresource else path
 
 

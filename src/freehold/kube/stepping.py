@@ -1,4 +1,4 @@
-"""Runs coroutines without an event loop: those that never wait, because what they await answers at once."""
+"""Runner of coroutines without an event loop, for those that never wait, because what they await answers at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in one step. What it awaits must block, or have its answer: a client that is no asyncio's.
+    """Run a coroutine in one step. What it awaits must block or answer at once, as ``BlockingClient`` does.
 
-    Raises RuntimeError where it waits for an event loop.
+    Raises RuntimeError if it waits for an event loop.
     """
     try:
         work.send(None)

@@ -1,4 +1,4 @@
-"""One TLS context, rebuilt when a certificate on disk or the client certificate changes."""
+"""TLS context of a connection, rebuilt when a certificate on disk or the client certificate changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELOAD_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """How to verify the server, and the client certificate. Data takes precedence over files, as in kubectl.
+    """The verification of the server, and the client certificate. Data takes precedence over files, as in kubectl.
 
     Without a CA the system's roots are used. ``server_name`` replaces the host name in SNI and verification.
     """
@@ -34,7 +34,7 @@ class TlsSettings:
 
 
 class TlsContext:
-    """Provides the context for each request. aiohttp pools connections per context, so old connections drain."""
+    """The context of each request. aiohttp pools connections per context, so old connections drain."""
 
     def __init__(self, settings: TlsSettings, now: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
@@ -45,20 +45,20 @@ class TlsContext:
         self._looked_at = float("-inf")
 
     def get(self, certificate: tuple[bytes, bytes] | None) -> ssl.SSLContext:
-        """The context; ``certificate`` (PEM, from an exec plugin) takes precedence over the one in the settings.
+        """Return the context; ``certificate`` (PEM, from an exec plugin) takes precedence over the one in the settings.
 
         Raises ConfigError naming the file that cannot be used.
         """
         due = self._now() - self._looked_at >= RELOAD_SECONDS
         if self._context is None or due or certificate is not self._certificate:
             self._looked_at = self._now()
-            stamp = (self._file_times(), certificate)
+            stamp = (self._read_file_times(), certificate)
             if self._context is None or stamp != self._stamp:
                 self._context, self._stamp = self._build(certificate), stamp
             self._certificate = certificate
         return self._context
 
-    def _file_times(self) -> tuple[int, ...]:
+    def _read_file_times(self) -> tuple[int, ...]:
         files = (self._settings.ca_file, self._settings.cert_file, self._settings.key_file)
         try:
             return tuple(path.stat().st_mtime_ns for path in files if path)
@@ -72,18 +72,18 @@ class TlsContext:
             context = ssl.create_default_context(cadata=ca.decode() if ca else None)
         except (OSError, ValueError) as problem:
             raise ConfigError(f"the certificate authority of the API server cannot be used: {problem}") from None
-        # As kubectl: the authority of an EKS cluster has no key identifier, which Python 3.13 and later ask for
+        # As in kubectl: the authority of an EKS cluster has no key identifier, which Python 3.13 and later ask for
         # (https://github.com/kubernetes-client/python/issues/2394).
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if wanted.insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        pair = certificate or self._own_pair()
+        pair = certificate or self._read_own_pair()
         if pair:
             _load_pair(context, pair)
         return context
 
-    def _own_pair(self) -> tuple[bytes, bytes] | None:
+    def _read_own_pair(self) -> tuple[bytes, bytes] | None:
         wanted = self._settings
         cert = wanted.cert_data or (wanted.cert_file.read_bytes() if wanted.cert_file else None)
         key = wanted.key_data or (wanted.key_file.read_bytes() if wanted.key_file else None)

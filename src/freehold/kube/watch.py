@@ -22,7 +22,7 @@ from typing import Any
 import aiohttp
 
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import Expired, KubeError, NotFound, Unavailable, of_status
+from freehold.kube.errors import Expired, KubeError, NotFound, Unavailable, build_status_error
 from freehold.kube.field_managers import was_written_by_earlier_version
 from freehold.kube.object_client import PAGE_SIZE, Sleep
 from freehold.kube.resources import Json, Key, Resource, key_of
@@ -46,8 +46,8 @@ class Origin(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One object, before and after. ``old`` None: new in the cache; ``new`` None: deleted."""
+class ObjectChange:
+    """A change of one object. ``old`` None: new in the cache; ``new`` None: deleted."""
 
     key: Key
     old: Json | None
@@ -57,12 +57,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """A list is complete: the cache is consistent at ``resource_version``."""
+    """The end of a list: the cache is consistent at ``resource_version``."""
 
     resource_version: str
 
 
-class State(Enum):
+class WatchState(Enum):
     """The state of a reflector."""
 
     STARTING = "starting"
@@ -72,7 +72,7 @@ class State(Enum):
 
 
 class Reflector:
-    """Keeps ``objects`` in sync with the server. One consumer iterates ``changes()``.
+    """A cache that is kept in sync with the server. One consumer iterates ``follow_changes()``.
 
     ``resync`` (wall seconds) bounds how long a lost event stays undetected: after it the collection is
     listed again and every object is reported (docs/reference/kubernetes.md#watching).
@@ -95,7 +95,7 @@ class Reflector:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.resource = resource
-        self.state = State.STARTING
+        self.state = WatchState.STARTING
         self.on_state: Callable[[], None] = lambda: None
         self.last_contact = now()
         self._client = client
@@ -118,8 +118,8 @@ class Reflector:
         """The cached objects by key."""
         return self._objects
 
-    async def changes(self) -> AsyncGenerator[Change | Synced, None]:
-        """An endless stream of changes; it ends only by cancellation. Failures are retried with backoff.
+    async def follow_changes(self) -> AsyncGenerator[ObjectChange | Synced, None]:
+        """Yield changes without end; only cancellation ends it. Failures are retried with backoff.
 
         After a cancellation it can be started again: it then lists, and reports objects deleted meanwhile.
         """
@@ -138,10 +138,10 @@ class Reflector:
                 problem: KubeError | None = None  # the watch ended at once: back off
             except KubeError as failure:
                 problem = failure
-            await self._sleep(self._delay_after(problem))
+            await self._sleep(self._choose_delay(problem))
 
-    async def _relist(self) -> AsyncIterator[Change | Synced]:
-        """Every object, then the deleted ones, then Synced.
+    async def _relist(self) -> AsyncIterator[ObjectChange | Synced]:
+        """Yield every object, then the deleted ones, then Synced.
 
         The watch starts at the version of the *first* page: if the pages of a server differ in version,
         changes between them are seen twice rather than never.
@@ -149,31 +149,31 @@ class Reflector:
         version, self._version = "", ""
         seen: set[Key] = set()
         try:
-            pages = self._client.pages(
+            pages = self._client.list_pages(
                 self.resource, self._namespace, label_selector=self._selector, limit=0 if self._unpaged else PAGE_SIZE
             )
             async for page in pages:
                 version = version or page.resource_version
                 texts: dict[str, str] = {}
-                self._contacted()
+                self._note_contact()
                 for obj in page.items:
                     # List items lack both; https://github.com/kubernetes/kubernetes/issues/3030
                     obj.setdefault("apiVersion", self.resource.api_version)
                     obj.setdefault("kind", self.resource.kind)
                     seen.add(key_of(obj))
-                    for change in self._store(_shared(obj, texts), Origin.LIST):
+                    for change in self._store(_share_texts(obj, texts), Origin.LIST):
                         yield change
         except Expired:
             self._unpaged = True  # an unpaged list cannot expire between pages
             raise
         for key in [each for each in self._objects if each not in seen]:
-            yield Change(key, self._objects.pop(key), None, Origin.LIST)
+            yield ObjectChange(key, self._objects.pop(key), None, Origin.LIST)
         self._version, self._listed_at, self._unpaged = version, self._now(), False
-        self._recovered()
+        self._note_recovery()
         yield Synced(version)
 
-    async def _follow(self) -> AsyncGenerator[Change, None]:
-        """One watch, until it ends. Raises Expired, Unavailable and other KubeErrors."""
+    async def _follow(self) -> AsyncGenerator[ObjectChange, None]:
+        """Yield the changes of one watch until it ends. Raises Expired, Unavailable and other KubeErrors."""
         left = max(self._listed_at + self._resync - self._now(), 1.0)
         seconds = max(1, int(min(random.uniform(*self._watch_seconds), left)))
         query = {
@@ -183,40 +183,40 @@ class Reflector:
             "timeoutSeconds": str(seconds),
             "labelSelector": self._selector,
         }
-        path = self.resource.collection_path(self._namespace)
+        path = self.resource.build_collection_path(self._namespace)
         try:
-            async with self._client.stream(path, query, seconds + self._idle_margin) as content:
-                self._contacted()
-                async for line in _lines(content):
+            async with self._client.open_stream(path, query, seconds + self._idle_margin) as content:
+                self._note_contact()
+                async for line in _read_lines(content):
                     for change in self._read(line):
                         yield change
-                    self._recovered()
+                    self._note_recovery()
         except Expired:
             self._version = ""
             raise
 
-    def _read(self, line: bytes) -> list[Change]:
+    def _read(self, line: bytes) -> list[ObjectChange]:
         try:
             event = json.loads(line)
             kind, obj = event["type"], event["object"]
             version = obj["metadata"]["resourceVersion"] if kind != "ERROR" else ""
         except (ValueError, KeyError, TypeError, RecursionError):
             raise Unavailable(f"the watch of {self.resource} sent an invalid event") from None
-        self._contacted()
+        self._note_contact()
         if kind == "ERROR":
-            raise of_status(obj)
+            raise build_status_error(obj)
         if kind in ("ADDED", "MODIFIED"):
             found = self._store(obj, Origin.WATCH)
         elif kind == "DELETED":
             key = key_of(obj)
             self._objects.pop(key, None)
-            found = [Change(key, obj, None, Origin.WATCH)]
+            found = [ObjectChange(key, obj, None, Origin.WATCH)]
         else:  # BOOKMARK, or an unknown type: only the version matters
             found = []
         self._version = version
         return found
 
-    def _store(self, obj: Json, origin: Origin) -> list[Change]:
+    def _store(self, obj: Json, origin: Origin) -> list[ObjectChange]:
         if not was_written_by_earlier_version(obj["metadata"]):
             obj["metadata"].pop("managedFields", None)
         key = key_of(obj)
@@ -226,36 +226,36 @@ class Reflector:
         self._objects[key] = obj
         if old is not None and old["metadata"].get("uid") != obj["metadata"].get("uid"):
             # Deleted and created again between two events: two objects, not one modified object.
-            return [Change(key, old, None, origin), Change(key, None, obj, origin)]
-        return [Change(key, old, obj, origin)]
+            return [ObjectChange(key, old, None, origin), ObjectChange(key, None, obj, origin)]
+        return [ObjectChange(key, old, obj, origin)]
 
-    def _enter(self, state: State) -> None:
+    def _enter(self, state: WatchState) -> None:
         self.state = state
         self.on_state()
 
-    def _contacted(self) -> None:
+    def _note_contact(self) -> None:
         self.last_contact = self._now()
 
-    def _recovered(self) -> None:
-        if self.state is State.SYNCED and not self._failures:
+    def _note_recovery(self) -> None:
+        if self.state is WatchState.SYNCED and not self._failures:
             return
         if self._logged:
             _LOG.info("watching %s again", self.resource)
         self._failures, self._logged = 0, ""
-        self._enter(State.SYNCED)
+        self._enter(WatchState.SYNCED)
 
-    def _delay_after(self, problem: KubeError | None) -> float:
-        """The delay before the next attempt. Logs each problem once, not on every attempt."""
+    def _choose_delay(self, problem: KubeError | None) -> float:
+        """Return the delay before the next attempt. Logs each problem once, not on every attempt."""
         level = logging.WARNING
         if isinstance(problem, NotFound):
             level = logging.INFO  # Cluster API is optional
             self._version = ""
-            self._enter(State.ABSENT)
+            self._enter(WatchState.ABSENT)
             message = f"{self.resource} is not served (is its CRD installed?); retrying periodically"
         elif problem is None or isinstance(problem, Expired):
             message = ""
         else:
-            self._enter(State.FAILING)
+            self._enter(WatchState.FAILING)
             message = f"cannot watch {self.resource}, retrying: {problem.message}"
         if message and message != self._logged:
             _LOG.log(level, "%s", message)
@@ -266,17 +266,17 @@ class Reflector:
         return max(delay * random.uniform(0.8, 1.2), asked)
 
 
-def _shared(value: Any, texts: dict[str, str]) -> Any:
-    """The same value, with one text for all that are equal: objects of one kind say mostly the same."""
+def _share_texts(value: Any, texts: dict[str, str]) -> Any:
+    """Return the value with equal texts shared, because objects of one kind repeat most of their texts."""
     if isinstance(value, str):
         return texts.setdefault(value, value)
     if isinstance(value, dict):
-        return {name: _shared(each, texts) for name, each in value.items()}
-    return [_shared(each, texts) for each in value] if isinstance(value, list) else value
+        return {name: _share_texts(each, texts) for name, each in value.items()}
+    return [_share_texts(each, texts) for each in value] if isinstance(value, list) else value
 
 
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Complete lines of any length (``StreamReader.readline`` has a limit); an incomplete last line is dropped."""
+async def _read_lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Read complete lines of any length (``StreamReader.readline`` has a limit). An incomplete last line is dropped."""
     parts: list[bytes] = []
     async for chunk in content.iter_any():
         if b"\n" not in chunk:

@@ -1,4 +1,4 @@
-"""A provider: one value that says all of a cloud. ``providers/registry.py`` lists them.
+"""Provider: one value that describes a cloud. ``providers/registry.py`` lists all.
 
 Nothing outside ``providers`` names a cloud: the controllers, the CLI and the generated files ask the list.
 """
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from freehold.tags.tag_endpoint import TagAccounts
 
 
-class Reader(Protocol):
-    """What a provider reads of the API server, such as the Secret of an identity."""
+class ObjectReader(Protocol):
+    """A reader of the API server, for example of the Secret of an identity."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
 
@@ -42,15 +42,15 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What the connections of one process share.
+class ConnectionContext:
+    """The context that the connections of one process share.
 
-    ``namespace`` is the operator's own, which holds the Secrets of identities. ``wrap`` goes around what sends each
-    request. ``gc_selector``: the labels of the clusters that are collected; None for all. A connection puts what needs
-    an end on ``stack``.
+    ``namespace`` is the operator's own, which has the Secrets of identities. ``wrap`` wraps the port that sends each
+    request. ``gc_selector`` selects the clusters that are collected; None for all. A connection registers what must be
+    closed on ``stack``.
     """
 
-    reader: Reader
+    reader: ObjectReader
     namespace: str
     clock: Clock
     audit: Audit
@@ -62,10 +62,10 @@ class Shared:
     gc_selector: Selector | None = None
 
 
-class Connection(Protocol):
-    """One cloud as one process reaches it."""
+class CloudConnection(Protocol):
+    """The connection of one process to one cloud."""
 
-    def accounts(self, kind: ObjectKind) -> KnownAccounts:
+    def find_accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Return the accounts of the objects of one kind of this provider."""
         ...
 
@@ -74,10 +74,10 @@ class Connection(Protocol):
         ...
 
 
-class Access(Protocol):
-    """How one cloud is reached: what the process was started with.
+class CloudAccess(Protocol):
+    """The access to one cloud, from the options and environment of the process.
 
-    ``regions`` are those of metadata objects that name none, and where lost objects are looked for. ``has_own``: the
+    ``regions`` are those of metadata objects that name none, and those searched for lost objects. ``has_own``: the
     process has credentials of its own for the cloud.
     """
 
@@ -87,18 +87,18 @@ class Access(Protocol):
     @property
     def has_own(self) -> bool: ...
 
-    def connect(self, shared: Shared) -> Connection: ...
+    def connect(self, shared: ConnectionContext) -> CloudConnection: ...
 
 
-AccessOf = Callable[[Mapping[str, str], str], Access]
-"""The access that an environment gives; the second argument is the URL of a simulated cloud, empty for the real one."""
+AccessOf = Callable[[Mapping[str, str], str], CloudAccess]
+"""Builds the access from an environment and the URL of a simulated cloud, empty for the real one."""
 
 
 ClusterName = Callable[[Mapping[str, Any], "Mapping[NodeKey, Entry]"], str]
-"""The name that the resources of an object are under, from the object and its journal's entries."""
+"""Finds the cluster name in the names of an object's resources, from the object and its journal's entries."""
 
 
-def _no_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
+def _refuse_cluster_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
     """Name no cluster: the kind is not once in an account."""
     raise NotImplementedError(f"{raw['kind']} has no name of which an account can have one cluster")
 
@@ -113,8 +113,8 @@ class ObjectKind:
 
     served: ServedName
     describe: Callable[[], ServedKind]
-    adapt: Callable[[Any, Shared], Adapter]
-    cluster_name: ClusterName = _no_name
+    adapt: Callable[[Any, ConnectionContext], Adapter]
+    cluster_name: ClusterName = _refuse_cluster_name
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class TagKind:
 
 @dataclass(frozen=True)
 class Provider:
-    """One cloud.
+    """A cloud.
 
     ``objects`` are the kinds that are reconciled, ``referred`` those that are only read where an object names one,
     ``tags`` the metadata controller's kind for this cloud. ``placeholders`` are kinds in upstream's templates that are

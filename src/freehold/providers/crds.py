@@ -1,10 +1,10 @@
-"""The CRDs of all providers' kinds and of the metadata controller's, and of the kinds that are stored only."""
+"""CRDs of all providers' kinds, of the metadata controller's, and of the kinds that are only stored."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.metadata_kinds import METADATA_GRANTS, cloud_metadata
 from freehold.api.placeholders import CLUSTER_API, Placeholder
 from freehold.api.served_kind import Column, ServedKind
@@ -29,9 +29,9 @@ PLACEHOLDERS: tuple[Placeholder, ...] = (
     *CLUSTER_API,
     *(each for provider in PROVIDERS for each in provider.placeholders),
 )
-"""The kinds in upstream's templates besides those that are served and built in."""
+"""The kinds in upstream's templates that are neither served nor built in."""
 
 
-def custom_resource_definitions() -> tuple[dict[str, Any], ...]:
+def build_crds() -> tuple[dict[str, Any], ...]:
     """Return the CRDs of all kinds in ``SERVED``."""
-    return tuple(custom_resource_definition(served) for served in SERVED)
+    return tuple(build_crd(served) for served in SERVED)

@@ -1,4 +1,4 @@
-"""The CRDs in ``deploy/crds`` and pages of docs: generated from the types, or with ``--check`` compared with them."""
+"""Generator of the CRDs in ``deploy/crds`` and of pages of docs; with ``--check`` it only compares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.served import ServedName
 from freehold.api.served_fields import ServedField
 from freehold.providers import registry
@@ -19,7 +19,7 @@ from freehold.providers.crds import SERVED
 DIRECTORY = Path("deploy/crds")
 DOCS = Path("docs/reference")
 TABLES: dict[str, ServedName] = {f"{each.kind.lower()}-fields.md": each for each in registry.SERVED if each.fields}
-"""File name -> the kind that it is about."""
+"""The kind of each page, by file name."""
 
 _INTRODUCTION = """\
 # The fields of {kind}
@@ -45,18 +45,18 @@ _HEADER = "# Generated from the types of the providers by `make crds`. Do not ed
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Block YAML without anchors: a schema used in two places is written twice, as kubectl requires."""
+    """A dumper of block YAML without anchors: a schema used in two places is written twice, as kubectl requires."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-def rendered() -> dict[str, str]:
-    """Render every CRD: file name -> content; deterministic."""
+def render_crds() -> dict[str, str]:
+    """Render every CRD: content by file name, deterministic."""
     return {
         f"{served.group}_{served.plural}.yaml": _HEADER
         + yaml.dump(
-            custom_resource_definition(served),
+            build_crd(served),
             Dumper=_PlainDumper,
             sort_keys=True,
             width=110,
@@ -67,17 +67,17 @@ def rendered() -> dict[str, str]:
     }
 
 
-def stale(directory: Path) -> tuple[str, ...]:
-    """List names of files that are missing, differ from the generated content, or belong to no kind; sorted."""
-    wanted = rendered()
+def find_stale(directory: Path) -> tuple[str, ...]:
+    """Find files that are missing, differ from the generated content, or belong to no kind; sorted names."""
+    wanted = render_crds()
     present = {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.yaml")}
     return tuple(sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)))
 
 
-def write(directory: Path) -> None:
+def write_crds(directory: Path) -> None:
     """Write every CRD and remove files that belong to no kind."""
     directory.mkdir(parents=True, exist_ok=True)
-    wanted = rendered()
+    wanted = render_crds()
     for path in directory.glob("*.yaml"):
         if path.name not in wanted:
             path.unlink()
@@ -85,9 +85,9 @@ def write(directory: Path) -> None:
         (directory / name).write_text(content, encoding="utf-8")
 
 
-def stale_pages(directory: Path) -> tuple[str, ...]:
-    """List names of generated pages that are missing or differ; sorted. Other pages are written by hand."""
-    wanted = rendered_pages()
+def find_stale_pages(directory: Path) -> tuple[str, ...]:
+    """Find generated pages that are missing or differ; sorted names. Other pages are written by hand."""
+    wanted = render_pages()
     present = {name: (directory / name).read_text(encoding="utf-8") for name in wanted if (directory / name).exists()}
     return tuple(sorted(name for name in wanted if wanted[name] != present.get(name)))
 
@@ -95,22 +95,24 @@ def stale_pages(directory: Path) -> tuple[str, ...]:
 def write_pages(directory: Path) -> None:
     """Write every generated page."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, content in rendered_pages().items():
+    for name, content in render_pages().items():
         (directory / name).write_text(content, encoding="utf-8")
 
 
-def rendered_pages() -> dict[str, str]:
-    """Render every generated page: file name -> content; deterministic."""
-    return {file: _page(served) for file, served in TABLES.items()}
+def render_pages() -> dict[str, str]:
+    """Render every generated page: content by file name, deterministic."""
+    return {file: _render_page(served) for file, served in TABLES.items()}
 
 
-def _page(served: ServedName) -> str:
+def _render_page(served: ServedName) -> str:
     rows = (f"| `{field.path}` | {field.serving.value} | {field.sentence} |\n" for field in served.fields)
-    return _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows) + _status(served.left_out)
+    return (
+        _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows) + _render_status(served.left_out)
+    )
 
 
-def _status(left_out: Sequence[ServedField]) -> str:
-    """Make one row for each reason."""
+def _render_status(left_out: Sequence[ServedField]) -> str:
+    """Render the fields of the status that are left out, one row for each reason."""
     fields: dict[str, list[str]] = {}
     for field in left_out:
         fields.setdefault(field.sentence, []).append(f"`{field.path}`")
@@ -118,18 +120,18 @@ def _status(left_out: Sequence[ServedField]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when ``--check`` finds a stale file."""
+    """Generate or check the files. Return exit code 0, or 1 if ``--check`` finds a stale file."""
     parser = argparse.ArgumentParser(prog="python -m freehold.providers.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where the CRDs are (default: %(default)s)")
     parser.add_argument("--docs", type=Path, default=DOCS, help="where the pages are (default: %(default)s)")
     options = parser.parse_args(arguments)
     if not options.check:
-        write(options.directory)
+        write_crds(options.directory)
         write_pages(options.docs)
         return 0
-    paths = [options.directory / name for name in stale(options.directory)]
-    paths += [options.docs / name for name in stale_pages(options.docs)]
+    paths = [options.directory / name for name in find_stale(options.directory)]
+    paths += [options.docs / name for name in find_stale_pages(options.docs)]
     for path in paths:
         print(f"{path} is out of date; run `make crds`", file=sys.stderr)
     return 1 if paths else 0

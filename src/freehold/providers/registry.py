@@ -1,4 +1,4 @@
-"""The providers: the only list. What a command needs of them is here without the clouds' SDKs."""
+"""The only list of providers. It imports no SDK of a cloud."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROVIDERS: tuple[Provider, ...] = (IBM, AWS)
 SERVED: tuple[ServedName, ...] = tuple(kind.served for provider in PROVIDERS for kind in provider.objects)
 """The kinds that are reconciled."""
 REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
-"""The kinds that are only read, where an object of a kind above names one."""
+"""The kinds that are only read, if an object of a kind above names one."""
 METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *(provider.tags.served for provider in PROVIDERS), METADATA_GRANT)
 """The kinds of the metadata controller."""
 

@@ -141,7 +141,7 @@ class CloudReconciler:
         try:
             known = await context.load(provider, ring)
         except LedgerKeyMissing as problem:
-            context.rings.missed()
+            context.rings.report_missing_key()
             return Refused(names.REASON_KEY_MISSING, str(problem))
         if not writer_of(provider, ring).begun and known.written_for(request.claim.claimant.uid):
             await context.sign(provider, ring)  # somebody took the annotation off

@@ -92,7 +92,7 @@ class Rings(Protocol):
         """Raises RingError while there is none."""
         ...
 
-    def missed(self) -> None:
+    def report_missing_key(self) -> None:
         """Hear that the ledger names a key that the ring lacks."""
         ...
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from freehold.api import names
 from freehold.api.served import METADATA_GRANT
 from freehold.controllers.connections import Connections
-from freehold.controllers.controller import Controller, Done, Reconcile, Result, Watched
+from freehold.controllers.controller import Controller, Done, Reconcile, Result, WatchedResource
 from freehold.controllers.keyring.keeper import RingKeeper
 from freehold.controllers.keyring.stored_form import RingError
 from freehold.controllers.objects import separate_managers
-from freehold.controllers.observers import NOBODY, Onlookers
-from freehold.controllers.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.controllers.observers import NO_OBSERVERS, Observers
+from freehold.controllers.predicates import OWN_ANNOTATIONS, spec_or_metadata_changed
 from freehold.controllers.timing import RunningTime
 from freehold.controllers.workqueue import Priority
 from freehold.engine.clock import SystemClock
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.kube.watch import State
+from freehold.kube.watch import WatchState
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED_RESOURCES
@@ -60,10 +60,10 @@ class Caches:
         self._controller = controller
 
     def clouds(self) -> Sequence[Json]:
-        return self._controller().all()
+        return self._controller().list_objects()
 
     def knows_clouds(self) -> bool:
-        return self._controller().follower(CLOUD_METADATAS).state is State.SYNCED
+        return self._controller().find_reflector(CLOUD_METADATAS).state is WatchState.SYNCED
 
     def providers(self) -> Sequence[Provider] | None:
         known = {kind: self._known(resource) for kind, resource in PROVIDERS.items()}
@@ -79,13 +79,13 @@ class Caches:
 
     def _known(self, resource: Resource) -> Sequence[Json] | None:
         """List what a watch has shown. One that fails must not read as: there is none. Without a CRD there is none."""
-        follower = self._controller().follower(resource)
-        return list(follower.objects.values()) if follower.state in (State.SYNCED, State.ABSENT) else None
+        follower = self._controller().find_reflector(resource)
+        return list(follower.objects.values()) if follower.state in (WatchState.SYNCED, WatchState.ABSENT) else None
 
     def grants(self) -> Sequence[Json] | None:
         """Also where there is no CRD: nobody may have more rights by that."""
-        follower = self._controller().follower(GRANTS)
-        return list(follower.objects.values()) if follower.state is State.SYNCED else None
+        follower = self._controller().find_reflector(GRANTS)
+        return list(follower.objects.values()) if follower.state is WatchState.SYNCED else None
 
 
 class _Places:
@@ -117,7 +117,7 @@ def metadata_controllers(
     place: OperatorScope,
     configuration: Configuration,
     clusters: Sequence[Controller],
-    onlookers: Onlookers = NOBODY,
+    onlookers: Observers = NO_OBSERVERS,
     audit: ChangeAudit | None = None,
 ) -> list[Controller]:
     """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds."""
@@ -134,7 +134,9 @@ def metadata_controllers(
         regions=regions,
         namespace=place.namespace,
         configuration=configuration,
-        hooks=PassHooks(onlookers.passed, onlookers.ready, (AuditedChanges(audit or NoAudit()), *onlookers.changes)),
+        hooks=PassHooks(
+            onlookers.report_pass, onlookers.report_ready, (AuditedChanges(audit or NoAudit()), *onlookers.changes)
+        ),
         wake=lambda each: going[each.kind].queue.add(Key(each.namespace, each.name), Priority.LIVE),
     )
 
@@ -151,17 +153,19 @@ def metadata_controllers(
             except RingError:  # it went while we looked around; nothing was written after that
                 return Done()
 
-        timed = onlookers.timed(guarded) if resource == CLOUD_METADATAS else guarded
+        timed = onlookers.time_reconcile(guarded) if resource == CLOUD_METADATAS else guarded
         time, namespace = RunningTime(clock), place.namespace
         built = Controller(client, resource, timed, time=time, namespace=namespace, workers=place.workers, **more)
         return built
 
     watches = [
         *(
-            Watched(resource, referring(lambda: controller.all(), kind), _matters, place.namespace)
+            WatchedResource(resource, referring(lambda: controller.list_objects(), kind), _matters, place.namespace)
             for kind, resource in PROVIDERS.items()
         ),
-        Watched(GRANTS, lambda grant: [key_of(each) for each in controller.all()], on_spec_or_metadata),
+        WatchedResource(
+            GRANTS, lambda grant: [key_of(each) for each in controller.list_objects()], spec_or_metadata_changed
+        ),
     ]
     reconcile = CloudReconciler(context).reconcile
     controller = controller_of(CLOUD_METADATAS, reconcile, watches=watches, reads=clusters)
@@ -181,4 +185,4 @@ def referring(clouds: Callable[[], Iterable[Json]], kind: str) -> Callable[[Json
 
 def _matters(old: Any, new: Any) -> bool:
     """Not its status, and not the annotation that we put on it ourselves."""
-    return on_spec_or_metadata(old, new, _OWN)
+    return spec_or_metadata_changed(old, new, _OWN)

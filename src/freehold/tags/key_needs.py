@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from freehold.controllers.keyring.needs import Need
+from freehold.controllers.keyring.needs import KeyNeed
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
@@ -21,21 +21,21 @@ class Client(Protocol):
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
 
 
-async def tag_needs(client: Client, namespace: str, record: str = NAME, of_objects_in: str = "") -> list[Need]:
+async def tag_needs(client: Client, namespace: str, record: str = NAME, of_objects_in: str = "") -> list[KeyNeed]:
     """``namespace`` and ``record``: where the record is. Raises KubeError."""
     return [*await _of_record(client, namespace, record), *await _of_objects(client, of_objects_in)]
 
 
-async def _of_record(client: Client, namespace: str, record: str) -> list[Need]:
+async def _of_record(client: Client, namespace: str, record: str) -> list[KeyNeed]:
     """One for all of its parts: they are read together, or not at all."""
     names = shard_names(record)
     rows = [row for row in (await client.list(CONFIG_MAPS, namespace)).items if row["metadata"]["name"] in names]
     digests = frozenset(str((row.get("data") or {}).get(KEY, "")) for row in rows) - {""}
-    return [Need(Key(namespace, record), RECORD_UUID, digests)] if digests else []
+    return [KeyNeed(Key(namespace, record), RECORD_UUID, digests)] if digests else []
 
 
-async def _of_objects(client: Client, namespace: str) -> list[Need]:
-    found: list[Need] = []
+async def _of_objects(client: Client, namespace: str) -> list[KeyNeed]:
+    found: list[KeyNeed] = []
     for kind, resource in PROVIDERS.items():
         try:
             listing = await client.list(resource, namespace)
@@ -45,10 +45,10 @@ async def _of_objects(client: Client, namespace: str) -> list[Need]:
     return found
 
 
-def _signed(kind: str, rows: Iterable[Json]) -> Iterator[Need]:
+def _signed(kind: str, rows: Iterable[Json]) -> Iterator[KeyNeed]:
     """Each as an object of its own, also where two carry one annotation: a copied one says nothing."""
     for raw in rows:
         provider = Provider(kind, raw)
         if digest := key_of_annotation(provider):
             reference = provider.reference
-            yield Need(Key(reference.namespace, reference.name), str(reference), frozenset({digest}))
+            yield KeyNeed(Key(reference.namespace, reference.name), str(reference), frozenset({digest}))

@@ -31,9 +31,9 @@ class ChangeWatch(Protocol):
 class ChangeAudit(Protocol):
     """Where the lines go (audit.FileAudit)."""
 
-    def changes(self, subject: str, changes: Changes) -> None: ...
+    def log_changes(self, subject: str, changes: Changes) -> None: ...
 
-    def refused(self, subject: str, resource: str, error: CloudError) -> None: ...
+    def log_refused(self, subject: str, resource: str, error: CloudError) -> None: ...
 
 
 class AuditedChanges:
@@ -43,11 +43,11 @@ class AuditedChanges:
         self._audit = audit
 
     def sending(self, subject: str, changes: Changes) -> None:
-        self._audit.changes(subject, changes)
+        self._audit.log_changes(subject, changes)
 
     def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
         for resource, error in errors.items():
-            self._audit.refused(subject, resource, error)
+            self._audit.log_refused(subject, resource, error)
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from typing import Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
-from freehold.controllers.app import Settings, connections_of
+from freehold.controllers.app import Settings, open_connections
 from freehold.controllers.plan.planner import GivenRing, NoEvents
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
-from freehold.kube.merge_patch import patched
+from freehold.kube.merge_patch import apply_merge_patch
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.providers.access.audit import NoAudit
@@ -65,14 +65,14 @@ async def plan_tags(
 ) -> list[TagPlan]:
     """Plan each CloudMetadata in ``keys``, with ``wanted`` stored as they would be. Raises KubeError."""
     with ExitStack() as stack:
-        connections = connections_of(settings, client, stack, NoAudit())
+        connections = open_connections(settings, client, stack, NoAudit())
         objects = await StoredObjects.read(client, wanted)
         planner = TagPlanner(
             objects,
             tag_accounts(connections, settings.clock),
             settings.clock,
             ring,
-            (settings.own_namespace, settings.record),
+            (settings.own_namespace, settings.ledger_name),
             settings.regions,
             settings.metadata,
         )
@@ -167,7 +167,7 @@ class _DryObjects:
         return replace(found, items=list(rows.values()))
 
     async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json:
-        return self._keep(resource, patched(await self.get(resource, key), body))
+        return self._keep(resource, apply_merge_patch(await self.get(resource, key), body))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
         return self._keep(resource, _as_stored(obj))

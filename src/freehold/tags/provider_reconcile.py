@@ -113,7 +113,7 @@ class ProviderReconciler:
         try:
             known = await context.load(provider, ring)
         except LedgerKeyMissing as problem:
-            context.rings.missed()
+            context.rings.report_missing_key()
             return Refused(names.REASON_KEY_MISSING, str(problem))
         if known.lost:
             message = "part of the record of what was written cannot be read: tags that it had stay"

@@ -9,7 +9,7 @@ from typing import Any
 
 from freehold.api import conditions
 from freehold.controllers.events import Severity
-from freehold.kube.merge_patch import merge_patch
+from freehold.kube.merge_patch import build_merge_patch
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, dict_of
 from freehold.tags.policy import status
@@ -97,7 +97,7 @@ async def _patch_status(context: Context, resource: Resource, raw: Json, wanted:
     before = raw.get("status") or {}
     if wanted == before:
         return
-    changes = merge_patch(before, wanted, last=before)
+    changes = build_merge_patch(before, wanted, last=before)
     body = {"metadata": {"resourceVersion": raw["metadata"]["resourceVersion"]}, "status": changes}
     stored = await context.client.patch(resource, key_of(raw), body, subresource="status")
     raw["metadata"], raw["status"] = stored["metadata"], stored.get("status") or {}
@@ -117,5 +117,5 @@ def _events(
         record(cloud, Severity.WARNING, "DriftRepaired", repair.message)
     if (before.get("status"), before.get("reason")) != (after["status"], after["reason"]):
         severity = Severity.NORMAL if after["reason"] == "none" else Severity.WARNING
-        ready = conditions.find(after["conditions"], status.READY) or after
+        ready = conditions.find_condition(after["conditions"], status.READY) or after
         record(cloud, severity, ready["reason"], after["message"])

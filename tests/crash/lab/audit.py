@@ -54,19 +54,19 @@ class Recorder:
     invalid: list[str] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
 
-    def collected(self, subject: str, summary: str) -> None:
+    def log_collected(self, subject: str, summary: str) -> None:
         """The deletes themselves are checked."""
 
-    def kept(self, subject: str, resource: str, why: str) -> None:
+    def log_kept(self, subject: str, resource: str, why: str) -> None:
         self.left.append((resource, why))
 
-    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+    def log_decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         """No family has a person who decides."""
 
-    def sent(self, subject: str, call: Call) -> None:
+    def log_sent(self, subject: str, call: Call) -> None:
         self.lines.append(Line(call))
 
-    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+    def log_done(self, subject: str, call: Call, error: BaseException | None) -> None:
         open_lines = [line for line in self.lines if line.call is call and line.heard is Heard.SENT and not line.killed]
         if len(open_lines) != 1:
             self.invalid.append(f"an outcome for {len(open_lines)} open lines of {call.operation} {call.subject}")

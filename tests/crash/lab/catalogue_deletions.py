@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from freehold.engine.interface import PassResult
-from freehold.providers.objects.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster, NoCluster, Presence
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
@@ -76,7 +76,7 @@ class OwnedWorld(PowerVSWorld):
         super().__post_init__()
         self.harness.object.patch({"metadata": {"ownerReferences": [CLUSTER]}})
         cluster = {"metadata": {"name": CLUSTER["name"], "uid": CLUSTER["uid"]}, "spec": {}}
-        self.harness.around = ClusterContext(Mode.REQUIRED, Presence.PRESENT, owner=FoundCluster(cluster))
+        self.harness.around = ClusterContext(ClusterApiMode.REQUIRED, Presence.PRESENT, owner=FoundCluster(cluster))
 
     def begin(self, **how: Any) -> OwnedLife:
         self.life = OwnedLife(self, **how)

@@ -15,13 +15,13 @@ from freehold.api.conditions import (
     MESSAGE_LIMIT,
     Observation,
     Status,
-    find,
+    choose_phase,
+    find_condition,
+    format_time,
     merge,
-    phase,
-    summary,
-    timestamp,
-    unknown,
-    without,
+    observe_unknown,
+    remove_types,
+    summarize,
 )
 from freehold.api.parse import parse
 from freehold.api.patterns import CONDITION_REASON
@@ -137,36 +137,36 @@ def test_ready_summarises_the_other_conditions(
     parts: list[Observation], status: Status, reason: str, message: str
 ) -> None:
     """docs/reference/capi-contract.md C12: the message lists the parts that fail, in a fixed order."""
-    assert summary(parts, ("A", "B")) == Observation("Ready", status, reason, message)
+    assert summarize(parts, ("A", "B")) == Observation("Ready", status, reason, message)
 
 
 def test_a_deleting_object_is_never_ready() -> None:
     """docs/reference/capi-contract.md C9: Ready also covers the deletion."""
-    assert summary([part("A", "True")], ("A",), deleting=True) == Observation(
+    assert summarize([part("A", "True")], ("A",), deleting=True) == Observation(
         "Ready", "False", "Deleting", "being deleted"
     )
-    assert summary([part("A", "False", "in use")], ("A",), deleting=True).message == "A: in use"
+    assert summarize([part("A", "False", "in use")], ("A",), deleting=True).message == "A: in use"
 
 
 def test_known_types_are_set_from_the_first_pass() -> None:
     """docs/reference/capi-contract.md C11; existing ones do not become unknown."""
-    seen = unknown([{"type": "VPCReady", "status": "True"}], ["VPCReady", "NetworkReady"])
+    seen = observe_unknown([{"type": "VPCReady", "status": "True"}], ["VPCReady", "NetworkReady"])
     assert [(each.type, each.status) for each in seen] == [("NetworkReady", "Unknown")]
 
 
 def test_find_and_without() -> None:
     held = merge([], [VPC_READY, Observation("Ready", "True", "Ready")], generation=1, now=EARLY)
-    found = find(held, "VPCReady")
+    found = find_condition(held, "VPCReady")
     assert found is not None and found["status"] == "True"
-    assert find(without(held, ["VPCReady"]), "VPCReady") is None
-    assert len(without(held, ["VPCReady"])) == 1
+    assert find_condition(remove_types(held, ["VPCReady"]), "VPCReady") is None
+    assert len(remove_types(held, ["VPCReady"])) == 1
 
 
 def test_times_are_utc_with_seconds() -> None:
     """Kubernetes' metav1.Time; a naive time is an error of the caller."""
-    assert timestamp(EARLY.astimezone(timezone(timedelta(hours=5)))) == "2026-01-01T12:00:00Z"
+    assert format_time(EARLY.astimezone(timezone(timedelta(hours=5)))) == "2026-01-01T12:00:00Z"
     with pytest.raises(ValueError, match="without a zone"):
-        timestamp(datetime(2026, 1, 1))
+        format_time(datetime(2026, 1, 1))
 
 
 observations = st.lists(
@@ -213,7 +213,7 @@ def test_the_phase_says_who_has_to_act(
     observations: list[Observation], resources: list[dict[str, str]], deleting: bool, expected: str
 ) -> None:
     conditions = merge([], observations, generation=1, now=EARLY)
-    assert phase(conditions, resources, deleting=deleting) == expected
+    assert choose_phase(conditions, resources, deleting=deleting) == expected
 
 
 def test_the_parts_of_an_awscluster_come_in_the_order_of_upstreams_steps() -> None:

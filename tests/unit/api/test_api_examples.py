@@ -135,5 +135,5 @@ def test_there_is_no_placeholder_for_a_served_kind() -> None:
     """Two CRDs of one name would make the second apply fail."""
     names = [f"{kind.plural}.{kind.group}" for kind in (*SERVED, *PLACEHOLDERS)]
     assert len(set(names)) == len(names)
-    assert all(kind.plural == kind.crd()["spec"]["names"]["plural"] for kind in PLACEHOLDERS)
+    assert all(kind.plural == kind.build_crd()["spec"]["names"]["plural"] for kind in PLACEHOLDERS)
     assert INFRASTRUCTURE_GROUP in {kind.group for kind in PLACEHOLDERS}

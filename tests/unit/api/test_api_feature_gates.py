@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, notices, parse, unlike_defaults, written
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, find_changed_gates, format_gates, list_notices, parse
 
 IGNITION = FeatureGate.BOOTSTRAP_FORMAT_IGNITION
 COLLECTION = FeatureGate.EXTERNAL_RESOURCE_GC
@@ -48,12 +48,12 @@ def test_what_is_no_gate_is_refused_with_a_sentence(text: str, sentence: str) ->
 
 def test_only_gates_unlike_their_defaults_count_as_set() -> None:
     gates = parse("ExternalResourceGC=false,BootstrapFormatIgnition=true")
-    assert unlike_defaults(DEFAULT_GATES) == set()
-    assert unlike_defaults(gates) == {IGNITION, COLLECTION}
-    assert written(gates, unlike_defaults(gates)) == "BootstrapFormatIgnition=true,ExternalResourceGC=false"
+    assert find_changed_gates(DEFAULT_GATES) == set()
+    assert find_changed_gates(gates) == {IGNITION, COLLECTION}
+    assert format_gates(gates, find_changed_gates(gates)) == "BootstrapFormatIgnition=true,ExternalResourceGC=false"
 
 
 def test_a_gate_without_effect_is_named() -> None:
-    assert list(notices(DEFAULT_GATES)) == []
-    (notice,) = notices(parse("AlternativeGCStrategy=true"))
+    assert list(list_notices(DEFAULT_GATES)) == []
+    (notice,) = list_notices(parse("AlternativeGCStrategy=true"))
     assert notice.startswith("feature gate AlternativeGCStrategy is accepted and changes nothing")

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from freehold.api.crd import UnservableSchema, custom_resource_definition
+from freehold.api.crd import UnservableSchema, build_crd
 from freehold.api.served import ServedName
 from freehold.api.served_kind import ServedKind
 from freehold.providers import generate
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from harness.schemas import crd_of
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
@@ -34,22 +34,22 @@ DATA_MODULES = (
 
 def test_committed_crds_are_the_generated_ones() -> None:
     """Otherwise users install other CRDs than the code expects. Remedy: `make crds`."""
-    assert generate.stale(CRDS) == ()
+    assert generate.find_stale(CRDS) == ()
 
 
 def test_committed_pages_are_the_generated_ones() -> None:
     """Remedy: `make crds`."""
-    assert generate.stale_pages(DOCS) == ()
+    assert generate.find_stale_pages(DOCS) == ()
 
 
 def test_generated_yaml_reads_back_as_the_definition_and_has_no_anchors() -> None:
-    rendered = generate.rendered()
-    assert [yaml.safe_load(text) for text in rendered.values()] == list(custom_resource_definitions())
+    rendered = generate.render_crds()
+    assert [yaml.safe_load(text) for text in rendered.values()] == list(build_crds())
     assert [name for name, text in rendered.items() if "&id" in text or not text.startswith("# Generated")] == []
 
 
 def test_check_names_stale_files_and_write_repairs_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = set(generate.rendered())
+    names = set(generate.render_crds())
     (tmp_path / "gone.yaml").write_text("old", encoding="utf-8")
     where = ["--directory", str(tmp_path), "--docs", str(tmp_path / "docs")]
     assert generate.main([*where, "--check"]) == 1
@@ -112,7 +112,7 @@ def test_a_model_that_the_api_server_would_refuse_is_not_built() -> None:
 
     served = ServedKind(ServedName("example.com", "v1", "Bad", "bads", "bad.example.com"), Bad, ())
     with pytest.raises(UnservableSchema, match=r"the schema of Bad would be refused"):
-        custom_resource_definition(served)
+        build_crd(served)
 
 
 @pytest.mark.parametrize("module", DATA_MODULES)

@@ -16,7 +16,7 @@ from freehold.api.metadata import CloudMetadata
 from freehold.api.metadata_grant import MetadataGrant
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.schema_lint import lint
-from freehold.api.structural import structural
+from freehold.api.structural import build_structural_schema
 from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.metadata import AWSMetadata
 from freehold.providers.ibm.tag_dialect import IBM
@@ -38,7 +38,8 @@ MODELS: dict[str, type[ApiModel]] = {
     "MetadataGrant": MetadataGrant,
 }
 STRATEGIES = {
-    kind: CustomStrategy(structural(model), has_status="status" in model.model_fields) for kind, model in MODELS.items()
+    kind: CustomStrategy(build_structural_schema(model), has_status="status" in model.model_fields)
+    for kind, model in MODELS.items()
 }
 CLOUD = {"AWSMetadata": AWS, "IBMMetadata": IBM}
 PREFIXES = ("aws:", "EKS:", "kubernetes.io", "elbv2.k8s.aws/", "my.karpenter.sh", "not-kubernetes.io/", "csiVolumeName")
@@ -69,7 +70,7 @@ def parsed(kind: str, obj: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_schema_can_be_a_crd(kind: str) -> None:
-    assert lint(structural(MODELS[kind])) == ()
+    assert lint(build_structural_schema(MODELS[kind])) == ()
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=str)

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from freehold.api.parse import InvalidObject, Problem, parse
+from freehold.api.parse import InvalidObject, SpecProblem, parse
 from freehold.api.patterns import WORDS
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec, Tag
@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_a_bad_value_is_named_with_its_path_and_what_to_do(spec: dict[str, Any], field: str, sentence: str) -> None:
     with pytest.raises(InvalidObject) as refusal:
         powervs_spec({"spec": spec})
-    assert refusal.value.problems == (Problem(field, sentence),)
+    assert refusal.value.problems == (SpecProblem(field, sentence),)
     assert str(refusal.value) == f"{field}: {sentence}"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
 from freehold.providers.crds import SERVED
@@ -66,7 +66,7 @@ def _narrower(ours: Schema, row: dict[str, Any]) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_what_a_release_accepted_is_accepted_and_kept(kind: ServedKind) -> None:
-    found = list(refused(schema_of(custom_resource_definition(kind)), released(kind)))
+    found = list(refused(schema_of(build_crd(kind)), released(kind)))
     assert not found, "\n" + "\n".join(found)
 
 

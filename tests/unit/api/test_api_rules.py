@@ -23,7 +23,7 @@ from freehold.api.base import ApiModel, Rule
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.rules import value_at
 from freehold.api.schema_lint import walk
-from freehold.api.structural import structural
+from freehold.api.structural import build_structural_schema
 from freehold.providers.ibm.powervs.types.spec import Tag
 from freehold.providers.ibm.powervs.types.vpc import (
     VPCResource,
@@ -207,7 +207,7 @@ def test_api_server_and_reconciler_give_one_verdict(model: type[ApiModel], data:
     """The table declares a rule once; what it makes of it for each of them agrees."""
     words = {word for rule in in_both(model) for word in re.findall(r"\w+", f"{rule.cel} {rule.of}")}
     try:
-        value = parse(model, data.draw(values(about(structural(model), words))), at="spec")
+        value = parse(model, data.draw(values(about(build_structural_schema(model), words))), at="spec")
     except InvalidObject:
         return
     wire = value.to_wire()

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.schema_lint import walk
-from freehold.api.served_fields import ServedField, Serving, covering, occurrences
+from freehold.api.served_fields import ServedField, Serving, find_covering, find_occurrences
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
-from freehold.providers.generate import TABLES, rendered_pages
+from freehold.providers.generate import TABLES, render_pages
 from harness.schemas import schema_of
 
 FIELDS, LEFT_OUT = AWS_CLUSTERS.name.fields, AWS_CLUSTERS.name.left_out
@@ -21,7 +21,7 @@ def leaves() -> list[str]:
 
     A list or map of texts is one field.
     """
-    paths = [path for path, _ in walk(schema_of(custom_resource_definition(AWS_CLUSTERS)))]
+    paths = [path for path, _ in walk(schema_of(build_crd(AWS_CLUSTERS)))]
     fields = [path for path in paths if path.startswith("spec.") and not path.endswith(("[*]", ".*"))]
     above = {path.rpartition(".")[0].removesuffix("[*]") for path in fields}
     return [path for path in fields if path not in above] + ["spec.network.vpc.ipv6"]
@@ -29,11 +29,11 @@ def leaves() -> list[str]:
 
 def test_every_field_of_the_schema_is_spoken_for() -> None:
     """A field that nobody thought of would be accepted, kept, and silently not acted on."""
-    assert [path for path in leaves() if covering(FIELDS, path) is None] == []
+    assert [path for path in leaves() if find_covering(FIELDS, path) is None] == []
 
 
 def test_every_entry_is_a_field_of_the_schema_and_there_once() -> None:
-    paths = [path for path, _ in walk(schema_of(custom_resource_definition(AWS_CLUSTERS)))]
+    paths = [path for path, _ in walk(schema_of(build_crd(AWS_CLUSTERS)))]
     every = (*FIELDS, *LEFT_OUT)
     assert [field.path for field in every if field.path not in paths] == []
     assert len({field.path for field in every}) == len(every)
@@ -47,7 +47,7 @@ def test_what_is_not_acted_on_says_why() -> None:
 
 def test_the_nearest_entry_speaks() -> None:
     fields = (ServedField("spec.a"), ServedField("spec.a.b", Serving.IGNORED), ServedField("spec.ab"))
-    found = [covering(fields, path) for path in ("spec.a.c", "spec.a.b", "spec.a[*].b", "spec.ab", "spec.x")]
+    found = [find_covering(fields, path) for path in ("spec.a.c", "spec.a.b", "spec.a[*].b", "spec.ab", "spec.x")]
     assert [field and field.path for field in found] == ["spec.a", "spec.a.b", "spec.a", "spec.ab", None]
 
 
@@ -63,11 +63,11 @@ OCCURRENCES: dict[str, tuple[Any, str, list[str]]] = {
 
 @pytest.mark.parametrize(("value", "path", "found"), OCCURRENCES.values(), ids=OCCURRENCES.keys())
 def test_what_an_object_sets_is_found(value: Any, path: str, found: list[str]) -> None:
-    assert [at for at, _ in occurrences(value, path)] == found
+    assert [at for at, _ in find_occurrences(value, path)] == found
 
 
 def test_a_page_has_a_row_for_each_entry() -> None:
-    for file, page in rendered_pages().items():
+    for file, page in render_pages().items():
         spec, _, status = page.partition("## Status\n")
         rows = [line for line in spec.splitlines() if line.startswith("| `")]
         assert [row.split("`")[1] for row in rows] == [field.path for field in TABLES[file].fields]

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from freehold.api.schema_lint import RULES, Finding, lint
-from freehold.api.structural import NotStructural, field_docstrings, structural
+from freehold.api.schema_lint import RULES, SchemaFinding, lint
+from freehold.api.structural import NotStructural, build_structural_schema, read_field_docstrings
 
 
 class Leaf(BaseModel):
@@ -69,11 +69,11 @@ ROWS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("field", ROWS)
 def test_a_type_is_translated(field: str) -> None:
-    assert structural(Everything)["properties"][field] == ROWS[field]
+    assert build_structural_schema(Everything)["properties"][field] == ROWS[field]
 
 
 def test_the_translation_of_everything_passes_the_lint() -> None:
-    assert lint(structural(Everything)) == ()
+    assert lint(build_structural_schema(Everything)) == ()
 
 
 class UnionOfModels(BaseModel):
@@ -99,7 +99,7 @@ REFUSED: dict[type[BaseModel], str] = {UnionOfModels: "it", FixedTuple: "it", Fl
 def test_a_type_that_a_crd_cannot_express_is_refused_with_its_path(model: type[BaseModel], path: str) -> None:
     """An approximation would accept or refuse other objects than the type does."""
     with pytest.raises(NotStructural) as refusal:
-        structural(model)
+        build_structural_schema(model)
     assert refusal.value.path == path
     assert "cannot be part of a CRD" in str(refusal.value)
 
@@ -117,7 +117,7 @@ class Derived(Base):
 
 
 def test_field_docstrings_are_inherited_and_overridden() -> None:
-    assert field_docstrings(Derived) == {"a": "From the base.", "b": "From below."}
+    assert read_field_docstrings(Derived) == {"a": "From the base.", "b": "From below."}
 
 
 def field(node: dict[str, Any]) -> dict[str, Any]:
@@ -194,4 +194,4 @@ def test_every_rule_of_the_lint_is_tried() -> None:
 def test_the_root_is_a_plain_object() -> None:
     assert {finding.rule for finding in lint({"type": "string", "nullable": True})} == {"root-object"}
     metadata = {"type": "object", "properties": {"metadata": {"type": "object", "required": []}}}
-    assert lint(metadata) == (Finding("metadata", "metadata-plain", "metadata may only declare its type"),)
+    assert lint(metadata) == (SchemaFinding("metadata", "metadata-plain", "metadata may only declare its type"),)

@@ -24,7 +24,7 @@ from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.access.accounts import Binding, NoCredentials
-from freehold.providers.access.limits import Bucket, Limits
+from freehold.providers.access.limits import Limits, TokenBucket
 from freehold.providers.aws.accounts import AccountLimits, AwsAccount, AwsAccounts, AwsCloud
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.identities import StaticKeys
@@ -105,7 +105,7 @@ class Bench:
         spec = {"region": REGION, "identityRef": {"kind": kind, "name": name}, **fields}
         spec = {field: value for field, value in spec.items() if value is not None}
         metadata = {"name": "c1", "namespace": "team-a"}
-        return await self.accounts.binding({"kind": "AWSCluster", "metadata": metadata, "spec": spec})
+        return await self.accounts.bind({"kind": "AWSCluster", "metadata": metadata, "spec": spec})
 
     async def account(self, kind: str = STATIC, name: str = "a", **fields: Any) -> AwsAccount:
         found = await self.bind(kind, name, **fields)
@@ -130,8 +130,8 @@ def bench() -> Bench:
 
 async def test_a_static_identity_is_the_account_of_the_keys_in_its_secret(bench: Bench) -> None:
     bench.keys("b", OTHER_KEY)
-    assert await (await bench.account(name="a")).account() == f"{ACCOUNT}/{REGION}"
-    assert await (await bench.account(name="b")).account() == f"{OTHER_ACCOUNT}/{REGION}"
+    assert await (await bench.account(name="a")).read_account() == f"{ACCOUNT}/{REGION}"
+    assert await (await bench.account(name="b")).read_account() == f"{OTHER_ACCOUNT}/{REGION}"
 
 
 async def test_a_role_is_assumed_by_its_source_as_its_spec_says(bench: Bench) -> None:
@@ -155,7 +155,7 @@ async def test_without_an_identity_the_operators_own_credentials_are_used(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", OTHER_KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     account = await bench.account(identityRef=None)
-    assert await account.account() == f"{OTHER_ACCOUNT}/{REGION}"
+    assert await account.read_account() == f"{OTHER_ACCOUNT}/{REGION}"
     bench.api.put(CONTROLLER, "default", {"allowedNamespaces": {"list": ["team-b"]}})
     assert "does not allow namespace team-a" in await bench.problem(identityRef=None)
 
@@ -291,13 +291,13 @@ async def test_new_keys_in_the_secret_are_another_account_value(bench: Bench) ->
     bench.keys("a", OTHER_KEY)
     after = await bench.account()
     assert after is not before
-    assert await after.account() == f"{OTHER_ACCOUNT}/{REGION}"
+    assert await after.read_account() == f"{OTHER_ACCOUNT}/{REGION}"
 
 
 async def test_the_account_is_told_with_its_region(bench: Bench) -> None:
     """An object whose region is another one than its resources' would see nothing of them, and let them go."""
     one, other = await bench.account(), await bench.account(region="eu-west-1")
-    assert await one.account() != await other.account()
+    assert await one.read_account() != await other.read_account()
 
 
 # -- limits -----------------------------------------------------------------------------------------------------
@@ -307,13 +307,13 @@ async def test_identities_of_one_account_share_its_limits_region_by_region(bench
     """AWS counts by account and region: two teams with keys of their own in one account are one to it."""
     shared: dict[tuple[str, str], Limits] = {}
 
-    async def bucket(key: str, region: str) -> Bucket:
+    async def bucket(key: str, region: str) -> TokenBucket:
         session = AwsSession(StaticKeys(key, "s"), region, mount=bench.sim.mount)
         limits = AccountLimits(session, shared, Limits)
-        before = limits.bucket("sts")
+        before = limits.find_bucket("sts")
         await ApiClient(session, InlinePort()).account()
-        assert limits.bucket("sts") is not before, "until it is known, an account waits for nobody"
-        return limits.bucket("ec2")
+        assert limits.find_bucket("sts") is not before, "until it is known, an account waits for nobody"
+        return limits.find_bucket("ec2")
 
     one, same = await bucket(KEY, REGION), await bucket(KEY, REGION)
     other_region, other_account = await bucket(KEY, "eu-west-1"), await bucket(OTHER_KEY, REGION)
@@ -336,7 +336,7 @@ async def test_calls_of_an_account_go_through_threads_and_limits() -> None:
 
 
 async def test_dependencies_for_a_plan_send_no_write(bench: Bench) -> None:
-    deps = (await bench.account()).read_only_deps(RING)
+    deps = (await bench.account()).build_read_only_deps(RING)
     vpc = f"arn:aws:ec2:{REGION}:{ACCOUNT}:vpc/{bench.sim.vpc()}"
     failed = await deps.tagger.attach([TagChange(vpc, frozenset({"team=a"}))])
     assert isinstance(failed[vpc], errors.Frozen)
@@ -345,7 +345,7 @@ async def test_dependencies_for_a_plan_send_no_write(bench: Bench) -> None:
 
 async def test_marks_are_found_through_the_dependencies_of_an_object(bench: Bench) -> None:
     account = await bench.account()
-    deps = account.deps("AWSCluster team-a/c1", RING, UUID)
+    deps = account.build_deps("AWSCluster team-a/c1", RING, UUID)
     owner = Owner(UUID, "AWSCluster", "team-a", "c1")
     marks = KeyedCodec().owner(owner)
     vpc = f"arn:aws:ec2:{REGION}:{ACCOUNT}:vpc/{bench.sim.vpc()}"
@@ -353,14 +353,16 @@ async def test_marks_are_found_through_the_dependencies_of_an_object(bench: Benc
     bench.sim.clock.advance(60)
     assert await deps.tagger.marked(owner.uuid) == {vpc: marks}
     assert (await deps.inventory.shared(0.0)).of(owner.uuid, deps.codec) == {vpc: marks}
-    assert account.deps("AWSCluster team-a/c1", RING, UUID).registry is deps.registry, "drivers keep what saves calls"
+    assert account.build_deps("AWSCluster team-a/c1", RING, UUID).registry is deps.registry, (
+        "drivers keep what saves calls"
+    )
 
 
 async def test_one_refusal_of_the_tag_api_counts_for_all_objects(bench: Bench) -> None:
     account = await bench.account()
     bench.sim.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.*", count=None))
     for subject in ("one", "two"):
-        await account.deps(subject, RING, UUID).tagger.everything()
+        await account.build_deps(subject, RING, UUID).tagger.everything()
     assert bench.sim.served().count("resourcegroupstaggingapi.GetResources") == 1
 
 
@@ -393,7 +395,7 @@ def _allow_all(bench: Bench, name: str) -> None:
 
 
 async def _delete(account: AwsAccount, vpc: str) -> None:
-    driver = account.deps("AWSCluster team-a/c1", RING, UUID).registry["vpc"].driver
+    driver = account.build_deps("AWSCluster team-a/c1", RING, UUID).registry["vpc"].driver
     await driver.delete(Ref(vpc, f"arn:aws:ec2:{REGION}:{ACCOUNT}:vpc/{vpc}"))
 
 
@@ -483,7 +485,7 @@ async def test_another_refusal_of_the_bound_session_is_no_reason_to_delete_witho
 async def test_nothing_of_a_narrowed_session_is_kept_of_an_object_that_is_gone(bench: Bench) -> None:
     bench.role("infra")
     account = await bench.account(ROLE, "infra")
-    account.deps("AWSCluster team-a/c1", RING, UUID)
+    account.build_deps("AWSCluster team-a/c1", RING, UUID)
     assert list(account._narrowed) == [UUID]
     account.forget("AWSCluster team-a/c1")
     assert account._narrowed == {}

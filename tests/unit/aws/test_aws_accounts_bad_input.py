@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.plan.plan import Action
+from freehold.controllers.plan.plan import PlanAction
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold_sim.aws.settings import Quotas, Settings
@@ -53,7 +53,7 @@ def _writes(served: ServedAws) -> list[str]:
 
 async def _said_by_plan(served: ServedAws, *rows: dict[str, Any]) -> None:
     """A plan says of what it would create what the last try met, in the words of the status, and since when."""
-    planned = {(each.kind, each.name): each for each in (await served.plan()).rows if each.action is Action.CREATE}
+    planned = {(each.kind, each.name): each for each in (await served.plan()).rows if each.action is PlanAction.CREATE}
     for row in rows:
         met = f"the last try was refused ({row['reason']}, blocked since {row['since']}): {row['message']}"
         assert planned[row["kind"], row["name"]].reason.endswith(f"; {met}")

@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.cli.output.journal_view import parents
 from freehold.cli.output.view import view
-from freehold.controllers.plan.rows import Action
+from freehold.controllers.plan.plan import PlanAction
 from harness.aws_account import REGION
 from harness.aws_served import ServedAws
 
@@ -44,7 +44,7 @@ async def test_a_plan_lists_what_is_done(deleting: bool) -> None:
         await served.up()
     plan = await served.plan(deleting=deleting)
     assert not plan.problems and not plan.unanswered
-    wanted = {(row.kind, row.name) for row in plan.rows if row.action in (Action.CREATE, Action.DELETE)}
+    wanted = {(row.kind, row.name) for row in plan.rows if row.action in (PlanAction.CREATE, PlanAction.DELETE)}
     await served.up()
     assert wanted == {(row["kind"], row["name"]) for row in served.rows()}
 
@@ -52,7 +52,7 @@ async def test_a_plan_lists_what_is_done(deleting: bool) -> None:
 async def test_a_plan_names_what_does_not_exist_yet() -> None:
     """An id that the plan made up would tell nobody which group a rule lets in."""
     plan = await ServedAws().plan()
-    said = [row.attribute for row in plan.rows if row.action is Action.ADD_PART]
+    said = [row.attribute for row in plan.rows if row.action is PlanAction.ADD_PART]
     assert not any("planned" in each for each in said)
     assert "ingress-rule tcp 10250 demo-controlplane" in said
 

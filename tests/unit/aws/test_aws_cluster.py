@@ -22,7 +22,7 @@ from freehold.providers.aws.facts import BASTION_IMAGE, AwsFacts
 from freehold.providers.aws.identities import AssumedRole
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
-from freehold.providers.objects.adapter import Desired, Refused
+from freehold.providers.objects.adapter import Desired, RefusedSpec
 from freehold.providers.objects.gate import Proceed
 from harness.aws_account import KEYS, REGION, AwsAccount
 from harness.aws_passes import OWNER, Life
@@ -55,7 +55,7 @@ class Cluster:
 
     async def desired(self, journal: Journal) -> Desired:
         raw = {"metadata": {"name": OWNER.name, "namespace": OWNER.namespace}, "spec": self.spec}
-        return await self.adapter.desired(raw, Proceed(OWNER.name), journal)
+        return await self.adapter.find_desired(raw, Proceed(OWNER.name), journal)
 
     async def up(self) -> None:
         plan = await self.desired(self.life.journal)
@@ -134,7 +134,7 @@ async def test_a_second_cluster_of_the_name_is_refused_until_the_first_has_gone(
     cluster.life.later(120)
     other = Journal(replace(OWNER, uuid="99999999-1111-4222-8333-444455556666"))
     refused = await cluster.desired(other)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedSpec)
     assert refused.reason == "NameTaken"
     assert isinstance(await cluster.desired(Journal(OWNER)), AWSWanted)  # with its own journal lost, it is no other
     await cluster.life.down()

@@ -111,7 +111,7 @@ def test_an_interface_in_it_is_waited_for() -> None:
 def _steps(*groups: dict[str, Any]) -> list[list[Step]]:
     collector = SecurityGroups(CLIENT)
     things = [each for each in run_blocking(collector.find(scene(*groups))) if each.named_by]
-    return [list(wave) for wave in collector.steps(things, Volumes.RETAIN)]
+    return [list(wave) for wave in collector.plan_steps(things, Volumes.RETAIN)]
 
 
 def test_every_rule_goes_before_the_first_group() -> None:

@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.sweep import Sweep
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.engine.clock import ManualClock
 from freehold.engine.collection import Collected, Site
 from freehold.engine.ownership import Owner
@@ -24,7 +24,7 @@ from harness.cloud_actors import REGION, KeyHolder
 from harness.cloud_controllers import Ground, everything
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "demo")
-COLLECT = Collect(tuple(Task), Volumes.DELETE, "default")
+COLLECT = Collect(tuple(CollectionTask), Volumes.DELETE, "default")
 
 
 class OnMoto(KeyHolder):
@@ -108,5 +108,5 @@ async def test_no_more_deletes_are_in_flight_than_an_account_may_have() -> None:
     client = ApiClient(AwsSession(StaticKeys("key", "secret"), REGION), Counting())
     turns = asyncio.Semaphore(IN_FLIGHT)
     first, second = (AwsSurvey(client, AwsTagger(client, ManualClock()), turns) for _ in range(2))
-    await asyncio.gather(first.all([delete] * 50), second.all([delete] * 50))
+    await asyncio.gather(first.run_all([delete] * 50), second.run_all([delete] * 50))
     assert most == IN_FLIGHT == 8

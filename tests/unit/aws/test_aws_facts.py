@@ -12,7 +12,7 @@ from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.tags.service_tags import ServiceTags
 from freehold.providers.aws.tags.tagger import AwsTagger
-from freehold.providers.objects.cloud_answers import Answer, NoSuch
+from freehold.providers.objects.cloud_answers import Answer, NotThere
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
@@ -109,7 +109,7 @@ async def test_what_is_known_of_one_vpc_is_not_answered_for_another(account: Aws
 
 async def test_a_vpc_that_is_not_there_is_asked_for_again(account: AwsAccount) -> None:
     asked = Asked(account)
-    assert await asked.reader.network("vpc-0123456789abcdef0") == NoSuch()
+    assert await asked.reader.network("vpc-0123456789abcdef0") == NotThere()
     await asked.reader.network("vpc-0123456789abcdef0")
     assert account.sent().count("ec2.describe_vpcs") == 2
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.controllers.recovery.open_decisions import questions
+from freehold.controllers.recovery.open_decisions import find_open_decisions
 from freehold.engine.decisions import Verdict
 from freehold.engine.inventory import NoOthers
 from freehold.engine.keys import KeyRing
@@ -100,7 +100,7 @@ async def test_it_may_have_kept_some_of_the_tags_that_it_was_made_with(life: Lif
     kept = {key: value for key, value in tags_of(life, ident).items() if key == "Name"}
     life.account.cloud.strangers.strip(ident)
     life.account.cloud.strangers.tag(ident, kept)
-    shown = next(each for each in await questions(life.journal, life.deps) if each.key == create.key)
+    shown = next(each for each in await find_open_decisions(life.journal, life.deps) if each.key == create.key)
     assert [one.observed.id for one in shown.candidates] == [ident]
     assert kept and is_asked((await quarter_of_an_hour(life))[create.key], ident)
 
@@ -131,7 +131,7 @@ async def test_once_it_is_gone_another_one_is_made(life: Life, create: Create) -
 async def test_nobody_is_asked_where_a_birth_tag_shows_it(life: Life, create: Create) -> None:
     theirs = somebodys(life, create.operation, **create.params)
     await cut_off(life, create, Effect.REPLY_LOST)
-    asked = {each.key: each for each in await questions(life.journal, life.deps)}
+    asked = {each.key: each for each in await find_open_decisions(life.journal, life.deps)}
     assert [one.observed.id == theirs for one in asked[create.key].candidates] == [False], "nor is it shown"
     await life.up()
     assert len(life.standing()[create.kind]) == 2

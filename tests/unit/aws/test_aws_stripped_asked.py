@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.controllers.other_objects import StoredObjects
-from freehold.controllers.recovery.open_decisions import matching, questions
+from freehold.controllers.other_objects import OtherStoredObjects
+from freehold.controllers.recovery.open_decisions import find_open_decisions, match_candidates
 from freehold.engine.decisions import Verdict
 from freehold.engine.graph import Graph
 from freehold.engine.journal import Entry, Journal, Phase, dumps
@@ -139,8 +139,8 @@ async def test_of_several_creates_a_person_can_answer_each(life: Life) -> None:
     for key in keys[1:]:
         assert is_asked(outcomes[key], made["b"]) and is_asked(outcomes[key], made["c"])
         assert outcomes[key].message.endswith(f"to decide: freehold resolve demo -n default {key}")
-    asked = await questions(life.journal, life.deps)
-    assert [len(matching(asked, made["b"])), len(matching(asked, str(keys[1]), made["b"]))] == [2, 1]
+    asked = await find_open_decisions(life.journal, life.deps)
+    assert [len(match_candidates(asked, made["b"])), len(match_candidates(asked, str(keys[1]), made["b"]))] == [2, 1]
     await one_pass(life, *(decision(life, key, Verdict.MINE, made[key.logical]) for key in keys[1:]))
     await life.up()
     assert sorted(life.standing()["elastic-ip"]) == sorted(made.values())
@@ -227,7 +227,7 @@ async def test_a_record_of_another_object_is_an_answer_where_the_operator_wrote_
     name = "copy" if how == "copied" else other.name
     metadata = {"name": name, "namespace": other.namespace, "annotations": {JOURNAL_ANNOTATION: dumps(journal)}}
     life.deps = replace(
-        life.deps, others=StoredObjects(_Lister({"kind": other.kind, "metadata": metadata}), SERVED_RESOURCES[:1])
+        life.deps, others=OtherStoredObjects(_Lister({"kind": other.kind, "metadata": metadata}), SERVED_RESOURCES[:1])
     )
     outcome = (await quarter_of_an_hour(life))[VPC]
     assert is_asked(outcome, ident) is (how != "signed")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.parse import parse
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
@@ -96,7 +96,7 @@ KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
 
 @KINDS
 def test_no_field_is_narrower_than_upstreams(kind: ServedKind) -> None:
-    ours = schema_of(custom_resource_definition(kind))
+    ours = schema_of(build_crd(kind))
     found = list(narrower(ours, schema_of(upstream(kind)), early(kind)))
     assert not found, "\n" + "\n".join(found)
 
@@ -105,7 +105,7 @@ def test_every_exception_is_one() -> None:
     """Each place in EARLY has a rule or a bound that upstream's schema has not."""
     theirs, ours = (
         dict(walk(schema_of(upstream(AWS_CLUSTERS)))),
-        dict(walk(schema_of(custom_resource_definition(AWS_CLUSTERS)))),
+        dict(walk(schema_of(build_crd(AWS_CLUSTERS)))),
     )
     keywords = ("x-kubernetes-validations", "maxLength", "maxItems")
     for path in (path for path in EARLY if _SELECTOR not in path):
@@ -115,7 +115,7 @@ def test_every_exception_is_one() -> None:
 @KINDS
 def test_names_versions_and_scope_are_upstreams(kind: ServedKind) -> None:
     """kubectl, clusterctl and every manifest find the kind by these; v1beta2 is served and stored."""
-    ours, theirs = custom_resource_definition(kind), upstream(kind)
+    ours, theirs = build_crd(kind), upstream(kind)
     assert ours["metadata"]["name"] == theirs["metadata"]["name"]
     names = ("group", "names", "scope", "conversion")
     assert {k: ours["spec"].get(k) for k in names} == {k: theirs["spec"].get(k) for k in names}
@@ -127,13 +127,13 @@ def test_names_versions_and_scope_are_upstreams(kind: ServedKind) -> None:
 @KINDS
 def test_labels_name_the_contract_and_take_identities_along(kind: ServedKind) -> None:
     """docs/reference/capi-contract.md C1: never the label of v1beta2, under which failureDomains is a list."""
-    labels = custom_resource_definition(kind)["metadata"]["labels"]
+    labels = build_crd(kind)["metadata"]["labels"]
     moved = {} if kind is AWS_CLUSTERS else {"clusterctl.cluster.x-k8s.io/move-hierarchy": ""}
     assert labels == {"cluster.x-k8s.io/v1beta1": "v1beta2", **moved}
 
 
 def test_failure_domains_are_a_map() -> None:
-    status = schema_of(custom_resource_definition(AWS_CLUSTERS))["properties"]["status"]["properties"]
+    status = schema_of(build_crd(AWS_CLUSTERS))["properties"]["status"]["properties"]
     assert "additionalProperties" in status["failureDomains"] and status["failureDomains"]["type"] == "object"
 
 
@@ -144,7 +144,7 @@ def test_columns_have_all_of_upstreams() -> None:
 
 
 def test_fields_beyond_upstreams_are_the_ones_we_know_of() -> None:
-    own = schema_of(custom_resource_definition(AWS_CLUSTERS))["properties"]
+    own = schema_of(build_crd(AWS_CLUSTERS))["properties"]
     theirs = schema_of(upstream(AWS_CLUSTERS))["properties"]
     assert set(own["spec"]["properties"]) == set(theirs["spec"]["properties"])
     more = {"phase", "initialization", "observedGeneration", "resources", "identity"}
@@ -167,7 +167,7 @@ def bare(node: Schema, path: str) -> Iterator[str]:
 
 @KINDS
 def test_every_field_has_a_description(kind: ServedKind) -> None:
-    assert list(bare(schema_of(custom_resource_definition(kind)), "")) == []
+    assert list(bare(schema_of(build_crd(kind)), "")) == []
 
 
 # --- upstream's manifests ------------------------------------------------------------------------
@@ -189,8 +189,7 @@ VARIABLES = {
 _TEXT = (CAPA / "manifests.yaml").read_text(encoding="utf-8")
 MANIFESTS = list(yaml.safe_load_all(re.sub(r"\$\{(\w+)\}", lambda hit: VARIABLES[hit[1]], _TEXT)))
 STRATEGIES = {
-    kind.kind: CustomStrategy(schema_of(custom_resource_definition(kind)), has_status=bool(kind.subresources))
-    for kind in AWS_KINDS
+    kind.kind: CustomStrategy(schema_of(build_crd(kind)), has_status=bool(kind.subresources)) for kind in AWS_KINDS
 }
 
 

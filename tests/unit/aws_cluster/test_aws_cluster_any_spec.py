@@ -8,18 +8,18 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.engine.graph import Graph
 from freehold.providers.aws.cluster.desired import Decided, nodes
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
-from freehold.providers.objects.adapter import Refused, Undecided
+from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import NAMES, REGION, ZONES, cluster, decide, reordered
 from harness.schema_values import fewer, values
 from harness.schemas import schema_of
 
-SPEC = schema_of(custom_resource_definition(AWS_CLUSTERS))["properties"]["spec"]
+SPEC = schema_of(build_crd(AWS_CLUSTERS))["properties"]["spec"]
 RECORDS = (
     Recorded(),
     Recorded("vpc-0123456789abcdef0", {"public:eu-central-1a:10.0.0.0/20:5": "subnet-0123456789abcdef0", "mine": ""}),
@@ -33,7 +33,7 @@ def test_no_spec_breaks_the_decision(spec: dict[str, Any], seed: int, recorded: 
     raw = cluster({"region": REGION, **fewer(spec, choose)})
     known = Facts(Answer(ZONES), recorded=recorded)
     found = decide(NAMES, raw, known, storage=True)
-    assert isinstance(found, Decided | Refused | Undecided)
+    assert isinstance(found, Decided | RefusedSpec | UndecidedSpec)
     again = decide(NAMES, reordered(raw, choose), known, storage=True)
     assert type(again) is type(found)
     if isinstance(found, Decided) and not found.cluster_plan.vpc.given:

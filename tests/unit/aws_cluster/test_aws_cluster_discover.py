@@ -17,8 +17,8 @@ from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import GivenNetwork, GivenSubnet, Namesake
 from freehold.providers.aws.cluster.keys import BUCKET
-from freehold.providers.objects.adapter import Desired, Refused, Undecided
-from freehold.providers.objects.cloud_answers import Answer, NoSuch
+from freehold.providers.objects.adapter import Desired, RefusedSpec, UndecidedSpec
+from freehold.providers.objects.cloud_answers import Answer, NotThere
 from freehold.providers.objects.gate import Proceed
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster
 
@@ -46,19 +46,19 @@ class Cloud:
         if what in self._fails:
             raise self._fails[what]
 
-    async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
+    async def zones(self) -> Answer[tuple[str, ...]] | NotThere:
         self._ask("zones")
         return Answer(ZONES)
 
-    async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
+    async def network(self, vpc: str) -> Answer[GivenNetwork] | NotThere:
         self._ask("network")
-        return Answer(NETWORK) if vpc == VPC["id"] else NoSuch()
+        return Answer(NETWORK) if vpc == VPC["id"] else NotThere()
 
-    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NotThere:
         self._ask("has_ipv6")
         return Answer(True)
 
-    async def image(self) -> Answer[str] | NoSuch:
+    async def image(self) -> Answer[str] | NotThere:
         self._ask("image")
         return Answer("ami-1")
 
@@ -88,7 +88,7 @@ async def decide(
     raw = cluster(spec)
     raw["metadata"] |= meta
     adapter = AWSClusterAdapter(cloud, gates)
-    return await adapter.desired(raw, Proceed(raw["metadata"]["name"]), record or journal())
+    return await adapter.find_desired(raw, Proceed(raw["metadata"]["name"]), record or journal())
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ async def test_an_object_that_was_restored_does_not_ask_for_groups() -> None:
 
 async def test_without_an_answer_on_groups_nothing_is_decided() -> None:
     found = await decide(GROUPS, Cloud(fails={"groups": Unavailable("no answer")}))
-    assert isinstance(found, Undecided)
+    assert isinstance(found, UndecidedSpec)
     assert list(found.missing) == ["spec.network.additionalNodeIngressRules[0].sourceSecurityGroupIds[0]"]
 
 
@@ -156,7 +156,7 @@ async def test_a_delete_does_not_ask_which_address_families_there_are() -> None:
 async def test_a_cluster_of_the_same_name_stops_the_first_create_and_not_a_cluster_that_is_there() -> None:
     """Whoever may tag could stop the healing of a cluster otherwise."""
     found = await decide({"region": REGION}, Cloud((Namesake("arn:of:theirs"),)))
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedSpec)
     assert found.reason == "NameTaken"
     there = await decide({"region": REGION}, Cloud((Namesake("arn:of:theirs"),)), journal(vpc=Phase.OWNED))
     assert isinstance(there, AWSWanted)
@@ -184,14 +184,14 @@ async def test_what_cannot_be_asked_is_said_and_nothing_is_wanted(
     spec: Spec, what: str, error: CloudError, reason: str
 ) -> None:
     found = await decide(spec, Cloud(fails={what: error}), journal(vpc=Phase.OWNED) if spec is SIX else None)
-    assert isinstance(found, Undecided)
+    assert isinstance(found, UndecidedSpec)
     (answer,) = found.missing.values()
     assert (answer.reason.value, answer.message) == (reason, error.message)
 
 
 async def test_a_spec_that_does_not_parse_asks_nothing() -> None:
     cloud = Cloud()
-    assert isinstance(await decide({"region": 7}, cloud), Refused)
+    assert isinstance(await decide({"region": 7}, cloud), RefusedSpec)
     assert cloud.asked == []
 
 

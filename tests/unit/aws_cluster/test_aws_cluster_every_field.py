@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from freehold.api.served_fields import Serving, covering
+from freehold.api.served_fields import Serving, find_covering
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
-from freehold.providers.objects.adapter import Refused
+from freehold.providers.objects.adapter import RefusedSpec
 from harness.aws_bases import BASES, OTHER, PRIVATE, facts_of
 from harness.aws_graphs import plain
 from harness.aws_specs import REGION, VPC, ZONES, Spec, cluster, wanted
@@ -20,7 +20,7 @@ from unit.api.test_api_served_fields import leaves
 
 STAGE = DefaultNames("team", "stage")
 """The zones that ``Random`` chooses for this name are not the first ones."""
-_ENTRIES = {each: covering(AWS_CLUSTERS.name.fields, each) for each in leaves()}
+_ENTRIES = {each: find_covering(AWS_CLUSTERS.name.fields, each) for each in leaves()}
 FIELDS = [field for field, entry in _ENTRIES.items() if entry and entry.serving is Serving.SERVED]
 ELSEWHERE = {
     "spec.controlPlaneEndpoint.host": "Cluster API reads it where it is (test_aws_cluster_status)",
@@ -133,7 +133,7 @@ def outcome(spec: Spec, base: str) -> tuple[object, list[str]]:
     if isinstance(found, AWSWanted) and found.cluster_plan is not None:
         wish = found.cluster_plan
         return (plain(found.graph), found.user_tags, wish.region, wish.identity, wish.failure_domains), notes
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RefusedSpec), found
     return found.problems, notes
 
 

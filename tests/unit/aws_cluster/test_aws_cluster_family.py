@@ -13,8 +13,8 @@ from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.recorded import recorded_in
-from freehold.providers.objects.adapter import Refused, Undecided
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, decide
 from unit.aws_cluster.test_aws_cluster_input import STRATEGY
 
@@ -62,7 +62,7 @@ def test_other_edits_are_taken(old: Spec, new: Spec, status: dict[str, Any] | No
 
 def said(spec: Spec, recorded: Recorded, has_ipv6: Any = None) -> list[str]:
     found = decide(NAMES, cluster(spec), Facts(Answer(ZONES), recorded=recorded, own_vpc_has_ipv6=has_ipv6))
-    return [str(each) for each in found.problems] if isinstance(found, Refused) else []
+    return [str(each) for each in found.problems] if isinstance(found, RefusedSpec) else []
 
 
 MADE_SIX, MADE_FOUR = Recorded(vpc=OWN, ipv6=True), Recorded(vpc=OWN)
@@ -83,7 +83,7 @@ def test_what_the_record_and_the_cloud_tell_of_its_own_vpc_is_kept() -> None:
         pytest.param(SIX, MADE_SIX, None, id="as it was made"),
         pytest.param(FOUR, MADE_FOUR, None, id="as it was made, four"),
         pytest.param(SIX, MADE_FOUR, Answer(True), id="its VPC alone is there"),
-        pytest.param(SIX, MADE_FOUR, NoSuch(), id="its VPC has gone, and is made anew"),
+        pytest.param(SIX, MADE_FOUR, NotThere(), id="its VPC has gone, and is made anew"),
     ],
 )
 def test_the_rest_is_wanted(spec: Spec, recorded: Recorded, has_ipv6: Any) -> None:
@@ -93,7 +93,7 @@ def test_the_rest_is_wanted(spec: Spec, recorded: Recorded, has_ipv6: Any) -> No
 def test_a_cloud_that_does_not_answer_decides_nothing() -> None:
     known = Facts(Answer(ZONES), recorded=MADE_FOUR, own_vpc_has_ipv6=NoAnswer(Reason.RETRYING, "no answer", 7.0))
     found = decide(NAMES, cluster(SIX), known)
-    assert isinstance(found, Undecided) and list(found.missing) == [FIELD]
+    assert isinstance(found, UndecidedSpec) and list(found.missing) == [FIELD]
 
 
 def test_an_egress_only_gateway_of_its_own_tells_that_its_vpc_has_ipv6() -> None:

@@ -14,7 +14,7 @@ from freehold.providers.aws.cluster.address_plan import Slot
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.served_fields import fields_served
+from freehold.providers.objects.served_fields import observe_served_fields
 from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, decide, facts
 
 OPEN, INNER = "subnet-0123456789abcdef0", "subnet-0123456789abcdef1"
@@ -60,7 +60,7 @@ def test_a_subnet_that_is_not_as_the_spec_says(fields: dict[str, Any], said: str
     found = decided(given(fields, {}), known())
     assert [str(note) for note in found.notes] == [f"{said}: correct the field, or remove it"]
     assert found.cluster_plan == decided(given({}, {}), known()).cluster_plan
-    assert fields_served(found.notes).status == "False"
+    assert observe_served_fields(found.notes).status == "False"
 
 
 def test_the_other_way_round() -> None:
@@ -80,7 +80,7 @@ def test_a_manifest_that_upstream_wrote_passes() -> None:
     assert [str(note) for note in said.notes] == [
         f"{AT}.ipv6CidrBlock: not compared; {OPEN} keeps the IPv6 range that it has"
     ]
-    assert fields_served(said.notes).status == "True"
+    assert observe_served_fields(said.notes).status == "True"
 
 
 def test_ipv6_where_no_listed_subnet_has_it() -> None:

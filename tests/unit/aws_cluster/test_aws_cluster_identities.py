@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.parse import parse
 from freehold.providers.aws.cluster.cluster_plan import Identity
 from freehold.providers.aws.cluster.identities import Allowed, NotAllowed, may_use
@@ -73,7 +73,7 @@ def test_the_refusal_says_who_and_what_to_do() -> None:
     )
 
 
-SCHEMAS = {kind.kind: schema_of(custom_resource_definition(kind)) for kind in AWS_IDENTITIES}
+SCHEMAS = {kind.kind: schema_of(build_crd(kind)) for kind in AWS_IDENTITIES}
 STRATEGIES = {kind: CustomStrategy(schema, has_status=False) for kind, schema in SCHEMAS.items()}
 STATIC, ROLE, CONTROLLER = "AWSClusterStaticIdentity", "AWSClusterRoleIdentity", "AWSClusterControllerIdentity"
 SOURCE = {"sourceIdentityRef": {"kind": CONTROLLER, "name": "default"}}

@@ -8,28 +8,28 @@ from typing import Any
 
 import pytest
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.engine.outcomes import Reason
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
-from freehold.providers.objects.adapter import Refused, Undecided
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, decide, facts, rule
 from harness.schemas import schema_of
 
-STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
+STRATEGY = CustomStrategy(schema_of(build_crd(AWS_CLUSTERS)), has_status=True)
 LEAST: Spec = {"region": REGION}
 
 
 def problems(spec: Spec, known: Facts | None = None, names: DefaultNames = NAMES) -> list[str]:
     """What the condition says."""
     found = decide(names, cluster({**LEAST, **spec}), known or facts(), storage=True)
-    return [str(each) for each in found.problems] if isinstance(found, Refused) else []
+    return [str(each) for each in found.problems] if isinstance(found, RefusedSpec) else []
 
 
 def refusals(spec: Spec, old: Spec | None = None) -> list[str]:
@@ -155,7 +155,7 @@ def test_what_a_rule_can_know_is_refused_at_apply_time_and_in_a_condition(case: 
     spec, field, said = KNOWN_AT_APPLY[case]
     (refused,) = refusals(spec)
     assert refused.startswith((f"{field}: Invalid value: ", f"{field}.k: Too long: ")) and said in refused
-    (problem,) = problems(spec, Facts(NoSuch((REGION,))) if case == "region in words" else None)
+    (problem,) = problems(spec, Facts(NotThere((REGION,))) if case == "region in words" else None)
     assert problem.startswith(field) and (case == "long value" or said in problem)
 
 
@@ -167,7 +167,7 @@ def test_an_object_from_before_a_rule_stays_usable(case: str) -> None:
 
 
 def test_every_rule_is_one_that_the_api_server_can_check() -> None:
-    assert Rules(schema_of(custom_resource_definition(AWS_CLUSTERS))).unenforceable == []
+    assert Rules(schema_of(build_crd(AWS_CLUSTERS))).unenforceable == []
 
 
 def recorded() -> Recorded:
@@ -193,7 +193,7 @@ TWO = [subnet(0), subnet(1, isPublic=False)]
 KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "no region": ({"region": None}, facts(), "spec.region: it is missing; give the AWS region"),
     "unknown region": (
-        {"region": "eu-central-9"}, Facts(NoSuch(("eu-central-1", "eu-west-1"))),
+        {"region": "eu-central-9"}, Facts(NotThere(("eu-central-1", "eu-west-1"))),
         "spec.region: there is no AWS region 'eu-central-9'; choose one of eu-central-1, eu-west-1",
     ),
     "region without zones": ({}, Facts(Answer(())), "spec.region: region 'eu-central-1' has no availability zone"),
@@ -540,7 +540,7 @@ def test_a_name_that_does_not_fit_into_a_tag_is_refused() -> None:
 
 def test_a_cloud_that_does_not_answer_decides_nothing() -> None:
     found = decide(NAMES, cluster(LEAST), Facts(NoAnswer(Reason.RETRYING, "no answer", 7.0)))
-    assert isinstance(found, Undecided) and found.after == 7.0
+    assert isinstance(found, UndecidedSpec) and found.after == 7.0
 
 
 def test_a_bucket_is_not_checked_where_it_is_not_acted_on() -> None:

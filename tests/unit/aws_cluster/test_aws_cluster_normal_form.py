@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway, Role, Rule, Source, SourceKind, Subnet
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
@@ -191,7 +191,7 @@ def test_another_order_of_lists_and_fields_is_the_same_wish(spec: Spec, choose: 
     assert plan_of(reordered(spec, choose), _around(spec)) == plan_of(spec, _around(spec))
 
 
-STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
+STRATEGY = CustomStrategy(schema_of(build_crd(AWS_CLUSTERS)), has_status=True)
 
 
 @given(spec=specs)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.parse import parse
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
@@ -23,7 +23,7 @@ from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, Spec, cluster, decide, facts
 from harness.schemas import schema_of
 
-STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
+STRATEGY = CustomStrategy(schema_of(build_crd(AWS_CLUSTERS)), has_status=True)
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", NAMES.namespace, NAMES.cluster)
 
 

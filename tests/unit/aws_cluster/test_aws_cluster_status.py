@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from freehold.api.parse import parse
-from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
-from freehold.collection.things import DEFAULT_TASKS, Task
+from freehold.collection.policy import Collect, Policy, SkipCollection, UnreadablePolicy, Volumes
+from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 from freehold.engine.context import STRANGER
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
@@ -292,11 +292,11 @@ def test_while_deleting_the_parts_that_go_are_not_ready() -> None:
 
 COLLECTIONS: Mapping[str, tuple[Policy, tuple[str, str, str]]] = {
     "collected": (
-        Collect((Task.LOAD_BALANCER, Task.VOLUME), Volumes.SNAPSHOT, "default"),
+        Collect((CollectionTask.LOAD_BALANCER, CollectionTask.VOLUME), Volumes.SNAPSHOT, "default"),
         ("True", "Collected", "collected with it: load-balancer, volume (volumes: snapshot); by default"),
     ),
-    "not collected": (Skip("OptedOut", "why"), ("False", "OptedOut", "why")),
-    "unreadable": (Unreadable("how to mend it"), ("False", "InvalidCollectionPolicy", "how to mend it")),
+    "not collected": (SkipCollection("OptedOut", "why"), ("False", "OptedOut", "why")),
+    "unreadable": (UnreadablePolicy("how to mend it"), ("False", "InvalidCollectionPolicy", "how to mend it")),
 }
 
 

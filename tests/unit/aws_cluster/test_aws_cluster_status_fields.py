@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from freehold.api.served_fields import covering
+from freehold.api.served_fields import find_covering
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS
 from freehold.engine.journal import Entry, Journal, Phase
@@ -106,5 +106,5 @@ def test_each_field_of_upstreams_status_is_written_or_listed_with_its_reason() -
     }
     leaves = set(_leaves(schema, "status"))
     assert len(leaves) > 100 and "status.networkStatus.securityGroups.*.id" in written
-    assert sorted(path for path in leaves - written if covering(AWS_CLUSTER.left_out, path) is None) == []
-    assert sorted(path for path in written if covering(AWS_CLUSTER.left_out, path) is not None) == []
+    assert sorted(path for path in leaves - written if find_covering(AWS_CLUSTER.left_out, path) is None) == []
+    assert sorted(path for path in written if find_covering(AWS_CLUSTER.left_out, path) is not None) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.providers.aws.cluster.desired import Decided
-from freehold.providers.objects.served_fields import fields_served
+from freehold.providers.objects.served_fields import observe_served_fields
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, at, cluster, decide, facts, put, rule
 
 FIRST, SECOND = "spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer"
@@ -122,7 +122,7 @@ def test_what_serves_machines_is_served() -> None:
     """Of the condition: nothing is wrong with it."""
     for spec in ({"sshKeyName": "mine"}, {"s3Bucket": BUCKET}):
         found = decide(NAMES, cluster({"region": REGION, **spec}), facts(), storage=True)
-        assert isinstance(found, Decided) and found.notes and fields_served(found.notes).status == "True"
+        assert isinstance(found, Decided) and found.notes and observe_served_fields(found.notes).status == "True"
 
 
 def test_the_schema_numbers_ranges_of_derived_subnets_that_are_written_out() -> None:

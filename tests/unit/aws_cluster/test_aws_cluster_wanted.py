@@ -20,8 +20,8 @@ from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Namesake, Recorded
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.kind_facts import KINDS
-from freehold.providers.objects.adapter import Refused, Undecided
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from harness.aws_graphs import VPC_RANGE, VPC_RANGE_6, counts, parts, plain, ready, requests, tags
 from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, facts, reordered, wanted, with_defaults
 
@@ -362,14 +362,14 @@ def test_in_a_given_vpc_load_balancer_and_bastion_are_in_its_public_subnets() ->
     assert found["instance/bastion"]["subnet_id"] == f"subnet/{PUBLIC}"
 
 
-def refused(spec: Spec, **more: Any) -> Refused:
+def refused(spec: Spec, **more: Any) -> RefusedSpec:
     found = wanted(NAMES, cluster(spec), known(**more))
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RefusedSpec), found
     return found
 
 
 def test_a_vpc_that_is_not_there_is_named() -> None:
-    assert [problem.field for problem in refused(GIVEN, network=NoSuch()).problems] == ["spec.network.vpc.id"]
+    assert [problem.field for problem in refused(GIVEN, network=NotThere()).problems] == ["spec.network.vpc.id"]
 
 
 def test_a_subnet_of_another_vpc_is_refused() -> None:
@@ -396,12 +396,12 @@ def test_public_addresses_need_a_public_subnet() -> None:
 )
 def test_nothing_is_wanted_while_the_cloud_cannot_be_asked(fact: str, field: str, spec: Spec) -> None:
     found = wanted(NAMES, cluster(spec), known(**{fact: NoAnswer(Reason.RETRYING, "no reply")}))
-    assert isinstance(found, Undecided)
+    assert isinstance(found, UndecidedSpec)
     assert set(found.missing) == {field}
 
 
 def test_a_given_vpc_that_was_not_asked_about_decides_nothing() -> None:
-    assert isinstance(wanted(NAMES, cluster(GIVEN), known(network=None)), Undecided)
+    assert isinstance(wanted(NAMES, cluster(GIVEN), known(network=None)), UndecidedSpec)
 
 
 def test_a_cluster_of_the_same_name_is_named_with_all_that_it_has() -> None:
@@ -534,7 +534,7 @@ def test_upstreams_manifests_decide_to_a_graph_or_say_what_is_wrong(manifest: di
     if isinstance(found, AWSWanted):
         assert plain(found.graph)
     else:
-        assert isinstance(found, Refused)
+        assert isinstance(found, RefusedSpec)
         assert all(problem.field.startswith(("spec.", "metadata.")) for problem in found.problems)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.providers.crds import PLACEHOLDERS, custom_resource_definitions
+from freehold.providers.crds import PLACEHOLDERS, build_crds
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.commands import freehold_in
@@ -20,7 +20,7 @@ MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 async def client() -> AsyncIterator[KubeClient]:
     """Talks to a server of its own, empty but for the CRDs."""
     store = Store.open(":memory:")
-    api = ApiServer(store, [*custom_resource_definitions(), *(each.crd() for each in PLACEHOLDERS)])
+    api = ApiServer(store, [*build_crds(), *(each.build_crd() for each in PLACEHOLDERS)])
     try:
         async with KubeClient(Connection(await api.start())) as talking:
             talking.batches = True  # as a session of the embedded server has it

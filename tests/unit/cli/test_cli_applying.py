@@ -212,7 +212,7 @@ async def test_what_another_one_writes_between_trial_and_write_stays(batches: bo
     wanted = await targets(client, [_document("ConfigMap", "a", data={"ours": "2"})], "default")
     client.batches = batches
     sent: list[object] = []
-    many = client.many
+    many = client.send_many
 
     async def meddled(*given: Any, **named: Any) -> Any:
         if len(sent) == 2:  # after the look and the trial
@@ -220,7 +220,7 @@ async def test_what_another_one_writes_between_trial_and_write_stays(batches: bo
         sent.append(None)
         return await many(*given, **named)
 
-    client.many = meddled  # type: ignore[method-assign]  # somebody else's write, at the one moment that matters
+    client.send_many = meddled  # type: ignore[method-assign]  # somebody else's write, at the one moment that matters
     (applied,) = await apply(client, wanted)
     assert applied.verb is Verb.CONFIGURED
     assert (await client.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"ours": "2", "theirs": "1"}
@@ -231,7 +231,7 @@ async def test_an_endpoint_that_is_not_set_yet_is_the_operators(client: KubeClie
     document.obj["spec"]["controlPlaneEndpoint"] = {"host": "", "port": 0}
     await _apply(client, document)
     endpoint = {"controlPlaneEndpoint": {"host": "a.elb.eu-west-1.amazonaws.com", "port": 6443}}
-    path = AWS.object_path(Key("default", "c"))
+    path = AWS.build_object_path(Key("default", "c"))
     merge = "application/merge-patch+json"
     await client.request("PATCH", path, query={"fieldManager": OPERATOR}, body={"spec": endpoint}, content_type=merge)
     (again,) = await _apply(client, document)
@@ -266,7 +266,7 @@ async def test_an_export_is_put_back_whole_and_its_record_stays_the_operators(cl
 async def test_a_field_that_another_manager_has_set_is_named_and_taken_over_when_asked(client: KubeClient) -> None:
     await _apply(client, _document("ConfigMap", "a", data={"n": "1"}))
     body = {"data": {"n": "2"}}
-    path, merge = CONFIG_MAPS.object_path(Key("default", "a")), "application/merge-patch+json"
+    path, merge = CONFIG_MAPS.build_object_path(Key("default", "a")), "application/merge-patch+json"
     await client.request("PATCH", path, query={"fieldManager": "kubectl-edit"}, body=body, content_type=merge)
     document = _document("ConfigMap", "a", data={"n": "3"})
     with pytest.raises(CliError) as refused:

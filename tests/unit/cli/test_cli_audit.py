@@ -19,7 +19,7 @@ def _state(tmp_path: Path) -> Path:
     log = tmp_path / "audit.jsonl"
     for resource in ("vpc-1", "vpc-2"):
         with FileAudit(log, ManualClock(1_790_000_000.0)) as audit:
-            audit.kept("IBMPowerVSCluster team/c1", resource, "found by its name")
+            audit.log_kept("IBMPowerVSCluster team/c1", resource, "found by its name")
         if resource == "vpc-1":
             log.rename(tmp_path / "audit.jsonl.1")
     return tmp_path

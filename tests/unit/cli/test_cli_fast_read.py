@@ -19,7 +19,7 @@ import pytest
 from freehold.cli.commands.plan import conclude
 from freehold.cli.errors import CliError
 from freehold.cli.local.state_directory import Lock
-from freehold.controllers.plan.plan import Action, Plan, PlanRow, dumped, loaded
+from freehold.controllers.plan.plan import Plan, PlanAction, PlanRow, dump_plan, load_plan
 from harness.commands import PROGRAM, freehold_in, freehold_process
 
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
@@ -304,7 +304,7 @@ def test_a_store_that_is_none_is_refused(left: Path, tmp_path: Path) -> None:
 
 def test_a_plan_without_an_endpoint_is_no_success() -> None:
     """All can be made, and ``up`` would still end with an error."""
-    row = PlanRow("vpc", "vpc", "v", Action.CREATE, "does not exist")
+    row = PlanRow("vpc", "vpc", "v", PlanAction.CREATE, "does not exist")
     plan = Plan("default/a", (row,), lacking=("spec.controlPlaneEndpoint.host: it is missing",))
     with pytest.raises(CliError, match="would not become Ready") as told:
         conclude([plan], "table", detailed_exitcode=True)
@@ -313,9 +313,9 @@ def test_a_plan_without_an_endpoint_is_no_success() -> None:
 
 
 def test_a_plan_survives_json() -> None:
-    row = PlanRow("vpc", "vpc", "v", Action.UPDATE, "why", "id", "name", "a", ["b"])
+    row = PlanRow("vpc", "vpc", "v", PlanAction.UPDATE, "why", "id", "name", "a", ["b"])
     whole = Plan(
         "default/a", (row,), ("p",), ("u",), ("n",), {"vpc": 2}, gone=True, refused={"vpc/vpc": "no"}, lacking=("l",)
     )
     for plan in (whole, Plan("default/a")):
-        assert loaded(json.loads(json.dumps(dumped(plan)))) == plan
+        assert load_plan(json.loads(json.dumps(dump_plan(plan)))) == plan

@@ -12,10 +12,10 @@ from freehold.cli.objects.applying import Applied, Target, Verb
 from freehold.cli.objects.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.manifests import ManifestDocument
-from freehold.controllers.observation_log import Look, Seen
+from freehold.controllers.observation_log import LookOutcome, LookRecord
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key
-from freehold.kube.watch import Change, Origin
+from freehold.kube.watch import ObjectChange, Origin
 
 KEY = Key("n", "a")
 
@@ -27,7 +27,7 @@ def _picture(ready: str | None, *rows: dict[str, Any], reason: str = "NotReady")
         "kind": "K", "metadata": {"namespace": "n", "name": "a", "generation": 1, "resourceVersion": "5"},
         "status": {"conditions": conditions, "resources": list(rows)},
     }  # fmt: skip
-    picture.take(OURS[0], Change(KEY, None, obj, Origin.LIST))
+    picture.take(OURS[0], ObjectChange(KEY, None, obj, Origin.LIST))
     return picture
 
 
@@ -131,7 +131,7 @@ def test_an_object_that_no_operator_serves_is_not_waited_for_for_ever() -> None:
 
 def test_a_deletion_while_waiting_for_ready_is_reported() -> None:
     picture = _picture("False", MOVING)
-    picture.take(OURS[0], Change(KEY, picture.present[OURS[0], KEY], None, Origin.WATCH))
+    picture.take(OURS[0], ObjectChange(KEY, picture.present[OURS[0], KEY], None, Origin.WATCH))
     with pytest.raises(CliError, match="deleted meanwhile: n/a"):
         UntilReady()(picture, 0.0)
     assert UntilGone()(picture, 0.0)
@@ -149,7 +149,7 @@ def test_a_deletion_that_somebody_asks_for_ends_the_wait_for_ready() -> None:
 
 def test_other_objects_do_not_count() -> None:
     picture = _picture("True")
-    picture.take(OURS[0], Change(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
+    picture.take(OURS[0], ObjectChange(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
     assert len(picture.views) == 1
 
 
@@ -169,7 +169,7 @@ def test_up_warns_of_drift_on_standard_error(capsys: pytest.CaptureFixture[str])
         "status": {"conditions": [ready], "resources": [row]},
     }
     picture = ViewSnapshot(((OURS[0], KEY),))
-    picture.take(OURS[0], Change(KEY, None, obj, Origin.LIST))
+    picture.take(OURS[0], ObjectChange(KEY, None, obj, Origin.LIST))
     up._conclude(picture, [])
     printed = capsys.readouterr()
     assert "is Ready: 1 resources" in printed.out
@@ -177,8 +177,8 @@ def test_up_warns_of_drift_on_standard_error(capsys: pytest.CaptureFixture[str])
     assert "differs" not in printed.out
 
 
-def _seen(picture: ViewSnapshot, seen: Seen, version: str = "5") -> ViewSnapshot:
-    picture.looks = {(OURS[0], KEY): Look(seen, version)}
+def _seen(picture: ViewSnapshot, seen: LookOutcome, version: str = "5") -> ViewSnapshot:
+    picture.looks = {(OURS[0], KEY): LookRecord(seen, version)}
     return picture
 
 
@@ -186,16 +186,22 @@ def _seen(picture: ViewSnapshot, seen: Seen, version: str = "5") -> ViewSnapshot
     ("looks", "why"),
     [
         ({}, "the operator has not come to it: the load balancer may have gone since the last process looked"),
-        ({(OURS[0], KEY): Look(Seen.TOLD, "5")}, "it is paused, for example: nothing of the cloud was looked at"),
-        ({(OURS[0], KEY): Look(Seen.LOOKED, "6")}, "the watch still shows the object from before that pass"),
+        (
+            {(OURS[0], KEY): LookRecord(LookOutcome.STATUS_ONLY, "5")},
+            "it is paused, for example: nothing of the cloud was looked at",
+        ),
+        (
+            {(OURS[0], KEY): LookRecord(LookOutcome.FULL_LOOK, "6")},
+            "the watch still shows the object from before that pass",
+        ),
     ],
     ids=["not seen", "not looked at", "older than the look"],
 )
-def test_an_earlier_processs_ready_is_no_success(looks: dict[Followed, Look], why: str) -> None:
+def test_an_earlier_processs_ready_is_no_success(looks: dict[Followed, LookRecord], why: str) -> None:
     picture = _picture("True")
     picture.looks = looks
     assert not UntilReady()(picture, 0.0), why
-    assert UntilReady()(_seen(picture, Seen.LOOKED), 0.0)
+    assert UntilReady()(_seen(picture, LookOutcome.FULL_LOOK), 0.0)
 
 
 def test_an_earlier_processs_blockers_are_not_told() -> None:
@@ -208,13 +214,13 @@ def test_an_earlier_processs_blockers_are_not_told() -> None:
     for now in (0.0, 50.0):
         wall.now = now
         assert not verdict(picture, now)
-    (shown,) = _seen(picture, Seen.TOLD).views
+    (shown,) = _seen(picture, LookOutcome.STATUS_ONLY).views
     assert shown.blocked == ("vpc v: ask IBM for more VPCs",)
 
 
 def test_a_pause_is_told_also_where_the_object_was_ready() -> None:
     wall = Wall()
-    verdict, picture = UntilReady(wall, alone=True), _seen(_picture("True"), Seen.TOLD)
+    verdict, picture = UntilReady(wall, alone=True), _seen(_picture("True"), LookOutcome.STATUS_ONLY)
     pause = {"type": "Paused", "status": "True", "message": "spec.paused is set", "observedGeneration": 1}
     picture.present[OURS[0], KEY]["status"]["conditions"].append(pause)
     assert not verdict(picture, 0.0)
@@ -228,7 +234,7 @@ def test_a_pause_is_told_also_where_the_object_was_ready() -> None:
 
 def test_an_object_that_is_left_to_somebody_else_is_not_waited_for() -> None:
     with pytest.raises(CliError, match="managed-by"):
-        UntilReady()(_seen(_picture("True"), Seen.LEFT), 0.0)
+        UntilReady()(_seen(_picture("True"), LookOutcome.LEFT_ALONE), 0.0)
 
 
 class Server:
@@ -384,19 +390,19 @@ def _both(row: dict[str, Any], other: Key) -> ViewSnapshot:
     obj["metadata"]["name"] = other.name
     both = replace(picture, wanted=((OURS[0], KEY), (OURS[0], other)))
     both.present[OURS[0], other] = obj
-    both.looks = {(OURS[0], other): Look(Seen.LOOKED, "5")}
+    both.looks = {(OURS[0], other): LookRecord(LookOutcome.FULL_LOOK, "5")}
     return both
 
 
-@pytest.mark.parametrize("seen", [Seen.LEFT, Seen.LOOKED])
-def test_what_was_seen_before_the_manifest_was_applied_counts_for_nothing(seen: Seen) -> None:
+@pytest.mark.parametrize("seen", [LookOutcome.LEFT_ALONE, LookOutcome.FULL_LOOK])
+def test_what_was_seen_before_the_manifest_was_applied_counts_for_nothing(seen: LookOutcome) -> None:
     """The manifest takes away ``managed-by``, and the pass that was asked for still gets the object from before."""
     picture = _picture("True")
     picture.applied = {(OURS[0], KEY): "5"}
     picture.present[OURS[0], KEY]["metadata"]["resourceVersion"] = "6"
     assert not UntilReady()(_seen(picture, seen, "4"), 0.0)
     assert not picture.is_news((OURS[0], KEY))
-    assert UntilReady()(_seen(picture, Seen.LOOKED, "5"), 0.0)
+    assert UntilReady()(_seen(picture, LookOutcome.FULL_LOOK, "5"), 0.0)
 
 
 def test_only_what_was_changed_has_a_version_that_must_be_seen() -> None:

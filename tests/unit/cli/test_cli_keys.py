@@ -33,7 +33,7 @@ from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold.tags.ledger_store import LABEL, NAME, LedgerStore
@@ -45,8 +45,8 @@ from harness.tagged_fleet import wrote
 POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 NOW = 1_700_000_000.0
-FIRST = RingDocument.fresh(NOW)
-OTHER = RingDocument.fresh(NOW)
+FIRST = RingDocument.create(NOW)
+OTHER = RingDocument.create(NOW)
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Laptop:
     async def _object(self, name: str, keys: tuple[str, ...], journal: str | None) -> None:
         self.state.mkdir(exist_ok=True)
         store = Store.open(self.state / "store.sqlite")
-        api = ApiServer(store, custom_resource_definitions())
+        api = ApiServer(store, build_crds())
         try:
             async with KubeClient(Connection(await api.start())) as client:
                 await client.create(POWERVS_CLUSTERS, stored(name, keys, journal))
@@ -83,12 +83,12 @@ class Laptop:
 
     def tagged(self, document: RingDocument, *, damaged: bool = False) -> None:
         """Stores a record of a written tag, which this ring signs; ``damaged``: with a signature of nobody."""
-        asyncio.run(self._tagged(document.ring(), damaged))
+        asyncio.run(self._tagged(document.build_ring(), damaged))
 
     async def _tagged(self, ring: KeyRing, damaged: bool) -> None:
         self.state.mkdir(exist_ok=True)
         store = Store.open(self.state / "store.sqlite")
-        api = ApiServer(store, custom_resource_definitions())
+        api = ApiServer(store, build_crds())
         try:
             async with KubeClient(Connection(await api.start())) as client:
                 record = LedgerStore(client, "freehold-system")
@@ -369,7 +369,7 @@ def test_the_loss_of_a_present_key_cannot_be_accepted(laptop: Laptop, digest: st
 
 def test_a_key_in_use_is_not_removed(laptop: Laptop) -> None:
     """Also if an object cannot be read: it may name the key. Without the key its resources could not be proved."""
-    both = FIRST.with_keys_of(OTHER)
+    both = FIRST.add_keys_of(OTHER)
     laptop.holds(both)
     with pytest.raises(CliError, match="writes"):
         laptop.run("remove", FIRST.writing)
@@ -381,7 +381,7 @@ def test_a_key_in_use_is_not_removed(laptop: Laptop) -> None:
 
 
 def test_a_key_is_not_removed_while_an_object_cannot_be_read(laptop: Laptop) -> None:
-    laptop.holds(FIRST.with_keys_of(OTHER))
+    laptop.holds(FIRST.add_keys_of(OTHER))
     laptop.object("c1", journal="{")
     with pytest.raises(CliError, match="cannot be told") as refusal:
         laptop.run("remove", OTHER.writing)
@@ -390,7 +390,7 @@ def test_a_key_is_not_removed_while_an_object_cannot_be_read(laptop: Laptop) -> 
 
 def test_a_key_of_the_record_of_written_tags_is_in_use(laptop: Laptop) -> None:
     """Without it every write of tags stops."""
-    with_new = FIRST.with_new_key(NOW)
+    with_new = FIRST.add_new_key(NOW)
     laptop.holds(with_new)
     laptop.tagged(FIRST)
     with pytest.raises(CliError, match="still needed") as refused:
@@ -399,7 +399,7 @@ def test_a_key_of_the_record_of_written_tags_is_in_use(laptop: Laptop) -> None:
 
 
 def test_an_unused_key_is_removed(laptop: Laptop) -> None:
-    laptop.holds(FIRST.with_keys_of(OTHER))
+    laptop.holds(FIRST.add_keys_of(OTHER))
     laptop.object("c1", FIRST.writing)
     laptop.run("remove", OTHER.writing)
     assert laptop.ring() == FIRST
@@ -407,12 +407,12 @@ def test_an_unused_key_is_removed(laptop: Laptop) -> None:
 
 def test_a_key_is_not_removed_while_an_operator_may_still_write_with_it(laptop: Laptop) -> None:
     """It reads the ring once a minute, later if the server does not answer: resources made meanwhile need the key."""
-    rotated = FIRST.with_new_key(time.time())
+    rotated = FIRST.add_new_key(time.time())
     laptop.holds(rotated)
     with pytest.raises(CliError, match="run this again in"):
         laptop.run("remove", FIRST.writing)
     assert laptop.ring().keys.keys() == rotated.keys.keys()
-    laptop.holds(FIRST.with_new_key(time.time() - RETIRE_SECONDS))
+    laptop.holds(FIRST.add_new_key(time.time() - RETIRE_SECONDS))
     laptop.run("remove", FIRST.writing)
     assert FIRST.writing not in laptop.ring().keys
 
@@ -424,7 +424,7 @@ def cluster() -> Iterator[str]:
 
     async def serve() -> None:
         store = Store.open(":memory:")  # an SQLite connection belongs to the thread that opens it
-        api = ApiServer(store, custom_resource_definitions())
+        api = ApiServer(store, build_crds())
         started.set_result(await api.start())
         await ended.wait()
         await api.stop()

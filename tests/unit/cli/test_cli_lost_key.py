@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from freehold.cli.commands.lost_key import LostKeyList, details, left_out
-from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, Standing
+from freehold.controllers.keyring.lost_key_evidence import ObjectEvidence, RecordEvidence, RecordStanding
 from freehold.controllers.keyring.stored_form import RecordName
 from freehold.engine.drivers import User
 from freehold.kube.resources import Key
 
-VPC = RecordEvidence(RecordName("vpc/main", "vpc-1", "d" * 64), Standing.AGREES)
+VPC = RecordEvidence(RecordName("vpc/main", "vpc-1", "d" * 64), RecordStanding.AGREES)
 DEMO = Key("prod", "demo")
 
 
@@ -19,7 +19,7 @@ def _shown(*objects: ObjectEvidence) -> LostKeyList:
 def test_what_the_cloud_says_is_shown_and_texts_of_others_are_quoted() -> None:
     row = RecordEvidence(
         VPC.record,
-        Standing.AGREES,
+        RecordStanding.AGREES,
         name='x", made by us',
         created_at=1_800_000_000.0,
         created_by="ada",
@@ -49,14 +49,14 @@ def test_the_digest_is_of_the_whole_list() -> None:
     """Each that differs, in a record or in what is shown of it, is another list."""
     rows = [
         VPC,
-        RecordEvidence(RecordName("vpc/main", "vpc-1", "e" * 64), Standing.AGREES),
-        RecordEvidence(VPC.record, Standing.DIFFERS),
-        RecordEvidence(VPC.record, Standing.AGREES, name="x"),
-        RecordEvidence(VPC.record, Standing.AGREES, tags=("x",)),
-        RecordEvidence(VPC.record, Standing.AGREES, inside=(User("x"),)),
-        RecordEvidence(VPC.record, Standing.AGREES, users=(User("x"),)),
-        RecordEvidence(VPC.record, Standing.AGREES, created_at=1.0),
-        RecordEvidence(VPC.record, Standing.AGREES, others=("x",)),
+        RecordEvidence(RecordName("vpc/main", "vpc-1", "e" * 64), RecordStanding.AGREES),
+        RecordEvidence(VPC.record, RecordStanding.DIFFERS),
+        RecordEvidence(VPC.record, RecordStanding.AGREES, name="x"),
+        RecordEvidence(VPC.record, RecordStanding.AGREES, tags=("x",)),
+        RecordEvidence(VPC.record, RecordStanding.AGREES, inside=(User("x"),)),
+        RecordEvidence(VPC.record, RecordStanding.AGREES, users=(User("x"),)),
+        RecordEvidence(VPC.record, RecordStanding.AGREES, created_at=1.0),
+        RecordEvidence(VPC.record, RecordStanding.AGREES, others=("x",)),
     ]
     digests = {_shown(ObjectEvidence("AWSCluster", DEMO, "uuid", (row,))).digest for row in rows}
     digests |= {_shown(ObjectEvidence("AWSCluster", DEMO, "another", (VPC,))).digest, _shown().digest}
@@ -65,5 +65,5 @@ def test_the_digest_is_of_the_whole_list() -> None:
 
 def test_what_a_failed_read_said_makes_no_other_list() -> None:
     """It may have the id of the request in it."""
-    one, two = (RecordEvidence(VPC.record, Standing.UNREAD, why) for why in ("request 1", "request 2"))
+    one, two = (RecordEvidence(VPC.record, RecordStanding.UNREAD, why) for why in ("request 1", "request 2"))
     assert len({_shown(ObjectEvidence("AWSCluster", DEMO, "u", (row,))).digest for row in (one, two)}) == 1

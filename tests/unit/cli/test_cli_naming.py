@@ -19,7 +19,7 @@ from freehold.cli.objects.naming import Naming, find_object, find_objects, split
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, Key
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold.providers.registry import METADATA_RESOURCES, SERVED_RESOURCES
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
@@ -172,7 +172,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
     async def serve() -> None:
         store = Store.open(":memory:")
-        api = ApiServer(store, custom_resource_definitions())
+        api = ApiServer(store, build_crds())
         ready.append(await api.start())
         async with KubeClient(Connection(ready[0])) as client:
             await store_objects(client)

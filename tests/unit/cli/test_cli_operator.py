@@ -15,7 +15,7 @@ import yaml
 
 from freehold.api import names
 from freehold.cli import main
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 
@@ -76,7 +76,7 @@ def test_beside_a_crd_of_upstreams_the_operator_does_not_start(
     """One of them is enough: whoever installed it has its controller, too (docs/reference/capi-contract.md C2)."""
     theirs = _as_installed(provider, path)
     name = theirs["metadata"]["name"]
-    ours = [crd for crd in custom_resource_definitions() if crd["metadata"]["name"] != name]
+    ours = [crd for crd in build_crds() if crd["metadata"]["name"] != name]
     with _served([*ours, theirs]) as (url, written):
         cluster = {"name": "it", "cluster": {"server": url}}
         context = {"name": "it", "context": {"cluster": "it", "user": "it"}}

@@ -16,13 +16,13 @@ from freehold.cli.local.serving_address import kubeconfig
 from freehold.cli.local.session import opened
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.manifests import ManifestDocument
-from freehold.controllers.plan.plan import Action, Plan, PlanRow, dumped
+from freehold.controllers.plan.plan import Plan, PlanAction, PlanRow, dump_plan
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, key_of
 
 ROWS = (
-    PlanRow("workspace", "main", "team-a", Action.REUSE, "found by the name in the spec", "7ae595e3-0fda"),
-    PlanRow("vpc", "main", "prod-vpc", Action.CREATE, "does not exist", values={"zone": ["a"]}),
+    PlanRow("workspace", "main", "team-a", PlanAction.REUSE, "found by the name in the spec", "7ae595e3-0fda"),
+    PlanRow("vpc", "main", "prod-vpc", PlanAction.CREATE, "does not exist", values={"zone": ["a"]}),
 )
 
 
@@ -36,7 +36,7 @@ class Server:
         return {"plans": json.loads(json.dumps(self._plans))}
 
 
-PLAN = dumped(Plan("n/a", ROWS))
+PLAN = dump_plan(Plan("n/a", ROWS))
 
 
 async def asked(server: Any) -> list[Plan] | None:

@@ -3,16 +3,16 @@
 import pytest
 
 from freehold.cli.output.plan_text import plan_table, print_plan
-from freehold.controllers.plan.plan import Action, Plan, PlanRow
+from freehold.controllers.plan.plan import Plan, PlanAction, PlanRow
 
 ROWS = (
-    PlanRow("workspace", "main", "team-a", Action.REUSE, "found by the name in the spec", "7ae595e3-0fda"),
-    PlanRow("vpc", "main", "prod-vpc", Action.CREATE, "does not exist"),
+    PlanRow("workspace", "main", "team-a", PlanAction.REUSE, "found by the name in the spec", "7ae595e3-0fda"),
+    PlanRow("vpc", "main", "prod-vpc", PlanAction.CREATE, "does not exist"),
 )
 
 
-def tagged(action: Action, tag: str, *kinds: str, mark: bool = False) -> list[PlanRow]:
-    before, after = ("env=old", tag) if action is Action.CHANGE_TAG else (None, tag)
+def tagged(action: PlanAction, tag: str, *kinds: str, mark: bool = False) -> list[PlanRow]:
+    before, after = ("env=old", tag) if action is PlanAction.CHANGE_TAG else (None, tag)
     return [
         PlanRow(kind, str(number), f"{kind}-{number}", action, "why", f"id-{number}", tag, before, after, mark)
         for number, kind in enumerate(kinds)
@@ -44,20 +44,22 @@ def test_without_ids_there_is_no_column_for_them() -> None:
 
 
 def test_an_id_that_is_the_name_is_not_repeated() -> None:
-    row = PlanRow("classic-load-balancer", "main", "prod-apiserver", Action.DELETE, "with its object", "prod-apiserver")
+    row = PlanRow(
+        "classic-load-balancer", "main", "prod-apiserver", PlanAction.DELETE, "with its object", "prod-apiserver"
+    )
     assert words(row) == ["delete classic-load-balancer prod-apiserver with its object"]
 
 
 @pytest.mark.parametrize(
     ("action", "shown"),
     [
-        (Action.ADD_TAG, "add tag 4 resources env=new why (subnet 3, vpc 1)"),
-        (Action.CHANGE_TAG, "change tag 4 resources env=old → env=new why (subnet 3, vpc 1)"),
-        (Action.REMOVE_TAG, "remove tag 4 resources env=new why (subnet 3, vpc 1)"),
+        (PlanAction.ADD_TAG, "add tag 4 resources env=new why (subnet 3, vpc 1)"),
+        (PlanAction.CHANGE_TAG, "change tag 4 resources env=old → env=new why (subnet 3, vpc 1)"),
+        (PlanAction.REMOVE_TAG, "remove tag 4 resources env=new why (subnet 3, vpc 1)"),
     ],
 )
 def test_a_tag_is_one_row_with_its_resources_counted(
-    action: Action, shown: str, capsys: pytest.CaptureFixture[str]
+    action: PlanAction, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = tagged(action, "env=new", "vpc", "subnet", "subnet", "subnet")
     assert words(*rows) == [shown]
@@ -65,18 +67,18 @@ def test_a_tag_is_one_row_with_its_resources_counted(
 
 
 def test_a_tag_of_few_resources_names_them() -> None:
-    (row,) = words(*tagged(Action.ADD_TAG, "env=new", "vpc", "subnet"))
+    (row,) = words(*tagged(PlanAction.ADD_TAG, "env=new", "vpc", "subnet"))
     assert row == "add tag 2 resources env=new vpc vpc-0, subnet subnet-1: why"
 
 
 def test_marks_are_one_row_although_their_seals_differ() -> None:
-    rows = [row for seal in "abcd" for row in tagged(Action.ADD_TAG, f"seal:{seal}", "vpc", mark=True)]
+    rows = [row for seal in "abcd" for row in tagged(PlanAction.ADD_TAG, f"seal:{seal}", "vpc", mark=True)]
     assert words(*rows) == ["add tag 4 resources marks of ours vpc vpc-0: why"]
 
 
 def test_what_stays_for_the_same_reason_is_one_row() -> None:
-    kept = [PlanRow("subnet", name, name, Action.KEEP, "ours by its marks", f"subnet-{name}") for name in "ab"]
-    given = PlanRow("vpc", "main", "theirs", Action.KEEP, "surplus: not ours", "vpc-1")
+    kept = [PlanRow("subnet", name, name, PlanAction.KEEP, "ours by its marks", f"subnet-{name}") for name in "ab"]
+    given = PlanRow("vpc", "main", "theirs", PlanAction.KEEP, "surplus: not ours", "vpc-1")
     assert words(*kept, given) == [
         "keep 2 resources ours by its marks (subnet 2)",
         "keep vpc theirs vpc-1 surplus: not ours",
@@ -86,9 +88,9 @@ def test_what_stays_for_the_same_reason_is_one_row() -> None:
 def test_a_create_shows_its_values_and_its_parts() -> None:
     values = {"name": "a", "cidr": "10.0.0.0/24", "public": True, "ipv6": False, "listeners": [{"port": 6443}]}
     rows = (
-        PlanRow("subnet", "a", "a", Action.CREATE, "after vpc prod-vpc", values=values),
-        PlanRow("subnet", "a", "a", Action.ADD_PART, "the spec asks for it", attribute="rule tcp 6443"),
-        PlanRow("subnet", "a", "a", Action.ADD_PART, "the spec asks for it", attribute="rule tcp 22"),
+        PlanRow("subnet", "a", "a", PlanAction.CREATE, "after vpc prod-vpc", values=values),
+        PlanRow("subnet", "a", "a", PlanAction.ADD_PART, "the spec asks for it", attribute="rule tcp 6443"),
+        PlanRow("subnet", "a", "a", PlanAction.ADD_PART, "the spec asks for it", attribute="rule tcp 22"),
     )
     made = "cidr 10.0.0.0/24, public, listeners (port 6443); with rule tcp 6443, rule tcp 22; after vpc prod-vpc"
     assert words(*rows) == [f"create subnet a {made}"]
@@ -96,14 +98,14 @@ def test_a_create_shows_its_values_and_its_parts() -> None:
 
 def test_a_part_of_what_is_there_already_has_a_row_of_its_own() -> None:
     rows = (
-        PlanRow("security-group", "a", "a", Action.KEEP, "ours by its marks", "sg-1"),
-        PlanRow("security-group", "a", "a", Action.REMOVE_PART, "not asked for", "sg-1", "rule tcp 22"),
+        PlanRow("security-group", "a", "a", PlanAction.KEEP, "ours by its marks", "sg-1"),
+        PlanRow("security-group", "a", "a", PlanAction.REMOVE_PART, "not asked for", "sg-1", "rule tcp 22"),
     )
     assert words(*rows)[1] == "remove part security-group a sg-1 rule tcp 22: not asked for"
 
 
 def test_a_long_value_is_cut() -> None:
-    row = PlanRow("instance", "a", "a", Action.CREATE, "does not exist", values={"user_data": "x" * 4000})
+    row = PlanRow("instance", "a", "a", PlanAction.CREATE, "does not exist", values={"user_data": "x" * 4000})
     assert len(words(row)[0]) < 120
 
 
@@ -114,7 +116,7 @@ def test_calls_are_counted_by_api(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_tags_come_after_resources_and_deletions_last() -> None:
-    kept, other = (PlanRow("subnet", name, name, Action.KEEP, name) for name in "ab")
-    gone = PlanRow("vpc", "c", "c", Action.DELETE, "with its object")
-    rows = words(kept, *tagged(Action.ADD_TAG, "env=new", "subnet"), other, gone)
+    kept, other = (PlanRow("subnet", name, name, PlanAction.KEEP, name) for name in "ab")
+    gone = PlanRow("vpc", "c", "c", PlanAction.DELETE, "with its object")
+    rows = words(kept, *tagged(PlanAction.ADD_TAG, "env=new", "subnet"), other, gone)
     assert [row.split()[0] for row in rows] == ["keep", "keep", "add", "delete"]

@@ -10,7 +10,7 @@ import pytest
 from freehold.cli.commands.recovery_commands import resolve
 from freehold.cli.commands.resolve import _choose, _command, _Decided, _list_ways
 from freehold.cli.errors import CliError
-from freehold.controllers.recovery.open_decisions import Candidate, Question, matching
+from freehold.controllers.recovery.open_decisions import Candidate, OpenDecision, match_candidates
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
@@ -24,25 +24,25 @@ COMMAND = "freehold resolve IBMPowerVSCluster/demo"
 ONE, TWO = "eipalloc-1", "eipalloc-2"
 
 
-def _question(name: str, *ids: str) -> Question:
+def _question(name: str, *ids: str) -> OpenDecision:
     candidates = tuple(Candidate(Observed(ident, "", State.READY), "nothing speaks for it") for ident in ids)
-    return Question(NodeKey("elastic-ip", name), Entry(Phase.INTENDED), f"demo-{name}", candidates)
+    return OpenDecision(NodeKey("elastic-ip", name), Entry(Phase.INTENDED), f"demo-{name}", candidates)
 
 
-def _refused(found: list[Question], verdict: str, *asked: str) -> CliError:
+def _refused(found: list[OpenDecision], verdict: str, *asked: str) -> CliError:
     resource, ident = (*asked, "")[:2]
     with pytest.raises(CliError) as refused:
         _choose(found, (resource, ident), verdict, DEMO)
     return refused.value
 
 
-def _understood(found: list[Question], command: str) -> list[tuple[str, str]]:
+def _understood(found: list[OpenDecision], command: str) -> list[tuple[str, str]]:
     """Which creates, and which resource of each, a command means that a message has."""
     context = resolve.make_context("resolve", shlex.split(command)[2:])
     given = context.params
     name, resource, ident = (*given["words"], "")[:3]
     assert name == "IBMPowerVSCluster/demo" and given["namespace"] == "prod"
-    fit = matching(found, resource, ident)
+    fit = match_candidates(found, resource, ident)
     return [(question.key.logical, one.observed.id if one else "") for question, one in fit]
 
 

@@ -202,4 +202,4 @@ def test_several_clusters_at_a_high_speed_are_ready(tmp_path: Path) -> None:
 
 def test_the_rate_for_a_simulated_cloud_is_that_for_a_real_one_in_its_own_time() -> None:
     real, simulated = limits_of(SystemClock(), ""), limits_of(SystemClock(speed=30.0), "http://127.0.0.1:9")
-    assert (real.bucket("vpc").rate, simulated.bucket("vpc").rate) == (CALLS_A_SECOND, 30 * CALLS_A_SECOND)
+    assert (real.find_bucket("vpc").rate, simulated.find_bucket("vpc").rate) == (CALLS_A_SECOND, 30 * CALLS_A_SECOND)

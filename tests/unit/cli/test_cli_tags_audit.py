@@ -25,11 +25,11 @@ def written(path: Path, *, ends: bool = True) -> None:
     """One call on two resources, of which the service refuses one."""
     call = Call("ec2", "create_tags", Effect.WRITE, lambda: None, "arn-a and 1 more")
     with FileAudit(path, ManualClock(1_790_000_000.0)) as audit:
-        audit.changes(SUBJECT, {"arn-a": {"env": ("prod", "test")}, "arn-b": {"env": (None, "test")}})
-        audit.sent(SUBJECT, call)
+        audit.log_changes(SUBJECT, {"arn-a": {"env": ("prod", "test")}, "arn-b": {"env": (None, "test")}})
+        audit.log_sent(SUBJECT, call)
         if ends:
-            audit.done(SUBJECT, call, None)
-            audit.refused(SUBJECT, "arn-b", Denied("not allowed", code="AccessDenied"))
+            audit.log_done(SUBJECT, call, None)
+            audit.log_refused(SUBJECT, "arn-b", Denied("not allowed", code="AccessDenied"))
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -59,12 +59,12 @@ def test_calls_that_are_in_flight_together_have_each_its_own_outcome(tmp_path: P
     first = Call("ec2", "create_tags", Effect.WRITE, lambda: None, f"arn-a{several}")
     second = Call("resourcegroupstaggingapi", "tag_resources", Effect.WRITE, lambda: None, "arn-c")
     with FileAudit(tmp_path / "audit.jsonl", ManualClock(1_790_000_000.0)) as audit:
-        audit.changes(SUBJECT, {each: {"env": (None, "test")} for each in ("arn-a", "arn-b")})
-        audit.sent(SUBJECT, first)
-        audit.changes(SUBJECT, {"arn-c": {"env": (None, "test")}})
-        audit.sent(SUBJECT, second)
-        audit.done(SUBJECT, second, Denied("not allowed", code="AccessDenied"))
-        audit.done(SUBJECT, first, None)
+        audit.log_changes(SUBJECT, {each: {"env": (None, "test")} for each in ("arn-a", "arn-b")})
+        audit.log_sent(SUBJECT, first)
+        audit.log_changes(SUBJECT, {"arn-c": {"env": (None, "test")}})
+        audit.log_sent(SUBJECT, second)
+        audit.log_done(SUBJECT, second, Denied("not allowed", code="AccessDenied"))
+        audit.log_done(SUBJECT, first, None)
     rows = tags_audit.changes(documents(tmp_path / "audit.jsonl"))
     assert {each.resource: each.outcome for each in rows} == {"arn-a": "done", "arn-b": "done", "arn-c": "refused"}
 

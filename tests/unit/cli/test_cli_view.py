@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.conditions import phase
+from freehold.api.conditions import choose_phase
 from freehold.cli.output.highlights import attention
 from freehold.cli.output.view import ViewPhase, view
 
@@ -70,7 +70,7 @@ def test_paused_is_one_word_here_and_in_kubectl(metadata: dict[str, str]) -> Non
     """Also of an object that is being deleted: nothing of it goes before the pause ends."""
     obj = _object(_condition("Ready", "True"), _condition("Paused", "True", "Paused", "it is"), **metadata)
     conditions, seen = obj["status"]["conditions"], view(obj)
-    assert seen.phase.value == phase(conditions, (), deleting=bool(metadata)) == "Paused"
+    assert seen.phase.value == choose_phase(conditions, (), deleting=bool(metadata)) == "Paused"
     aim = "gone" if metadata else "Ready"
     assert attention(seen) == ["blocked: paused: it is", f"somebody must act before n/a is {aim}"]
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.api import names
-from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes, decide
+from freehold.collection.policy import Collect, Policy, SkipCollection, UnreadablePolicy, Volumes, decide
 from freehold.collection.selector import Selector
-from freehold.collection.things import DEFAULT_TASKS, Task
+from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 
 GC = names.EXTERNAL_RESOURCE_GC_ANNOTATION
 TASKS = names.EXTERNAL_RESOURCE_TASKS_ANNOTATION
@@ -51,7 +51,7 @@ def test_true_is_what_go_takes_for_it(word: str) -> None:
 @pytest.mark.parametrize("word", ["0", "f", "F", "FALSE", "false", "False"])
 def test_false_opts_out(word: str) -> None:
     found = policy({GC: word})
-    assert isinstance(found, Skip)
+    assert isinstance(found, SkipCollection)
     assert found.reason == "OptedOut"
     assert "freehold gc enable --cluster-name c1 -n ns" in found.message
 
@@ -59,7 +59,7 @@ def test_false_opts_out(word: str) -> None:
 @pytest.mark.parametrize("word", ["", " ", "yes", "tRUE", "true ", "fals" + "e" * 1000])
 def test_a_word_without_truth_value_is_reported(word: str) -> None:
     found = policy({GC: word})
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadablePolicy)
     assert f"annotation {GC} is {word[:80]!r}"[:80] in found.message
     assert "freehold gc enable --cluster-name c1 -n ns, or freehold gc disable --cluster-name c1 -n ns" in found.message
     assert len(found.message) < 500
@@ -67,7 +67,7 @@ def test_a_word_without_truth_value_is_reported(word: str) -> None:
 
 def test_an_object_older_than_the_gate_is_collected_only_when_asked_for() -> None:
     found = policy(marked=False)
-    assert isinstance(found, Skip)
+    assert isinstance(found, SkipCollection)
     assert found.reason == "NotMarked"
     assert found.message.endswith("freehold gc enable --cluster-name c1 -n ns")
     assert isinstance(policy({GC: "true"}, marked=False), Collect)
@@ -79,21 +79,21 @@ def test_a_command_names_the_cluster_that_owns_the_object() -> None:
         {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "demo"},
     ]
     found = policy(marked=False, ownerReferences=owners)
-    assert isinstance(found, Skip)
+    assert isinstance(found, SkipCollection)
     assert found.message.endswith("freehold gc enable --cluster-name demo -n ns")
 
 
 def test_without_the_gate_nothing_is_collected_and_nothing_waits() -> None:
     for given_ones in (None, {GC: "true"}, {GC: "junk"}, {TASKS: "junk"}):
         found = policy(given_ones, gate_on=False)
-        assert isinstance(found, Skip)
+        assert isinstance(found, SkipCollection)
         assert found.reason == "FeatureGateOff"
         assert "--feature-gates=ExternalResourceGC=true" in found.message
 
 
 def test_an_object_that_the_selector_leaves_out_is_not_collected() -> None:
     found = policy(selector=RED, labels={"team": "blue"})
-    assert isinstance(found, Skip)
+    assert isinstance(found, SkipCollection)
     assert found.reason == "NotSelected"
     assert "--gc-selector='team=red'" in found.message
     assert isinstance(policy(selector=RED, labels={"team": "red"}), Collect)
@@ -103,14 +103,14 @@ def test_an_object_that_the_selector_leaves_out_is_not_collected() -> None:
 @pytest.mark.parametrize(
     ("listed", "tasks"),
     [
-        ("security-group, load-balancer", (Task.LOAD_BALANCER, Task.SECURITY_GROUP)),
-        (" volume ,network-interface,volume", (Task.NETWORK_INTERFACE, Task.VOLUME)),
-        (",".join(reversed(Task)), tuple(Task)),
+        ("security-group, load-balancer", (CollectionTask.LOAD_BALANCER, CollectionTask.SECURITY_GROUP)),
+        (" volume ,network-interface,volume", (CollectionTask.NETWORK_INTERFACE, CollectionTask.VOLUME)),
+        (",".join(reversed(CollectionTask)), tuple(CollectionTask)),
         ("", DEFAULT_TASKS),
         (" ", DEFAULT_TASKS),
     ],
 )
-def test_tasks_run_in_order_of_dependency(listed: str, tasks: tuple[Task, ...]) -> None:
+def test_tasks_run_in_order_of_dependency(listed: str, tasks: tuple[CollectionTask, ...]) -> None:
     """An empty list is as none, as for upstream's webhook and its command."""
     assert policy({TASKS: listed}) == Collect(tasks, Volumes.RETAIN, "default")
 
@@ -127,7 +127,7 @@ def test_tasks_run_in_order_of_dependency(listed: str, tasks: tuple[Task, ...]) 
 def test_an_unknown_task_is_reported(listed: str, word: str) -> None:
     """Upstream's collector panics."""
     found = policy({TASKS: listed})
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadablePolicy)
     assert f"annotation {TASKS} is {listed!r}, and {word!r} is no task" in found.message
     assert "freehold gc configure --cluster-name c1 -n ns --gc-task load-balancer,target-group" in found.message
 
@@ -135,19 +135,19 @@ def test_an_unknown_task_is_reported(listed: str, word: str) -> None:
 def test_volumes_are_retained_unless_their_annotation_says_otherwise() -> None:
     for word in Volumes:
         found = policy({TASKS: "volume", VOLUMES: word})
-        assert found == Collect((Task.VOLUME,), word, "default")
+        assert found == Collect((CollectionTask.VOLUME,), word, "default")
 
 
 def test_an_unknown_word_for_volumes_is_reported() -> None:
     found = policy({VOLUMES: "Delete"})
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadablePolicy)
     assert f"annotation {VOLUMES} is 'Delete', none of retain, delete, snapshot" in found.message
     assert f"kubectl annotate awscluster c1 -n ns {VOLUMES}=retain --overwrite" in found.message
 
 
 def test_opting_out_counts_whatever_the_other_annotations_are() -> None:
     """It is the way out of a deletion that a list which makes no sense holds."""
-    assert isinstance(policy({GC: "false", TASKS: "junk", VOLUMES: "junk"}), Skip)
+    assert isinstance(policy({GC: "false", TASKS: "junk", VOLUMES: "junk"}), SkipCollection)
 
 
 WORDS = st.sampled_from(["true", "false", "volume", "load-balancer", "delete", ","]) | st.text()
@@ -170,4 +170,4 @@ def test_any_annotations_have_an_answer(
     found = policy(annotations, labels=labels, gate_on=gate_on, marked=marked, selector=selector)
     if isinstance(found, Collect):
         assert gate_on
-        assert found.tasks == tuple(task for task in Task if task in found.tasks)
+        assert found.tasks == tuple(task for task in CollectionTask if task in found.tasks)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from freehold.collection.found import Look, Thing, Workloads
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import Delete, Keep, Rule, judge, verdicts
-from freehold.collection.things import DEFAULT_TASKS, Task
+from freehold.collection.rules import CollectionRule, Delete, Keep, judge, judge_all
+from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 from freehold.engine.clock import ManualClock
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import InlinePort
@@ -30,12 +30,12 @@ OWNED = {"kubernetes.io/cluster/prod": "owned"}
 CLIENT = ApiClient(AwsSession(StaticKeys("key", "secret"), "us-east-1"), InlinePort())
 
 
-def rules() -> Mapping[Task, Rule]:
+def rules() -> Mapping[CollectionTask, CollectionRule]:
     """Those of AWS, as the collection gets them."""
     return AwsSurvey(CLIENT, AwsTagger(CLIENT, ManualClock()), asyncio.Semaphore(1)).rules
 
 
-def thing(task: Task, tags: Mapping[str, str], **more: Any) -> Thing:
+def thing(task: CollectionTask, tags: Mapping[str, str], **more: Any) -> Thing:
     return Thing(task, str(task), "x-1", **{"name": "x", "network": "vpc-1", "tags": tags, **more})
 
 
@@ -45,16 +45,21 @@ INGRESS = {"elbv2.k8s.aws/cluster": "prod", "ingress.k8s.aws/stack": "team/web"}
 CNI = {"cluster.k8s.amazonaws.com/name": "prod", "eks:eni:owner": "amazon-vpc-cni"}
 CSI = {**OWNED, "ebs.csi.aws.com/cluster": "true", "CSIVolumeName": "pvc-1"}
 PROVEN = {
-    "load balancer of a Service": thing(Task.LOAD_BALANCER, SERVICE),
-    "load balancer of the controller": thing(Task.LOAD_BALANCER, CONTROLLER),
-    "load balancer of an Ingress": thing(Task.LOAD_BALANCER, INGRESS),
-    "target group": thing(Task.TARGET_GROUP, SERVICE),
+    "load balancer of a Service": thing(CollectionTask.LOAD_BALANCER, SERVICE),
+    "load balancer of the controller": thing(CollectionTask.LOAD_BALANCER, CONTROLLER),
+    "load balancer of an Ingress": thing(CollectionTask.LOAD_BALANCER, INGRESS),
+    "target group": thing(CollectionTask.TARGET_GROUP, SERVICE),
     "group of a Service": thing(
-        Task.SECURITY_GROUP, OWNED, name="k8s-elb-a1", description="Security group for Kubernetes ELB a1 (team/web)"
+        CollectionTask.SECURITY_GROUP,
+        OWNED,
+        name="k8s-elb-a1",
+        description="Security group for Kubernetes ELB a1 (team/web)",
     ),
-    "group of the controller": thing(Task.SECURITY_GROUP, {"elbv2.k8s.aws/cluster": "prod"}, name="k8s-traffic-prod"),
-    "interface of the CNI": thing(Task.NETWORK_INTERFACE, CNI, state="available"),
-    "volume": thing(Task.VOLUME, CSI, state="available", network=""),
+    "group of the controller": thing(
+        CollectionTask.SECURITY_GROUP, {"elbv2.k8s.aws/cluster": "prod"}, name="k8s-traffic-prod"
+    ),
+    "interface of the CNI": thing(CollectionTask.NETWORK_INTERFACE, CNI, state="available"),
+    "volume": thing(CollectionTask.VOLUME, CSI, state="available", network=""),
 }
 """Each with exactly what proves it."""
 
@@ -158,15 +163,15 @@ def everything(**look: Any) -> Look:
 
 
 def test_things_go_in_the_order_of_the_tasks() -> None:
-    said = verdicts(everything(), CLUSTER, rules(), tuple(Task), Volumes.DELETE)
+    said = judge_all(everything(), CLUSTER, rules(), tuple(CollectionTask), Volumes.DELETE)
     tasks = [each.thing.task for each in said]
-    assert tasks == sorted(tasks, key=list(Task).index)
+    assert tasks == sorted(tasks, key=list(CollectionTask).index)
     assert all(isinstance(each, Delete) for each in said)
 
 
 def test_what_is_of_a_task_that_is_not_asked_for_stays() -> None:
-    said = verdicts(everything(), CLUSTER, rules(), (Task.TARGET_GROUP,), Volumes.DELETE)
-    assert {each.thing.task for each in said if isinstance(each, Delete)} == {Task.TARGET_GROUP}
+    said = judge_all(everything(), CLUSTER, rules(), (CollectionTask.TARGET_GROUP,), Volumes.DELETE)
+    assert {each.thing.task for each in said if isinstance(each, Delete)} == {CollectionTask.TARGET_GROUP}
     assert all("is not among those" in each.why for each in said if isinstance(each, Keep))
 
 
@@ -177,12 +182,12 @@ def test_what_is_of_a_task_that_is_not_asked_for_stays() -> None:
 def test_a_volume_stays_unless_it_was_asked_for_and_nothing_else_has_the_name(
     volumes: Volumes, elsewhere: tuple[str, ...], why: str
 ) -> None:
-    said = verdicts(everything(elsewhere=elsewhere), CLUSTER, rules(), tuple(Task), volumes)
+    said = judge_all(everything(elsewhere=elsewhere), CLUSTER, rules(), tuple(CollectionTask), volumes)
     assert why in next(each.why for each in said if isinstance(each, Keep))
 
 
 def test_volumes_are_no_default_task() -> None:
-    assert Task.VOLUME not in DEFAULT_TASKS
+    assert CollectionTask.VOLUME not in DEFAULT_TASKS
 
 
 TEXTS = st.sampled_from(["", "owned", "shared", "prod", "other", "true", "amazon-vpc-cni", "team/web"])
@@ -190,7 +195,7 @@ KEYS = sorted({key for found in PROVEN.values() for key in found.tags} | {"kuber
 
 
 @given(
-    task=st.sampled_from(Task),
+    task=st.sampled_from(CollectionTask),
     tags=st.dictionaries(st.sampled_from(KEYS), TEXTS),
     name=st.sampled_from(["x", "k8s-elb-a1", "k8s-traffic-prod"]),
     description=st.sampled_from(["", "Security group for Kubernetes ELB a1"]),
@@ -198,7 +203,7 @@ KEYS = sorted({key for found in PROVEN.values() for key in found.tags} | {"kuber
     state=st.sampled_from(["", "available", "in-use"]),
     by_service=st.booleans(),
 )
-def test_no_thing_is_deleted_that_lacks_a_proof(task: Task, tags: dict[str, str], **more: Any) -> None:
+def test_no_thing_is_deleted_that_lacks_a_proof(task: CollectionTask, tags: dict[str, str], **more: Any) -> None:
     """The proofs as the page has them (docs/reference/gc.md), written a second time."""
     found = thing(task, tags, **more)
     if not isinstance(verdict(found), Delete):
@@ -206,16 +211,18 @@ def test_no_thing_is_deleted_that_lacks_a_proof(task: Task, tags: dict[str, str]
     assert UUID not in tags
     assert "kubernetes.io/cluster/other" not in tags
     assert not found.by_service
-    assert found.network == "vpc-1" or task is Task.VOLUME
+    assert found.network == "vpc-1" or task is CollectionTask.VOLUME
     owned, controlled = tags.get("kubernetes.io/cluster/prod") == "owned", tags.get("elbv2.k8s.aws/cluster") == "prod"
     stack = tags.get("service.k8s.aws/stack") or tags.get("ingress.k8s.aws/stack")
     of_service = found.name.startswith("k8s-elb-") and found.description.startswith("Security group for Kubernetes ELB")
     proven = {
-        Task.LOAD_BALANCER: (owned and bool(tags.get("kubernetes.io/service-name"))) or (controlled and bool(stack)),
-        Task.TARGET_GROUP: (owned and bool(tags.get("kubernetes.io/service-name"))) or (controlled and bool(stack)),
-        Task.SECURITY_GROUP: (owned and of_service) or (controlled and found.name.startswith("k8s-")),
-        Task.NETWORK_INTERFACE: CNI.items() <= tags.items() and found.state == "available",
-        Task.VOLUME: {**OWNED, "ebs.csi.aws.com/cluster": "true"}.items() <= tags.items()
+        CollectionTask.LOAD_BALANCER: (owned and bool(tags.get("kubernetes.io/service-name")))
+        or (controlled and bool(stack)),
+        CollectionTask.TARGET_GROUP: (owned and bool(tags.get("kubernetes.io/service-name")))
+        or (controlled and bool(stack)),
+        CollectionTask.SECURITY_GROUP: (owned and of_service) or (controlled and found.name.startswith("k8s-")),
+        CollectionTask.NETWORK_INTERFACE: CNI.items() <= tags.items() and found.state == "available",
+        CollectionTask.VOLUME: {**OWNED, "ebs.csi.aws.com/cluster": "true"}.items() <= tags.items()
         and bool(tags.get("CSIVolumeName"))
         and found.state == "available",
     }

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from freehold.collection.found import Look, Step, Thing, Workloads
-from freehold.collection.policy import Collect, Policy, Skip, Unreadable, Volumes
-from freehold.collection.rules import OWNED, Rule
+from freehold.collection.policy import Collect, Policy, SkipCollection, UnreadablePolicy, Volumes
+from freehold.collection.rules import OWNED, CollectionRule
 from freehold.collection.sweep import LONGEST, MOST_SWEEPS, Sweep
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.engine.clock import ManualClock
 from freehold.engine.collection import Collected, Site
 from freehold.engine.errors import CloudError, Denied, InUse, NotFound, Unavailable
@@ -23,16 +23,16 @@ from freehold.engine.resources import Part
 from harness.stepping import run_blocking
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", "default", "prod")
-COLLECT = Collect(tuple(Task), Volumes.DELETE, "default")
+COLLECT = Collect(tuple(CollectionTask), Volumes.DELETE, "default")
 
 
-def thing(task: Task, ident: str = "", **more: Any) -> Thing:
+def thing(task: CollectionTask, ident: str = "", **more: Any) -> Thing:
     ident = ident or str(task)
     return Thing(task, str(task), ident, ident, {"kubernetes.io/cluster/prod": "owned"}, network="vpc-1", **more)
 
 
 QUIET = 30.0
-ONE_OF_EACH = tuple(thing(task) for task in Task)
+ONE_OF_EACH = tuple(thing(task) for task in CollectionTask)
 
 
 @dataclass
@@ -53,10 +53,10 @@ class Cloud:
     """After so many deletes the object wants no collection any more."""
 
     @property
-    def rules(self) -> Mapping[Task, Rule]:
-        return dict.fromkeys(Task, Rule(((OWNED,),)))
+    def rules(self) -> Mapping[CollectionTask, CollectionRule]:
+        return dict.fromkeys(CollectionTask, CollectionRule(((OWNED,),)))
 
-    async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
+    async def look(self, workloads: Workloads, tasks: Sequence[CollectionTask]) -> Look:
         assert (workloads.name, workloads.network, workloads.uuid) == ("prod", "vpc-1", OWNER.uuid)
         self.looks += 1
         if error := self.refuses.get("look"):
@@ -66,15 +66,15 @@ class Cloud:
     async def find_remaining(self, things: Sequence[Thing]) -> Sequence[Thing]:
         return [each for each in things if each.id in self.there]
 
-    async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
+    async def find_traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
         assert network == "vpc-1"
         return self.traces_of
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         first = [Step(each, "free", partial(self._do, "free", each)) for each in things if each.named_by]
         return [first, [Step(each, "delete", partial(self._do, "delete", each)) for each in things]]
 
-    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
+    async def run_all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         done: list[Exception | None] = []
         for each in work:
             try:
@@ -120,7 +120,7 @@ class Story:
     async def _ask(self) -> Policy:
         cloud = self.cloud
         stopped = cloud.unwanted_after is not None and len(cloud.sent) >= cloud.unwanted_after
-        return Skip("OptedOut", "annotation") if stopped else cloud.wanted
+        return SkipCollection("OptedOut", "annotation") if stopped else cloud.wanted
 
     async def _rivals(self, site: Site) -> tuple[str, ...]:
         return self.others
@@ -140,12 +140,12 @@ def said(done: Collected) -> str:
 def test_everything_goes_in_the_order_of_the_tasks() -> None:
     one = story(*reversed(ONE_OF_EACH))
     assert one.steps(600.0).done
-    assert one.cloud.sent == [f"delete {task}" for task in Task]
+    assert one.cloud.sent == [f"delete {task}" for task in CollectionTask]
 
 
-@pytest.mark.parametrize("first", [Task.LOAD_BALANCER, Task.TARGET_GROUP])
-def test_nothing_else_begins_before_what_lets_traffic_in_is_seen_gone(first: Task) -> None:
-    one = story(thing(first), thing(Task.SECURITY_GROUP), stays=frozenset({first}))
+@pytest.mark.parametrize("first", [CollectionTask.LOAD_BALANCER, CollectionTask.TARGET_GROUP])
+def test_nothing_else_begins_before_what_lets_traffic_in_is_seen_gone(first: CollectionTask) -> None:
+    one = story(thing(first), thing(CollectionTask.SECURITY_GROUP), stays=frozenset({first}))
     assert not one.steps(60.0).done
     assert set(one.cloud.sent) == {f"delete {first}"}
     one.cloud.stays = frozenset()
@@ -154,13 +154,16 @@ def test_nothing_else_begins_before_what_lets_traffic_in_is_seen_gone(first: Tas
 
 def test_a_group_that_cannot_go_does_not_keep_an_interface_from_going() -> None:
     """The interface may be what is in it."""
-    one = story(thing(Task.SECURITY_GROUP, waits_for="network interface eni-1"), thing(Task.NETWORK_INTERFACE))
+    one = story(
+        thing(CollectionTask.SECURITY_GROUP, waits_for="network interface eni-1"),
+        thing(CollectionTask.NETWORK_INTERFACE),
+    )
     one.step()
     assert one.cloud.sent == ["delete network-interface"]
 
 
 def test_what_names_a_thing_is_taken_out_first_and_a_refusal_of_that_keeps_it() -> None:
-    one = story(thing(Task.SECURITY_GROUP, named_by=(("sg-1", Part("ingress-rule", "all sg-2")),)))
+    one = story(thing(CollectionTask.SECURITY_GROUP, named_by=(("sg-1", Part("ingress-rule", "all sg-2")),)))
     one.cloud.refuses["free security-group"] = Denied("no permission")
     assert "no permission" in said(one.step())
     assert one.cloud.sent == ["free security-group"]
@@ -170,7 +173,7 @@ def test_what_names_a_thing_is_taken_out_first_and_a_refusal_of_that_keeps_it() 
 
 
 def test_a_task_that_is_not_asked_for_deletes_nothing() -> None:
-    one = story(*ONE_OF_EACH, wanted=Collect((Task.TARGET_GROUP,), Volumes.RETAIN, "annotation"))
+    one = story(*ONE_OF_EACH, wanted=Collect((CollectionTask.TARGET_GROUP,), Volumes.RETAIN, "annotation"))
     assert one.steps(600.0).done
     assert one.cloud.sent == ["delete target-group"]
 
@@ -178,7 +181,7 @@ def test_a_task_that_is_not_asked_for_deletes_nothing() -> None:
 # -- whether ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("after", range(len(Task)))
+@pytest.mark.parametrize("after", range(len(CollectionTask)))
 def test_the_object_is_asked_again_before_each_delete(after: int) -> None:
     one = story(*ONE_OF_EACH, unwanted_after=after)
     assert one.steps(600.0).done
@@ -186,19 +189,19 @@ def test_the_object_is_asked_again_before_each_delete(after: int) -> None:
 
 
 def test_the_answer_within_one_wave_stops_the_rest_of_it() -> None:
-    one = story(*(thing(Task.LOAD_BALANCER, f"lb-{number}") for number in range(5)), unwanted_after=2)
+    one = story(*(thing(CollectionTask.LOAD_BALANCER, f"lb-{number}") for number in range(5)), unwanted_after=2)
     one.steps(600.0)
     assert len(one.cloud.sent) == 2
 
 
 def test_who_has_opted_out_waits_for_nothing_and_is_not_looked_at() -> None:
-    one = story(*ONE_OF_EACH, wanted=Skip("OptedOut", "annotation"))
+    one = story(*ONE_OF_EACH, wanted=SkipCollection("OptedOut", "annotation"))
     assert one.step().done
     assert not one.cloud.looks
 
 
 def test_an_annotation_without_sense_holds_the_network_and_nothing_is_looked_for() -> None:
-    one = story(*ONE_OF_EACH, wanted=Unreadable("annotation x is 'ture'"))
+    one = story(*ONE_OF_EACH, wanted=UnreadablePolicy("annotation x is 'ture'"))
     done = one.step()
     assert not done.done
     assert said(done) == "annotation x is 'ture'"
@@ -206,9 +209,9 @@ def test_an_annotation_without_sense_holds_the_network_and_nothing_is_looked_for
 
 
 def test_an_annotation_that_loses_its_sense_in_the_middle_sends_no_further_delete() -> None:
-    one = story(*ONE_OF_EACH, stays=frozenset({Task.LOAD_BALANCER}))
+    one = story(*ONE_OF_EACH, stays=frozenset({CollectionTask.LOAD_BALANCER}))
     one.step()
-    one.cloud.wanted, one.cloud.stays = Unreadable("annotation x is 'ture'"), frozenset()
+    one.cloud.wanted, one.cloud.stays = UnreadablePolicy("annotation x is 'ture'"), frozenset()
     assert not one.steps(600.0).done
     assert one.cloud.sent == ["delete load-balancer"]
 
@@ -247,25 +250,25 @@ def test_beside_another_owner_of_the_name_in_the_network_nothing_is_deleted() ->
 
 
 def test_nothing_is_deleted_while_a_machine_runs_and_then_two_looks_must_find_nothing() -> None:
-    one = story(*ONE_OF_EACH, look_of=Look(running=("i-1",), lately=True))
+    one = story(*ONE_OF_EACH, look_of=Look(running=("i-1",), ran_lately=True))
     assert "i-1 of cluster prod runs in vpc-1" in said(one.steps(120.0))
     assert one.cloud.sent == []
     one.cloud.look_of = Look()
     one.clock.advance(60.0)
     one.step()
-    assert len(one.cloud.sent) == len(Task)
+    assert len(one.cloud.sent) == len(CollectionTask)
     assert _looks_until_done(one) == [QUIET]
 
 
 @pytest.mark.parametrize(("lately", "waits"), [(True, [QUIET]), (False, [])])
 def test_one_look_is_enough_where_no_machine_ran_a_moment_ago(lately: bool, waits: list[float]) -> None:
-    assert _looks_until_done(story(look_of=Look(lately=lately))) == waits
+    assert _looks_until_done(story(look_of=Look(ran_lately=lately))) == waits
 
 
 def test_what_comes_between_the_two_looks_is_collected_and_the_looks_begin_anew() -> None:
-    one = story(look_of=Look(lately=True))
+    one = story(look_of=Look(ran_lately=True))
     assert not one.step().done
-    one.cloud.there = {"lb-1": thing(Task.LOAD_BALANCER, "lb-1")}
+    one.cloud.there = {"lb-1": thing(CollectionTask.LOAD_BALANCER, "lb-1")}
     one.clock.advance(QUIET)
     assert not one.step().done
     one.clock.advance(60.0)
@@ -296,14 +299,14 @@ def test_that_nothing_is_left_holds_until_something_holds_the_network() -> None:
     one.clock.advance(3600.0)
     assert one.step().done
     assert one.cloud.looks == 1
-    one.cloud.there = {"lb-1": thing(Task.LOAD_BALANCER, "lb-1")}
+    one.cloud.there = {"lb-1": thing(CollectionTask.LOAD_BALANCER, "lb-1")}
     assert not one.step(refused=True).done
     assert one.cloud.sent == ["delete lb-1"]
 
 
 def test_what_lingers_of_a_load_balancer_is_waited_for_before_the_next_look() -> None:
     trace = "ELB net/a/1"
-    one = story(thing(Task.LOAD_BALANCER, leaves=trace, lingers=40.0), traces_of={trace: ("eni-1",)})
+    one = story(thing(CollectionTask.LOAD_BALANCER, trace_key=trace, trace_seconds=40.0), traces_of={trace: ("eni-1",)})
     one.step()
     one.clock.advance(60.0)
     assert "eni-1" in said(one.step())
@@ -316,9 +319,9 @@ def test_what_lingers_of_a_load_balancer_is_waited_for_before_the_next_look() ->
 def test_one_that_was_made_again_by_the_same_name_does_not_wait_for_its_own_interfaces() -> None:
     """Once, a classic balancer that its controller made again was waited for, and never deleted."""
     trace = "ELB a1"
-    one = story(thing(Task.LOAD_BALANCER, leaves=trace, lingers=40.0), traces_of={trace: ("eni-1",)})
+    one = story(thing(CollectionTask.LOAD_BALANCER, trace_key=trace, trace_seconds=40.0), traces_of={trace: ("eni-1",)})
     one.step()
-    one.cloud.there, one.cloud.traces_of = {"load-balancer": thing(Task.LOAD_BALANCER)}, {trace: ("eni-2",)}
+    one.cloud.there, one.cloud.traces_of = {"load-balancer": thing(CollectionTask.LOAD_BALANCER)}, {trace: ("eni-2",)}
     one.steps(300.0)
     assert one.cloud.sent == ["delete load-balancer"] * 2
 
@@ -327,7 +330,7 @@ def test_one_that_was_made_again_by_the_same_name_does_not_wait_for_its_own_inte
 
 
 def test_what_was_gone_already_is_no_failure() -> None:
-    one = story(thing(Task.SECURITY_GROUP), refuses={"delete security-group": NotFound("no such group")})
+    one = story(thing(CollectionTask.SECURITY_GROUP), refuses={"delete security-group": NotFound("no such group")})
     one.step()
     one.cloud.there = {}
     one.clock.advance(60.0)
@@ -339,7 +342,7 @@ def test_what_was_gone_already_is_no_failure() -> None:
     [(Denied("no"), Blocked), (InUse("in use", blocker="eni-9"), Waiting), (Unavailable("x"), Waiting)],
 )
 def test_a_refused_delete_is_told_with_its_time_and_tried_again(error: CloudError, sort: type[Outcome]) -> None:
-    one = story(thing(Task.SECURITY_GROUP), refuses={"delete security-group": error})
+    one = story(thing(CollectionTask.SECURITY_GROUP), refuses={"delete security-group": error})
     done = one.steps(1200.0)
     (outcome,) = done.outcomes.values()
     assert not done.done
@@ -365,7 +368,7 @@ def test_what_comes_back_again_and_again_is_named(name: str) -> None:
     told = []
     for round_ in range(MOST_SWEEPS + 1):
         ident = f"lb {name and name + str(round_)}"
-        one.cloud.there = {ident: thing(Task.LOAD_BALANCER, ident)}
+        one.cloud.there = {ident: thing(CollectionTask.LOAD_BALANCER, ident)}
         told.append("Stop what makes them" in said(one.step(refused=True)))
         one.clock.advance(400.0)
         assert one.cloud.there == {}
@@ -373,9 +376,9 @@ def test_what_comes_back_again_and_again_is_named(name: str) -> None:
 
 
 def test_what_came_back_once_and_does_not_go_for_an_hour_is_named_and_its_own_reason_too() -> None:
-    one = story(thing(Task.SECURITY_GROUP))
+    one = story(thing(CollectionTask.SECURITY_GROUP))
     one.step()
-    one.cloud.there = {"sg-2": thing(Task.SECURITY_GROUP, "sg-2", held_by="a rule in sg-9 names it")}
+    one.cloud.there = {"sg-2": thing(CollectionTask.SECURITY_GROUP, "sg-2", held_by="a rule in sg-9 names it")}
     assert "Stop what makes them" not in said(one.steps(LONGEST / 2))
     message = said(one.steps(LONGEST))
     assert "security-group sg-2: made again 1 times" in message
@@ -383,14 +386,20 @@ def test_what_came_back_once_and_does_not_go_for_an_hour_is_named_and_its_own_re
 
 
 def test_what_is_held_for_long_is_not_said_to_come_back() -> None:
-    one = story(thing(Task.SECURITY_GROUP, held_by="a rule in sg-9 names it"), thing(Task.TARGET_GROUP))
+    one = story(
+        thing(CollectionTask.SECURITY_GROUP, held_by="a rule in sg-9 names it"), thing(CollectionTask.TARGET_GROUP)
+    )
     message = said(one.steps(3 * LONGEST))
     assert "a rule in sg-9 names it (since " in message
     assert "Stop what makes them" not in message
 
 
 def test_what_was_collected_and_what_stays_is_told_once() -> None:
-    one = story(thing(Task.LOAD_BALANCER), thing(Task.VOLUME), wanted=replace(COLLECT, volumes=Volumes.RETAIN))
+    one = story(
+        thing(CollectionTask.LOAD_BALANCER),
+        thing(CollectionTask.VOLUME),
+        wanted=replace(COLLECT, volumes=Volumes.RETAIN),
+    )
     done = one.steps(600.0)
     summary = "collected of cluster prod: load-balancer 1; kept: volume volume: volumes are retained: they hold data"
     assert (done.summary, done.is_news) == (summary, True)

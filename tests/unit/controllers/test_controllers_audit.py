@@ -13,14 +13,14 @@ import pytest
 
 from freehold.engine.clock import ManualClock
 from freehold.providers.access.audit import AuditInUse, FileAudit
-from freehold.providers.access.audit_chain import Verified, verified
+from freehold.providers.access.audit_chain import VerifiedFile, verify_lines
 
 
 def test_a_kept_resource_has_a_line_with_its_name_and_the_reason(tmp_path: Path) -> None:
     """An auditor finds it after the object and its events are gone; it is not counted as a call."""
     clock = ManualClock()
     with FileAudit(tmp_path / "audit.jsonl", clock) as audit:
-        audit.kept("IBMPowerVSCluster team/c1", "vpc main r006-1", "found by its name")
+        audit.log_kept("IBMPowerVSCluster team/c1", "vpc main r006-1", "found by its name")
     line = json.loads((tmp_path / "audit.jsonl").read_text())
     assert line.pop("chain")
     assert line == {
@@ -36,11 +36,11 @@ def test_a_kept_resource_has_a_line_with_its_name_and_the_reason(tmp_path: Path)
 def _write(path: Path, *resources: str) -> None:
     with FileAudit(path, ManualClock()) as audit:
         for resource in resources:
-            audit.kept("Kind team/c1", resource, "why")
+            audit.log_kept("Kind team/c1", resource, "why")
 
 
-def _verified(path: Path, before: str = "") -> Verified:
-    return verified(path.read_text().splitlines(), before)
+def _verified(path: Path, before: str = "") -> VerifiedFile:
+    return verify_lines(path.read_text().splitlines(), before)
 
 
 def test_lines_of_several_processes_are_one_chain(tmp_path: Path) -> None:
@@ -124,13 +124,13 @@ def test_a_line_that_the_disk_has_no_room_for_is_an_error_and_the_chain_goes_on(
     """What cannot be audited is not sent."""
     path, write = tmp_path / "audit.jsonl", os.write
     with FileAudit(path, ManualClock()) as audit:
-        audit.kept("Kind team/c1", "a", "why")
+        audit.log_kept("Kind team/c1", "a", "why")
         with monkeypatch.context() as full:
             full.setattr(os, "write", lambda fd, data: write(fd, data[:10]))
             with pytest.raises(OSError) as refused:
-                audit.kept("Kind team/c1", "b", "why")
+                audit.log_kept("Kind team/c1", "b", "why")
         assert refused.value.errno == errno.ENOSPC
-        audit.kept("Kind team/c1", "c", "why")
+        audit.log_kept("Kind team/c1", "c", "why")
     assert ["cut off" in problem for problem in _verified(path).problems] == [True]
 
 

@@ -18,7 +18,7 @@ NETWORK = "vpc-1"
 class NoCloud:
     """An account in which nothing may be looked for."""
 
-    def survey(self, subject: str, cluster: str) -> Any:
+    def build_survey(self, subject: str, cluster: str) -> Any:
         return object()
 
 
@@ -42,7 +42,7 @@ async def test_a_label_that_changes_in_mid_delete_hides_no_cluster_of_the_name_t
 
     collections = Collections(ManualClock(), stored)
     for label in ("prod", "mine"):
-        collection = collections.of(cluster("mine", label), label, cloud, ask)  # type: ignore[arg-type]  # nothing else of an account is asked for
+        collection = collections.open_collection(cluster("mine", label), label, cloud, ask)  # type: ignore[arg-type]  # nothing else of an account is asked for
         assert collection is not None
         found = await collection.sweep(prove, refused=False)
         assert "default/live has the name prod" in str(found.outcomes)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from freehold.controllers.controller import Controller, Done, RequeueAfter, Result, Watched
+from freehold.controllers.controller import Controller, Done, RequeueAfter, Result, WatchedResource
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import Conflict, Unavailable
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.kube.watch import State
+from freehold.kube.watch import WatchState
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime
@@ -89,7 +89,7 @@ async def running(controller: Controller) -> AsyncIterator[Controller]:
     task = asyncio.ensure_future(controller.run())
     try:
         async with asyncio.timeout(120):
-            await controller.synced()
+            await controller.wait_until_synced()
         yield controller
     finally:
         controller.stop()
@@ -132,7 +132,7 @@ async def test_finalizer_flow_from_create_to_gone(client: KubeClient) -> None:
         await seen.until(lambda passes: passes["a"] == 5)
         assert controller.get(key("a")) is None
         assert seen.passes == {"a": 5}
-        assert controller.health().ready
+        assert controller.read_health().ready
 
 
 async def test_the_last_state_of_what_is_gone_is_told_once(client: KubeClient) -> None:
@@ -258,15 +258,15 @@ async def test_another_resource_wakes_its_object_and_an_invalid_one_is_skipped(c
         await seen.note(which)
         return Done()
 
-    watched = Watched(CONFIG_MAPS, concerns)
+    watched = WatchedResource(CONFIG_MAPS, concerns)
     async with running(Controller(client, WIDGETS, reconcile, time=VirtualTime(), watches=[watched])) as controller:
         meta = {"namespace": "default"}
         poison: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**meta, "name": "poison"}}
         await client.create(CONFIG_MAPS, poison)
         await client.create(CONFIG_MAPS, {**poison, "metadata": {**meta, "name": "good"}, "data": {"widget": "a"}})
         await seen.until(lambda passes: passes.get("a") == 1)
-        assert controller.health().restarts == 0
-        assert controller.follower(CONFIG_MAPS).objects.keys() >= {key("good"), key("poison")}
+        assert controller.read_health().restarts == 0
+        assert controller.find_reflector(CONFIG_MAPS).objects.keys() >= {key("good"), key("poison")}
 
 
 async def test_missing_other_resource_does_not_hold_up_ours(client: KubeClient) -> None:
@@ -281,16 +281,16 @@ async def test_missing_other_resource_does_not_hold_up_ours(client: KubeClient) 
         return Done()
 
     await client.create(WIDGETS, widget("a"))
-    watched = Watched(GADGETS, lambda obj: [key("a")])
+    watched = WatchedResource(GADGETS, lambda obj: [key("a")])
     async with running(Controller(client, WIDGETS, reconcile, time=VirtualTime(), watches=[watched])) as controller:
         await seen.until(lambda passes: passes.get("a") == 1)
-        assert controller.health().followed[str(GADGETS)] is State.ABSENT
+        assert controller.read_health().followed[str(GADGETS)] is WatchState.ABSENT
         definitions = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "", namespaced=False)
         await client.create(definitions, crd(GADGETS))
         meta = {"name": "g", "namespace": "default"}
         await client.create(GADGETS, {"apiVersion": GADGETS.api_version, "kind": "Gadget", "metadata": meta})
         await seen.until(lambda passes: passes.get("a", 0) >= 2)
-        assert controller.health().followed[str(GADGETS)] is State.SYNCED
+        assert controller.read_health().followed[str(GADGETS)] is WatchState.SYNCED
 
 
 async def test_stop_finishes_the_running_reconciles(client: KubeClient) -> None:
@@ -307,7 +307,7 @@ async def test_stop_finishes_the_running_reconciles(client: KubeClient) -> None:
     task = asyncio.ensure_future(controller.run())
     async with asyncio.timeout(120):
         await begun.wait()
-        assert controller.health().busy > 0
+        assert controller.read_health().busy > 0
         controller.stop()
         await turn()
         assert not task.done()
@@ -345,7 +345,7 @@ async def test_stop_before_the_server_answers(client: KubeClient) -> None:
         controller.stop()
         async with asyncio.timeout(120):
             await task
-        assert not controller.health().ready
+        assert not controller.read_health().ready
 
 
 async def test_dead_watch_task_is_started_again(
@@ -370,7 +370,7 @@ async def test_dead_watch_task_is_started_again(
         await seen.until(lambda passes: passes.get("a") == 1)
         await client.patch(WIDGETS, key("a"), {"spec": {"size": 5}})
         await seen.until(lambda passes: passes["a"] >= 2)
-        assert controller.health().restarts == 1
+        assert controller.read_health().restarts == 1
     assert "died and is started again" in caplog.text
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from freehold.controllers.events import BURST, QUEUED, EventRecorder, Severity
+from freehold.controllers.events import BURST, MOST_QUEUED, EventRecorder, Severity
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import EVENTS, Json, Key
@@ -41,7 +41,7 @@ async def recorder(client: KubeClient) -> AsyncIterator[EventRecorder]:
 
 async def flushed(recorder: EventRecorder) -> None:
     async with asyncio.timeout(120):
-        await recorder.flushed()
+        await recorder.wait_until_posted()
 
 
 async def test_repeats_raise_the_count_of_one_event(client: KubeClient, recorder: EventRecorder) -> None:
@@ -120,7 +120,7 @@ async def test_an_unreachable_server_disturbs_nothing() -> None:
 async def test_events_of_many_objects_do_not_pile_up_while_the_server_is_away() -> None:
     """Each object may send a burst; together they would fill the memory."""
     recorder = EventRecorder(KubeClient(Connection("http://127.0.0.1:1")), "freehold", lambda: 1_700_000_000.0)
-    for number in range(QUEUED + 10):
+    for number in range(MOST_QUEUED + 10):
         each = {**OBJ, "metadata": {**OBJ["metadata"], "uid": f"u{number}"}}
         recorder.record(each, Severity.NORMAL, "Created", "made")
     assert recorder.dropped == 10

@@ -12,13 +12,13 @@ from freehold.api.served import ClusterLink, ServedName
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.gate import (
+    ClusterApiMode,
     ClusterContext,
-    Decision,
     FoundCluster,
+    GateDecision,
     Hold,
-    Mode,
     NoCluster,
-    Paused,
+    Pause,
     Presence,
     Proceed,
     Release,
@@ -27,8 +27,8 @@ from freehold.providers.objects.gate import (
     UnreadableCluster,
     UnreadableMachines,
     WaitForMachines,
-    cluster_name,
     decide,
+    find_cluster_name,
     owner_of,
     refers_to,
 )
@@ -71,13 +71,13 @@ def cluster(paused: bool | None = None, port: int | None = None) -> FoundCluster
 
 
 V2 = "cluster.x-k8s.io/v1beta2"
-AUTO, REQUIRED, OFF = Mode.AUTO, Mode.REQUIRED, Mode.OFF
+AUTO, REQUIRED, OFF = ClusterApiMode.AUTO, ClusterApiMode.REQUIRED, ClusterApiMode.OFF
 FORBIDDEN = UnreadableCluster("403 on clusters")
 PAUSED = {names.PAUSED_ANNOTATION: ""}
 MOVED = {names.DELETE_FOR_MOVE_ANNOTATION: ""}
 LABEL = {names.CLUSTER_NAME_LABEL: "c1"}
 
-ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
+ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[GateDecision]]] = {
     "C15 owner of v1beta2 found": (obj(owner=V2), ClusterContext(AUTO, owner=cluster()), Proceed),
     "C15 any version of the owner": (
         obj(owner="cluster.x-k8s.io/v1beta1"),
@@ -129,20 +129,20 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
     ),
     "off: the label has no effect": (obj(labels=LABEL), ClusterContext(OFF), Proceed),
     "off: a missing owner has no effect": (obj(owner=V2), ClusterContext(OFF), Proceed),
-    "C23 paused by annotation, empty value": (obj(annotations=PAUSED), ClusterContext(OFF), Paused),
+    "C23 paused by annotation, empty value": (obj(annotations=PAUSED), ClusterContext(OFF), Pause),
     "C23 paused by annotation without any Cluster (CAPO's bug)": (
         obj(annotations=PAUSED),
         ClusterContext(AUTO, Presence.UNKNOWN),
-        Paused,
+        Pause,
     ),
-    "C23 paused by the Cluster": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), Paused),
+    "C23 paused by the Cluster": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), Pause),
     "C23 pause goes before delete": (
         obj(owner=V2, deleting=True),
         ClusterContext(AUTO, owner=cluster(paused=True)),
-        Paused,
+        Pause,
     ),
     "C25 paused: null is not paused": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=False)), Proceed),
-    "off: the Cluster of the manifest pauses too": (obj(), ClusterContext(OFF, referrer=cluster(paused=True)), Paused),
+    "off: the Cluster of the manifest pauses too": (obj(), ClusterContext(OFF, referrer=cluster(paused=True)), Pause),
     "C26 managed by something else": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}),
         ClusterContext(OFF),
@@ -186,7 +186,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
     "C22 pause goes before machines": (
         obj(deleting=True, annotations=PAUSED),
         ClusterContext(OFF, machines=("m1",)),
-        Paused,
+        Pause,
     ),
     "C22 a move does not wait for machines": (
         obj(deleting=True, annotations=MOVED),
@@ -216,7 +216,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
 
 
 @pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
-def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[Decision]) -> None:
+def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[GateDecision]) -> None:
     assert isinstance(decide(raw, around, POWERVS_CLUSTER), expected)
 
 
@@ -238,7 +238,7 @@ def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
     """docs/reference/capi-contract.md C24 fixes the texts."""
     raw["metadata"]["annotations"] = PAUSED
     decision = decide(raw, ClusterContext(AUTO, owner=cluster()), POWERVS_CLUSTER)
-    assert isinstance(decision, Paused)
+    assert isinstance(decision, Pause)
     assert decision.message.startswith("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation: ")
     assert "kubectl annotate ibmpowervscluster c1 -n ns cluster.x-k8s.io/paused- (" in decision.message
 
@@ -246,7 +246,7 @@ def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
 def test_the_pause_of_a_cluster_says_how_to_end_it() -> None:
     """As clusterctl does: the field is removed."""
     decision = decide(obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), POWERVS_CLUSTER)
-    assert isinstance(decision, Paused) and decision.message.startswith("Cluster spec.paused is set to true: ")
+    assert isinstance(decision, Pause) and decision.message.startswith("Cluster spec.paused is set to true: ")
     command = 'kubectl patch clusters.cluster.x-k8s.io c1 -n ns --type=merge -p \'{"spec":{"paused":null}}\' ('
     assert command in decision.message
 
@@ -272,11 +272,11 @@ def test_a_cluster_refers_in_either_shape(reference: dict[str, str]) -> None:
 
 def test_its_machines_are_labelled_with_the_owners_name() -> None:
     """The owner decides, then the label, then its own name."""
-    assert cluster_name(obj(), INFRASTRUCTURE) == "c1"
-    assert cluster_name(obj(labels={names.CLUSTER_NAME_LABEL: "labelled"}), INFRASTRUCTURE) == "labelled"
+    assert find_cluster_name(obj(), INFRASTRUCTURE) == "c1"
+    assert find_cluster_name(obj(labels={names.CLUSTER_NAME_LABEL: "labelled"}), INFRASTRUCTURE) == "labelled"
     owned = obj(owner=V2, labels={names.CLUSTER_NAME_LABEL: "labelled"})
     owned["metadata"]["ownerReferences"][0]["name"] = "owner"
-    assert cluster_name(owned, INFRASTRUCTURE) == "owner"
+    assert find_cluster_name(owned, INFRASTRUCTURE) == "owner"
 
 
 def test_no_owner_is_none() -> None:
@@ -290,7 +290,7 @@ CONTROL_PLANE = replace(POWERVS_CLUSTER, link=ClusterLink.CONTROL_PLANE, machine
 NONE = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
 OWNED_BY_MACHINE = obj(owner=V2, kind="Machine")
 
-LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[Decision]]] = {
+LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[GateDecision]]] = {
     "C37 a Machine owns it": (OWNED_BY_MACHINE, MACHINE, ClusterContext(AUTO, owner=cluster()), Proceed),
     "C37 a Cluster is not an owner of a machine": (
         obj(owner=V2),
@@ -303,7 +303,7 @@ LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[Decision
         OWNED_BY_MACHINE,
         MACHINE,
         ClusterContext(AUTO, owner=cluster(paused=True)),
-        Paused,
+        Pause,
     ),
     "a machine whose Machine is gone is released": (
         obj(owner=V2, kind="Machine", deleting=True),
@@ -336,13 +336,13 @@ LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[Decision
         Proceed,
     ),
     "no link: released at once": (obj(deleting=True), NONE, ClusterContext(REQUIRED), Release),
-    "no link: paused by its own annotation": (obj(annotations=PAUSED), NONE, ClusterContext(AUTO), Paused),
+    "no link: paused by its own annotation": (obj(annotations=PAUSED), NONE, ClusterContext(AUTO), Pause),
 }
 
 
 @pytest.mark.parametrize(("raw", "served", "around", "expected"), LINKS.values(), ids=LINKS.keys())
 def test_decision_by_link(
-    raw: dict[str, Any], served: ServedName, around: ClusterContext, expected: type[Decision]
+    raw: dict[str, Any], served: ServedName, around: ClusterContext, expected: type[GateDecision]
 ) -> None:
     assert isinstance(decide(raw, around, served), expected)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.mending import left_behind, mending
+from freehold.controllers.mending import find_left_behind, find_mending
 from freehold.engine import journal as journals
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.keys import KeyRing, derive, digest_of
@@ -15,14 +15,14 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.identity import (
-    Identified,
     IdentityProblem,
     KeyMissing,
-    Minted,
-    ReadOnly,
-    Restored,
+    KnownIdentity,
+    MintedIdentity,
+    RestoredIdentity,
+    UnusableIdentity,
+    build_status_identity,
     identify,
-    in_status,
     never_began,
 )
 
@@ -58,7 +58,7 @@ def obj(
 def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> None:
     """A crash between two patches must not be able to orphan a resource."""
     result = identify(obj(held=False), FINALIZER, RING)
-    assert isinstance(result, Minted)
+    assert isinstance(result, MintedIdentity)
     assert result.journal.owner == Owner("uid", "IBMPowerVSCluster", "ns", "c1")
     metadata = result.patch["metadata"]
     assert metadata["finalizers"] == ["other", FINALIZER]
@@ -71,27 +71,27 @@ def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> Non
 def test_an_identity_remembers_for_ever_whether_garbage_collection_was_on(collects: bool) -> None:
     """docs/reference/requirements.md G21: what the gate says later is nothing that the object was made with."""
     made = identify(obj(held=False), FINALIZER, RING, collects=collects)
-    assert isinstance(made, Minted)
+    assert isinstance(made, MintedIdentity)
     assert made.journal.collects is collects
     later = obj(journal=journals.dumps(made.journal))
-    assert identify(later, FINALIZER, RING, collects=not collects) == Identified(made.journal)
-    lost = obj(status={"identity": dict(in_status(later, made.journal))})
+    assert identify(later, FINALIZER, RING, collects=not collects) == KnownIdentity(made.journal)
+    lost = obj(status={"identity": dict(build_status_identity(later, made.journal))})
     restored = identify(lost, FINALIZER, RING, collects=not collects)
-    assert isinstance(restored, Restored)
+    assert isinstance(restored, RestoredIdentity)
     assert restored.journal.collects is collects
 
 
 def test_a_restored_object_keeps_its_first_uid() -> None:
     """docs/reference/capi-contract.md C32: after restore or move metadata.uid is new; it is not compared."""
     result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER, RING)
-    assert result == Identified(JOURNAL)
+    assert result == KnownIdentity(JOURNAL)
 
 
 def test_a_removed_finalizer_is_added_again_and_the_journal_kept() -> None:
     """docs/reference/capi-contract.md C27: the finalizer is added first, also after someone removed it."""
     text = journals.dumps(JOURNAL)
     result = identify(obj(journal=text, held=False), FINALIZER, RING)
-    assert isinstance(result, Identified)
+    assert isinstance(result, KnownIdentity)
     assert result.patch is not None
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
     assert result.patch["metadata"]["annotations"] == {names.JOURNAL_ANNOTATION: text}
@@ -100,10 +100,10 @@ def test_a_removed_finalizer_is_added_again_and_the_journal_kept() -> None:
 def test_no_finalizer_is_added_to_a_deleting_object() -> None:
     """The API server refuses that."""
     result = identify(obj(journal=journals.dumps(JOURNAL), held=False, deleting=True), FINALIZER, RING)
-    assert result == Identified(JOURNAL)
+    assert result == KnownIdentity(JOURNAL)
 
 
-OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER, key=RING.writing)))}
+OWN_STATUS = {"identity": dict(build_status_identity(obj(), Journal(OWNER, key=RING.writing)))}
 UNKEYED_STATUS = {"identity": {"uid": "uid", "uuid": OWNER.uuid}}
 UNKEYED = journals.dumps(Journal(OWNER, JOURNAL.entries))
 
@@ -141,7 +141,7 @@ READ_ONLY = {
 @pytest.mark.parametrize(("raw", "reason"), READ_ONLY.values(), ids=READ_ONLY.keys())
 def test_read_only(raw: dict[str, Any], reason: IdentityProblem) -> None:
     result = identify(raw, FINALIZER, RING)
-    assert isinstance(result, ReadOnly)
+    assert isinstance(result, UnusableIdentity)
     assert result.reason is reason
     assert names.JOURNAL_ANNOTATION in result.message
 
@@ -154,7 +154,7 @@ def test_read_only(raw: dict[str, Any], reason: IdentityProblem) -> None:
 def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool, deleting: bool) -> None:
     """Status has the UID of this object, so it was not copied; a new identity would orphan everything."""
     result = identify(obj(held=held, deleting=deleting, status=OWN_STATUS), FINALIZER, RING)
-    assert isinstance(result, Restored)
+    assert isinstance(result, RestoredIdentity)
     assert result.journal == Journal(OWNER, key=RING.writing)
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
 
@@ -162,7 +162,7 @@ def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool, d
 def test_a_recreated_object_gets_a_new_identity() -> None:
     """Deleted with the finalizer stripped, created again: a new identity (docs/reference/capi-contract.md C33)."""
     result = identify(obj(held=False, uid="new", status=OWN_STATUS), FINALIZER, RING)
-    assert isinstance(result, Minted)
+    assert isinstance(result, MintedIdentity)
     assert result.journal.owner.uuid == "new"
 
 
@@ -178,21 +178,21 @@ def wished(raw: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("text", [journals.dumps(JOURNAL), "{"], ids=["its own", "damaged"])
 def test_a_word_for_a_new_cluster_takes_no_journal_that_may_be_the_objects_own(text: str) -> None:
     found = identify(wished(obj(journal=text)), FINALIZER, RING)
-    assert found == Identified(JOURNAL) if text != "{" else isinstance(found, ReadOnly)
+    assert found == KnownIdentity(JOURNAL) if text != "{" else isinstance(found, UnusableIdentity)
 
 
 @pytest.mark.parametrize("deleting", [False, True])
 def test_a_word_for_a_new_cluster_gives_a_copy_the_identity_of_its_uid(deleting: bool) -> None:
     raw = wished(obj(journal=journals.dumps(JOURNAL), name="c2", deleting=deleting))
     found = identify(raw, FINALIZER, RING)
-    assert isinstance(found, Minted) and found.anew
+    assert isinstance(found, MintedIdentity) and found.anew
     assert found.journal == Journal(Owner("uid", "IBMPowerVSCluster", "ns", "c2"), key=RING.writing), "and no claim"
     assert found.patch["metadata"]["annotations"][names.IDENTITY_ANNOTATION] is None, "it is said once"
 
 
 def test_a_word_for_a_new_cluster_gives_an_object_back_what_its_status_proves() -> None:
     found = identify(wished(obj(status=OWN_STATUS, name="c1")), FINALIZER, RING)
-    assert isinstance(found, Restored)
+    assert isinstance(found, RestoredIdentity)
 
 
 OTHER = digest_of(b"o" * 32)
@@ -207,7 +207,7 @@ ENTRY_KEYED = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="v",
         obj(journal=journals.dumps(ENTRY_KEYED)),
         obj(journal=journals.dumps(KEYED), deleting=True),
         obj(journal=journals.dumps(KEYED), held=False),
-        obj(status={"identity": dict(in_status(obj(), KEYED))}),
+        obj(status={"identity": dict(build_status_identity(obj(), KEYED))}),
     ],
     ids=["identity", "one entry", "being deleted", "finalizer stripped", "only status knows"],
 )
@@ -226,7 +226,7 @@ def test_a_key_counts_if_it_is_in_the_ring_or_derived_or_accepted_as_lost() -> N
     handed_on = KeyRing(RING.writing, RING.keys, {(OTHER, OWNER.uuid): derive(b"o" * 32, OWNER.uuid)})
     accepted = KeyRing(RING.writing, RING.keys, accepted={(OTHER, OWNER.uuid): frozenset()})
     for ring in (whole, handed_on, accepted):
-        assert identify(raw, FINALIZER, ring) == Identified(KEYED)
+        assert identify(raw, FINALIZER, ring) == KnownIdentity(KEYED)
     of_another_object = KeyRing(RING.writing, RING.keys, {(OTHER, "another"): derive(b"o" * 32, "another")})
     assert isinstance(identify(raw, FINALIZER, of_another_object), KeyMissing)
 
@@ -234,8 +234,8 @@ def test_a_key_counts_if_it_is_in_the_ring_or_derived_or_accepted_as_lost() -> N
 def test_the_key_is_restored_from_status_with_the_identity() -> None:
     """Without it nobody could tell whether this operator minted it."""
     keyed = Journal(OWNER, key=RING.writing)
-    result = identify(obj(status={"identity": dict(in_status(obj(), keyed))}), FINALIZER, RING)
-    assert isinstance(result, Restored)
+    result = identify(obj(status={"identity": dict(build_status_identity(obj(), keyed))}), FINALIZER, RING)
+    assert isinstance(result, RestoredIdentity)
     assert result.journal == keyed
     assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).key == RING.writing
 
@@ -255,7 +255,9 @@ def test_a_journal_of_somebody_else_gives_way_to_what_the_objects_own_status_pro
     """Its resources would be forgotten, and a delete would leave them."""
     text = journals.dumps(Journal(owner, key=RING.writing))
     result = identify(obj(journal=text, status=PROVEN, deleting=deleting), FINALIZER, RING)
-    assert isinstance(result, Restored) and result.journal == Journal(OWNER, account="a/us-east-1", key=RING.writing)
+    assert isinstance(result, RestoredIdentity) and result.journal == Journal(
+        OWNER, account="a/us-east-1", key=RING.writing
+    )
     assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]) == result.journal
 
 
@@ -264,13 +266,13 @@ def test_the_account_is_the_one_that_the_objects_own_status_names(account: str) 
     """With another one nothing of it would be found, and a delete would end over all of it."""
     text = journals.dumps(Journal(OWNER, account=account, key=RING.writing))
     result = identify(obj(journal=text, status=PROVEN), FINALIZER, RING)
-    assert isinstance(result, Identified) and result.journal.account == "a/us-east-1"
+    assert isinstance(result, KnownIdentity) and result.journal.account == "a/us-east-1"
 
 
 def test_an_object_whose_status_names_an_account_has_begun() -> None:
     """The reply to its first create may be lost, so that no resource is in its status."""
     fresh = identify(obj(held=False), FINALIZER, RING)
-    assert isinstance(fresh, Minted)
+    assert isinstance(fresh, MintedIdentity)
     text = journals.dumps(fresh.journal)
     assert never_began(obj(journal=text), RING)
     begun = {"identity": {"uid": "uid", "uuid": "uid", "key": RING.writing, "account": "a/us-east-1"}}
@@ -280,15 +282,15 @@ def test_an_object_whose_status_names_an_account_has_begun() -> None:
 @pytest.mark.parametrize("text", ["no journal", journals.dumps(Journal(OWNER))], ids=["corrupt", "without a key"])
 def test_a_finalizer_that_went_together_with_a_spoilt_journal_is_put_back_alone(text: str) -> None:
     record = journals.dumps(JOURNAL)
-    found = mending(obj(journal=text, held=False), FINALIZER, RING, record)
+    found = find_mending(obj(journal=text, held=False), FINALIZER, RING, record)
     assert found is not None and found.patch["metadata"] == {"resourceVersion": "7", "finalizers": ["other", FINALIZER]}
-    assert mending(obj(journal=text, held=False), FINALIZER, RING, "") is None, "nothing says that it had anything"
-    assert mending(obj(journal=text), FINALIZER, RING, record) is None
-    assert mending(obj(journal=text, held=False, deleting=True), FINALIZER, RING, record) is None
+    assert find_mending(obj(journal=text, held=False), FINALIZER, RING, "") is None, "nothing says that it had anything"
+    assert find_mending(obj(journal=text), FINALIZER, RING, record) is None
+    assert find_mending(obj(journal=text, held=False, deleting=True), FINALIZER, RING, record) is None
 
 
 def test_what_is_left_behind_is_told_by_what_was_remembered() -> None:
     theirs = Journal(
         Owner("u2", "IBMPowerVSCluster", "ns", "another"), {NodeKey("vpc", "x"): Entry(Phase.OWNED, id="t")}
     )
-    assert left_behind(obj(journal=journals.dumps(theirs)), journals.dumps(JOURNAL)) == ("vpc/main us-south/v",)
+    assert find_left_behind(obj(journal=journals.dumps(theirs)), journals.dumps(JOURNAL)) == ("vpc/main us-south/v",)

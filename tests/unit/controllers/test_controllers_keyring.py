@@ -18,7 +18,7 @@ from freehold.controllers.keyring.stored_form import (
     UnreadableRing,
     dumps,
     loads,
-    parsed,
+    parse_ring,
 )
 from freehold.engine.keys import LEAST_BYTES, derive, digest_of
 
@@ -28,19 +28,19 @@ CANARY = b"canary-canary-canary-canary-0001"
 
 
 def test_a_ring_is_read_back_as_it_was_written() -> None:
-    made = RingDocument.fresh(NOW).with_new_key(NOW + 1)
-    made = made.accepting("lostlostlo", Acceptance(NOW, "ada", {"uuid-1": frozenset({A, B})}))
-    other = RingDocument.fresh(NOW).of_object("uuid-1")
-    made = made.with_keys_of(other)
+    made = RingDocument.create(NOW).add_new_key(NOW + 1)
+    made = made.accept_loss("lostlostlo", Acceptance(NOW, "ada", {"uuid-1": frozenset({A, B})}))
+    other = RingDocument.create(NOW).derive_for_object("uuid-1")
+    made = made.add_keys_of(other)
     assert loads(dumps(made), "here") == made
-    assert made.ring().accepted == {("lostlostlo", "uuid-1"): {"a" * 64, "b" * 64}}
+    assert made.build_ring().accepted == {("lostlostlo", "uuid-1"): {"a" * 64, "b" * 64}}
 
 
 def test_a_second_acceptance_of_a_key_adds_to_the_first() -> None:
     """An object that is restored from a backup is accepted later, and the earlier ones stay accepted."""
     first = Acceptance(NOW, "ada", {"uuid-1": frozenset({A}), "uuid-2": frozenset({B})})
-    both = RingDocument.fresh(NOW).accepting("lostlostlo", first)
-    both = both.accepting("lostlostlo", Acceptance(NOW, "bob", {"uuid-1": frozenset({C}), "uuid-3": frozenset()}))
+    both = RingDocument.create(NOW).accept_loss("lostlostlo", first)
+    both = both.accept_loss("lostlostlo", Acceptance(NOW, "bob", {"uuid-1": frozenset({C}), "uuid-3": frozenset()}))
     assert both.accepted["lostlostlo"].records == {"uuid-1": {A, C}, "uuid-2": {B}, "uuid-3": frozenset()}
 
 
@@ -54,27 +54,27 @@ def test_a_ring_of_an_earlier_version_is_read_and_its_list_of_older_objects_is_n
 
 def test_an_operator_may_write_with_an_old_key_for_a_while_after_a_new_one_was_made() -> None:
     """It could not read the ring since, and does not know the new key yet."""
-    first = RingDocument.fresh(NOW)
-    second = first.with_new_key(NOW + 1000.0)
-    assert second.may_be_written_with(first.writing, NOW + 1001.0) == RETIRE_SECONDS - 1.0
-    assert second.may_be_written_with(first.writing, NOW + 1000.0 + RETIRE_SECONDS) == 0.0
-    assert second.may_be_written_with("handed-on", NOW + 1001.0) == 0.0, "only a key of the ring's own writes"
+    first = RingDocument.create(NOW)
+    second = first.add_new_key(NOW + 1000.0)
+    assert second.find_write_seconds(first.writing, NOW + 1001.0) == RETIRE_SECONDS - 1.0
+    assert second.find_write_seconds(first.writing, NOW + 1000.0 + RETIRE_SECONDS) == 0.0
+    assert second.find_write_seconds("handed-on", NOW + 1001.0) == 0.0, "only a key of the ring's own writes"
     assert RETIRE_SECONDS >= STALE_SECONDS + 120.0, "an operator stops first, and ends the passes that it began"
 
 
 def test_a_new_key_writes_and_the_old_one_can_still_be_read() -> None:
     """Rotation must not make any record unreadable."""
-    first = RingDocument.fresh(NOW)
-    second = first.with_new_key(NOW)
+    first = RingDocument.create(NOW)
+    second = first.add_new_key(NOW)
     assert second.writing != first.writing
-    assert second.ring().readable(first.writing, "any")
+    assert second.build_ring().readable(first.writing, "any")
     assert loads(dumps(second), "here").writing == second.writing
 
 
 def test_adding_a_key_keeps_the_writing_key_and_ends_the_acceptance_of_its_loss() -> None:
-    mine, theirs = RingDocument.fresh(NOW), RingDocument.fresh(NOW)
-    mine = mine.accepting(theirs.writing, Acceptance(NOW, "ada"))
-    both = mine.with_keys_of(theirs)
+    mine, theirs = RingDocument.create(NOW), RingDocument.create(NOW)
+    mine = mine.accept_loss(theirs.writing, Acceptance(NOW, "ada"))
+    both = mine.add_keys_of(theirs)
     assert both.writing == mine.writing
     assert both.keys.keys() == {mine.writing, theirs.writing}
     assert both.accepted == {}
@@ -82,12 +82,12 @@ def test_adding_a_key_keeps_the_writing_key_and_ends_the_acceptance_of_its_loss(
 
 def test_the_exported_key_of_an_object_works_for_no_other_object() -> None:
     """The cluster that receives one object must not be able to sign for the others."""
-    mine = RingDocument.fresh(NOW)
-    export = mine.of_object("uuid-1")
+    mine = RingDocument.create(NOW)
+    export = mine.derive_for_object("uuid-1")
     assert export.keys == {}
     assert export.handed_on == {(mine.writing, "uuid-1"): derive(mine.keys[mine.writing].key, "uuid-1")}
     assert base64.b64encode(mine.keys[mine.writing].key).decode() not in dumps(export)
-    assert parsed(json.loads(dumps(export)), "here") == export
+    assert parse_ring(json.loads(dumps(export)), "here") == export
     with pytest.raises(UnreadableRing, match="no key ring"):
         loads(dumps(export), "here")
 
@@ -152,8 +152,10 @@ def test_the_error_about_a_damaged_ring_names_its_place_and_quotes_nothing(text:
 
 def test_no_text_form_of_a_ring_shows_a_key() -> None:
     """A repr gets into logs and tracebacks."""
-    document = parsed(json.loads(damaged(lambda _: None)), "here").with_keys_of(RingDocument.fresh(NOW).of_object("u"))
-    for shown in (repr(document), str(document), repr(document.ring()), repr(document.keys)):
+    document = parse_ring(json.loads(damaged(lambda _: None)), "here").add_keys_of(
+        RingDocument.create(NOW).derive_for_object("u")
+    )
+    for shown in (repr(document), str(document), repr(document.build_ring()), repr(document.keys)):
         assert "canary" not in shown
         assert "key=b" not in shown
 

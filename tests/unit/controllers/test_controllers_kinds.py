@@ -6,7 +6,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 
-from freehold.controllers.app import together
+from freehold.controllers.app import merge_health
 from freehold.controllers.controller import Health
 from freehold.engine.clock import ManualClock
 from freehold.engine.interface import Intervals
@@ -14,7 +14,7 @@ from freehold.providers import crds
 from freehold.providers.access.accounts import NoCredentials
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.access.limits import Limits
-from freehold.providers.base import Shared
+from freehold.providers.base import ConnectionContext
 from freehold.providers.ibm.access import IbmAccess
 from freehold.providers.ibm.provider import IBM
 from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, provider_of
@@ -30,10 +30,12 @@ def test_every_served_kind_has_types_and_belongs_to_one_provider() -> None:
 async def test_missing_credentials_are_reported_with_the_way_to_give_them() -> None:
     """On AWS the SDK looks for them when it is first asked, and its refusal says so."""
     with ExitStack() as stack:
-        shared = Shared(Stored(), "freehold", ManualClock(), NoAudit(), Intervals(), Limits, lambda port: port, stack)
+        shared = ConnectionContext(
+            Stored(), "freehold", ManualClock(), NoAudit(), Intervals(), Limits, lambda port: port, stack
+        )
         connection = IbmAccess().connect(shared)
     for kind in IBM.objects:
-        found = await connection.accounts(kind).binding({"kind": kind.served.kind, "metadata": {"name": "one"}})
+        found = await connection.find_accounts(kind).bind({"kind": kind.served.kind, "metadata": {"name": "one"}})
         assert isinstance(found, NoCredentials) and "start it with " in found.message
 
 
@@ -48,10 +50,10 @@ def _health(**fields: object) -> Health:
 def test_several_kinds_are_ready_when_each_is_and_as_late_as_the_latest() -> None:
     """A probe must not call an operator ready while one of its kinds has not been listed yet."""
     one, other = _health(silent=3.0, queued=1, last_progress=9.0), _health(ready=False, busy=4.0, queued=2, restarts=1)
-    both = together([one, other])
+    both = merge_health([one, other])
     assert (both.ready, both.silent, both.busy, both.last_progress) == (False, 3.0, 4.0, 0.0)
     assert (both.queued, both.restarts) == (3, 1)
-    assert together([one]) == one
+    assert merge_health([one]) == one
 
 
 def test_what_aws_needs_is_loaded_for_the_first_object_there() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from freehold.controllers.plan.last_errors import with_last_refusals
-from freehold.controllers.plan.plan import Action, PlanRow
+from freehold.controllers.plan.last_errors import add_last_errors
+from freehold.controllers.plan.plan import PlanAction, PlanRow
 from freehold.kube.resources import Json
 
-NONE_YET = PlanRow("vpc", "main", "a-vpc", Action.CREATE, "does not exist")
-THERE = PlanRow("vpc", "main", "a-vpc", Action.KEEP, "ours by its marks", "us-south/r006-1")
-TAGGED = PlanRow("vpc", "main", "a-vpc", Action.ADD_TAG, "the spec asks for it", "us-south/r006-1", "tag own=1")
+NONE_YET = PlanRow("vpc", "main", "a-vpc", PlanAction.CREATE, "does not exist")
+THERE = PlanRow("vpc", "main", "a-vpc", PlanAction.KEEP, "ours by its marks", "us-south/r006-1")
+TAGGED = PlanRow("vpc", "main", "a-vpc", PlanAction.ADD_TAG, "the spec asks for it", "us-south/r006-1", "tag own=1")
 DENIED = {
     "kind": "vpc", "name": "a-vpc", "state": "Blocked", "reason": "Denied", "message": "not allowed: grant it",
     "since": "2026-11-21T10:00:00Z",
@@ -20,7 +20,7 @@ DENIED = {
 MET = "the last try was refused (Denied, blocked since 2026-11-21T10:00:00Z): not allowed: grant it"
 
 
-GOES = PlanRow("vpc", "main", "a-vpc", Action.DELETE, "ours by its marks", "us-south/r006-1")
+GOES = PlanRow("vpc", "main", "a-vpc", PlanAction.DELETE, "ours by its marks", "us-south/r006-1")
 GOING = {"deletionTimestamp": "2026-11-21T11:00:00Z"}
 
 
@@ -29,7 +29,7 @@ def told(*rows: PlanRow, metadata: Json | None = None, of: str = "NotReady", **r
     ready = {"type": "Ready", "status": "False", "reason": of}
     status = {"observedGeneration": 1, "conditions": [ready], "resources": [DENIED | row]}
     raw = {"metadata": {"generation": 1, **(metadata or {})}, "status": status}
-    return [row.reason for row in with_last_refusals(rows, raw)]
+    return [row.reason for row in add_last_errors(rows, raw)]
 
 
 def test_what_is_to_be_created_tells_of_the_last_try() -> None:
@@ -80,4 +80,4 @@ def test_a_resource_that_is_ready_and_could_not_get_all_tags_has_no_time_of_the_
 
 
 def test_an_object_without_a_status_has_no_last_try() -> None:
-    assert list(with_last_refusals([NONE_YET], {"metadata": {}})) == [NONE_YET]
+    assert list(add_last_errors([NONE_YET], {"metadata": {}})) == [NONE_YET]

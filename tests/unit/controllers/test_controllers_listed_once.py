@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from freehold.controllers.plan.list_cache import ListedOnce
+from freehold.controllers.plan.list_cache import ListCache
 from freehold.controllers.plan.plan import Plan
-from freehold.controllers.plan.planner import plan_with
+from freehold.controllers.plan.planner import plan_with_accounts
 from freehold.kube.errors import Forbidden, KubeError
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Resource
@@ -39,23 +39,23 @@ class Server:
 
 def test_it_is_listed_once_and_in_the_operators_namespace() -> None:
     server = Server(named("a"))
-    stored = ListedOnce(server, AWS_CLUSTERS, "team")
-    assert (stored.objects(), server.lists) == ((), [])
+    stored = ListCache(server, AWS_CLUSTERS, "team")
+    assert (stored.list_objects(), server.lists) == ((), [])
     for _ in range(2):
         asyncio.run(stored.read())
-    assert (stored.objects(), server.lists) == ([named("a")], ["team"])
+    assert (stored.list_objects(), server.lists) == ([named("a")], ["team"])
 
 
 def test_an_object_of_the_manifest_counts_as_it_is_there() -> None:
-    stored = ListedOnce(Server(named("a"), named("b")), AWS_CLUSTERS, beside=[named("a", region="other")])
+    stored = ListCache(Server(named("a"), named("b")), AWS_CLUSTERS, beside=[named("a", region="other")])
     asyncio.run(stored.read())
-    assert stored.objects() == [named("a", region="other"), named("b")]
+    assert stored.list_objects() == [named("a", region="other"), named("b")]
 
 
 def test_a_person_who_may_not_list_is_told_what_is_missing() -> None:
     server = Server(refused=Forbidden("awsclusters is forbidden", code=403))
     with pytest.raises(Forbidden) as said:
-        asyncio.run(ListedOnce(server, AWS_CLUSTERS).read())
+        asyncio.run(ListCache(server, AWS_CLUSTERS).read())
     assert said.value.message == (
         "whether another AWSCluster has the cluster's name cannot be told: awsclusters is forbidden; "
         "grant 'list' on awsclusters"
@@ -64,8 +64,8 @@ def test_a_person_who_may_not_list_is_told_what_is_missing() -> None:
 
 def planned(harness: AwsHarness, server: Server, **metadata: str) -> Plan:
     raw = {**harness.object.raw, "metadata": {**harness.object.raw["metadata"], **metadata}}
-    accounts, stored = harness.new_accounts(), ListedOnce(server, AWS_CLUSTERS)
-    plan = plan_with(
+    accounts, stored = harness.new_accounts(), ListCache(server, AWS_CLUSTERS)
+    plan = plan_with_accounts(
         harness.served, accounts, harness.wall, raw, harness.rings.ring, harness.around, stored=stored
     )  # fmt: skip
     return asyncio.run(plan)

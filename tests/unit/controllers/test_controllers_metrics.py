@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from freehold.controllers.metrics import Metrics
-from freehold.controllers.metrics_server import Address, served
+from freehold.controllers.metrics_server import Address, serve_metrics
 from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
@@ -39,9 +39,9 @@ def metrics() -> Metrics:
 
 def measured(lab: Lab, metrics: Metrics) -> CloudReconciler:
     """The lab's controller, with metrics."""
-    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measured(lab.port))
+    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measure_port(lab.port))
     lab.aws = AwsTagAccounts(cloud, lab.identities, lab.clock)
-    return CloudReconciler(replace(lab.means, hooks=PassHooks(metrics.passed, metrics.ready, [metrics])))
+    return CloudReconciler(replace(lab.means, hooks=PassHooks(metrics.record_pass, metrics.record_ready, [metrics])))
 
 
 async def test_tags_that_are_written_repaired_and_failed_are_counted(metrics: Metrics) -> None:
@@ -138,7 +138,7 @@ class Refusing:
 @pytest.mark.parametrize(("error", "word"), [(Throttled("x"), "Throttled"), (KeyError("x"), "defect")])
 async def test_a_call_that_fails_is_counted_by_its_class(metrics: Metrics, error: Exception, word: str) -> None:
     """And the error goes on unchanged."""
-    port = metrics.measured(Refusing(error))
+    port = metrics.measure_port(Refusing(error))
     with pytest.raises(type(error)) as raised:
         await port.send(Call("ec2", "describe_tags", Effect.READ, lambda: None))
     assert raised.value is error
@@ -146,7 +146,7 @@ async def test_a_call_that_fails_is_counted_by_its_class(metrics: Metrics, error
 
 
 async def test_a_write_of_our_own_object_is_no_call_to_a_cloud(metrics: Metrics) -> None:
-    await metrics.measured(InlinePort()).send(Call("kubernetes", "patch", Effect.STORE, lambda: None))
+    await metrics.measure_port(InlinePort()).send(Call("kubernetes", "patch", Effect.STORE, lambda: None))
     assert not [name for name, _ in samples(metrics) if name == "freehold_cloud_calls_total"]
 
 
@@ -155,13 +155,13 @@ async def test_a_pass_is_timed_also_when_it_fails(metrics: Metrics) -> None:
         raise ValueError
 
     with pytest.raises(ValueError):
-        await metrics.timed(fails)(Key("a", "b"))
+        await metrics.time_reconcile(fails)(Key("a", "b"))
     assert samples(metrics)["freehold_tag_sync_duration_seconds_count", ()] == 1
 
 
 async def test_they_are_served_as_text_and_the_port_is_free_afterwards(metrics: Metrics) -> None:
     for _ in range(2):
-        with served(metrics, Address("127.0.0.1", 0)) as address:
+        with serve_metrics(metrics, Address("127.0.0.1", 0)) as address:
             url = f"http://127.0.0.1:{address.port}/metrics"
             with await asyncio.to_thread(urllib.request.urlopen, url) as reply:
                 text = reply.read().decode()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.name_claims import First, Holder, NameClaims
+from freehold.controllers.name_claims import HolderReason, NameClaims, NameHolder
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
 from freehold.engine.graph import Graph
@@ -23,7 +23,7 @@ from freehold.kube.resources import Json, Key, key_of
 from freehold.providers.access.accounts import NoCredentials
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.objects.adapter import Mode, Wanted
+from freehold.providers.objects.adapter import GraphMode, WantedGraph
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned
 
@@ -57,7 +57,7 @@ class Account:
     def __init__(self, account: str | None) -> None:
         self._account = account
 
-    async def account(self) -> str:
+    async def read_account(self) -> str:
         if self._account is None:
             raise Unavailable("no answer")
         return self._account
@@ -76,14 +76,14 @@ class Accounts:
 
     of: Mapping[str, Any] = field(default_factory=dict)
 
-    async def binding(self, raw: Json) -> Any:
+    async def bind(self, raw: Json) -> Any:
         found = self.of.get(raw["metadata"]["namespace"], HERE)
         return found if isinstance(found, NoCredentials) else Bound(Account(found))
 
 
 def holder(raw: Json, *others: Json, **of: Any) -> str | None:
     claims = NameClaims(AWS_CLUSTER, Accounts(of), lambda: [raw, *others])
-    found = asyncio.run(claims.holder(raw, HERE))
+    found = asyncio.run(claims.claim_name(raw, HERE))
     return None if found is None else str(found.object)
 
 
@@ -138,14 +138,14 @@ def test_of_two_that_ask_at_a_time_one_begins() -> None:
     pair, both_ask = [twin("a"), twin("b")], asyncio.Barrier(2)
 
     class Together(Accounts):
-        async def binding(self, raw: Json) -> Any:
+        async def bind(self, raw: Json) -> Any:
             await both_ask.wait()
-            return await super().binding(raw)
+            return await super().bind(raw)
 
     claims = NameClaims(AWS_CLUSTER, Together(), lambda: pair)
 
-    async def ask() -> list[Holder | None]:
-        return list(await asyncio.gather(*(claims.holder(each, HERE) for each in reversed(pair))))
+    async def ask() -> list[NameHolder | None]:
+        return list(await asyncio.gather(*(claims.claim_name(each, HERE) for each in reversed(pair))))
 
     younger, older = asyncio.run(ask())
     assert younger is not None and younger.object == Key("a", "twin") and older is None
@@ -155,24 +155,24 @@ def test_what_this_process_has_let_begin_goes_before_an_older_one_that_appears_n
     """Of one second, with the smaller uid. The record of the first one is stored only when its pass has saved it."""
     stored = [twin("b", uid="2")]
     claims = NameClaims(AWS_CLUSTER, Accounts(), lambda: stored)
-    assert asyncio.run(claims.holder(stored[0], HERE)) is None
+    assert asyncio.run(claims.claim_name(stored[0], HERE)) is None
     stored.append(twin("a", uid="1"))
-    assert asyncio.run(claims.holder(stored[1], HERE)) == Holder(Key("b", "twin"), First.HAS_BEGUN)
+    assert asyncio.run(claims.claim_name(stored[1], HERE)) == NameHolder(Key("b", "twin"), HolderReason.HAS_BEGUN)
     del stored[0]
-    assert asyncio.run(claims.holder(stored[0], HERE)) is None, "the name is free again"
+    assert asyncio.run(claims.claim_name(stored[0], HERE)) is None, "the name is free again"
 
 
 def test_an_object_that_appears_while_accounts_are_asked_for_is_seen() -> None:
     stored = [twin("b", LATE), twin("c", LATE)]
 
     class Late(Accounts):
-        async def binding(self, raw: Json) -> Any:
+        async def bind(self, raw: Json) -> Any:
             if len(stored) == 2:
                 stored.append(twin("a"))
-            return await super().binding(raw)
+            return await super().bind(raw)
 
     claims = NameClaims(AWS_CLUSTER, Late(), lambda: list(stored))
-    assert asyncio.run(claims.holder(stored[0], HERE)) == Holder(Key("a", "twin"), First.IS_OLDER)
+    assert asyncio.run(claims.claim_name(stored[0], HERE)) == NameHolder(Key("a", "twin"), HolderReason.IS_OLDER)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ def test_an_object_that_appears_while_accounts_are_asked_for_is_seen() -> None:
 def test_what_a_person_is_told_depends_on_why_the_other_goes_first(other: Json, said: str, not_said: str) -> None:
     raw = twin("b", LATE)
     claims = NameClaims(AWS_CLUSTER, Accounts(), lambda: [raw, other])
-    found = asyncio.run(claims.holder(raw, HERE))
+    found = asyncio.run(claims.claim_name(raw, HERE))
     assert found is not None
-    ((problem,), *_) = (claims.refused(raw, HERE, found, Wanted(Mode.CREATE, Graph(()))).problems,)
+    ((problem,), *_) = (claims.refuse_name(raw, HERE, found, WantedGraph(GraphMode.CREATE, Graph(()))).problems,)
     assert "'twin' is the name of another cluster" in str(problem) and "AWSCluster a/twin" in str(problem)
     assert said in str(problem) and not_said not in str(problem)
 

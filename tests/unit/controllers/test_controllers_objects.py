@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.objects import ObjectHandle
+from freehold.controllers.objects import ApiObject
 from freehold.engine import journal as journals
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.ownership import Owner
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import Key
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
@@ -34,7 +34,7 @@ STATUS = {"ready": False, "vpc": {"id": "v1", "controllerCreated": True}, "loadB
 async def client() -> AsyncIterator[KubeClient]:
     """A server with one cluster, which has a journal and a status."""
     store = Store.open(":memory:")
-    server = ApiServer(store, custom_resource_definitions())
+    server = ApiServer(store, build_crds())
     url = await server.start()
     async with KubeClient(Connection(url)) as found:
         manifest = example()
@@ -51,9 +51,9 @@ def journal(account: str) -> Journal:
     return Journal(Owner("u1", ibm_names.POWERVS_CLUSTER_KIND, *KEY), account=account)
 
 
-async def read(client: KubeClient) -> ObjectHandle:
+async def read(client: KubeClient) -> ApiObject:
     """The read with which a pass begins."""
-    return ObjectHandle(client, POWERVS_CLUSTERS, await client.get(POWERVS_CLUSTERS, KEY))
+    return ApiObject(client, POWERVS_CLUSTERS, await client.get(POWERVS_CLUSTERS, KEY))
 
 
 async def account(client: KubeClient) -> str:

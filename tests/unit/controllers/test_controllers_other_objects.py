@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.other_objects import TAG_FIELDS, StoredObjects, claimed, naming
+from freehold.controllers.other_objects import TAG_FIELDS, OtherStoredObjects, find_claimed_tags, find_naming_objects
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
 from freehold.engine.journal import AttachedTags, Entry, Journal, Phase
@@ -18,7 +18,7 @@ from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
-from freehold.providers.crds import custom_resource_definitions
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED, SERVED_RESOURCES
@@ -43,25 +43,25 @@ CLAIMS = {"put on what is given": ATTACHED, "on a resource of its own": OWNED, "
 
 @pytest.mark.parametrize("journal", CLAIMS.values(), ids=CLAIMS)
 def test_another_live_object_claims_its_tag(journal: Journal) -> None:
-    assert claimed([stored(journal)], US, VPC) == {"team:red"}
+    assert find_claimed_tags([stored(journal)], US, VPC) == {"team:red"}
 
 
 def test_an_object_claims_nothing_against_itself() -> None:
-    assert claimed([stored(replace(ATTACHED, owner=US))], US, VPC) == frozenset()
+    assert find_claimed_tags([stored(replace(ATTACHED, owner=US))], US, VPC) == frozenset()
 
 
 def test_an_object_that_is_being_deleted_claims_nothing() -> None:
     """Two that go together would each leave the tag to the other."""
-    assert claimed([stored(ATTACHED, deletionTimestamp="2026-11-22T00:00:00Z")], US, VPC) == frozenset()
+    assert find_claimed_tags([stored(ATTACHED, deletionTimestamp="2026-11-22T00:00:00Z")], US, VPC) == frozenset()
 
 
 def test_a_tag_on_another_resource_is_no_claim() -> None:
-    assert claimed([stored(ATTACHED), stored(OWNED)], US, "crn:other") == frozenset()
+    assert find_claimed_tags([stored(ATTACHED), stored(OWNED)], US, "crn:other") == frozenset()
 
 
 def test_a_damaged_journal_claims_nothing() -> None:
     damaged = {"metadata": {"name": "n", "annotations": {names.JOURNAL_ANNOTATION: "{"}}}
-    assert claimed([damaged, stored(ATTACHED)], US, VPC) == {"team:red"}
+    assert find_claimed_tags([damaged, stored(ATTACHED)], US, VPC) == {"team:red"}
 
 
 class Client:
@@ -85,14 +85,14 @@ class SecondRefused(Client):
 @pytest.mark.parametrize("client", [Client, SecondRefused], ids=["the first kind", "the second kind"])
 def test_without_an_answer_nothing_is_taken_off(client: type[Client], error: type[kube.KubeError]) -> None:
     """An API server that does not answer may store an object that wants the tag."""
-    others = StoredObjects(client(error("gone away")), SERVED_RESOURCES)
+    others = OtherStoredObjects(client(error("gone away")), SERVED_RESOURCES)
     for asked in (others.tags_on(US, VPC), others.owning(US, "vpc", ["r006-1"]), others.naming(US, ["r006-1"])):
         with pytest.raises(Unavailable, match="cannot be told"):
             run_blocking(asked)
 
 
 def test_a_kind_that_is_not_installed_claims_nothing() -> None:
-    others = StoredObjects(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
+    others = OtherStoredObjects(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
     assert run_blocking(others.tags_on(US, VPC)) == frozenset()
 
 
@@ -102,14 +102,16 @@ SPEC = {"vpc": {"id": "r006-1"}, "vpcSubnets": [{"name": "b"}]}
 @pytest.mark.parametrize("word", ["r006-1", "b"])
 def test_an_object_names_what_is_in_its_spec(word: str) -> None:
     """Also the object itself: a load balancer of its list may be in a subnet that its list of subnets has lost."""
-    assert naming([{**stored(replace(ATTACHED, owner=US), namespace="ns"), "spec": SPEC}], US, [word]) == ("ns/n",)
+    assert find_naming_objects([{**stored(replace(ATTACHED, owner=US), namespace="ns"), "spec": SPEC}], US, [word]) == (
+        "ns/n",
+    )
 
 
 def test_an_object_names_what_is_in_its_journal_and_its_own_does_not_count() -> None:
     entry = Entry(Phase.GIVEN, "us-south/v", VPC)
     journal = Journal(OTHER, {NodeKey("vpc", "main"): entry})
-    assert naming([stored(journal, namespace="ns")], US, ["v"]) == ("ns/n",)
-    assert naming([stored(replace(journal, owner=US), namespace="ns")], US, ["v"]) == ()
+    assert find_naming_objects([stored(journal, namespace="ns")], US, ["v"]) == ("ns/n",)
+    assert find_naming_objects([stored(replace(journal, owner=US), namespace="ns")], US, ["v"]) == ()
 
 
 TAGGED = [
@@ -123,9 +125,9 @@ TAGGED = [
 def test_what_a_tag_says_names_no_resource(spec: dict[str, Any]) -> None:
     """With a tag Name every resource has that name, and none of what is surplus could ever be pruned."""
     tagged = {**stored(replace(ATTACHED, owner=US), namespace="ns"), "spec": spec}
-    assert naming([tagged], US, ["b"]) == ()
+    assert find_naming_objects([tagged], US, ["b"]) == ()
     used = {**tagged, "spec": {**spec, "controlPlaneLoadBalancer": {"name": "b"}}}
-    assert naming([used], US, ["b"]) == ("ns/n",), "beside the tag something else names it"
+    assert find_naming_objects([used], US, ["b"]) == ("ns/n",), "beside the tag something else names it"
 
 
 def test_every_field_with_tags_is_known() -> None:
@@ -141,7 +143,7 @@ def test_every_field_with_tags_is_known() -> None:
     served = [each.crd for each in SERVED]
     schemas = [
         version["schema"]["openAPIV3Schema"]["properties"]["spec"]
-        for crd in custom_resource_definitions()
+        for crd in build_crds()
         if crd["metadata"]["name"] in served
         for version in crd["spec"]["versions"]
     ]
@@ -150,4 +152,4 @@ def test_every_field_with_tags_is_known() -> None:
 
 
 def test_a_part_of_a_text_names_nothing() -> None:
-    assert naming([{**stored(ATTACHED, namespace="ns"), "spec": {"zone": "abc"}}], US, ["ab", ""]) == ()
+    assert find_naming_objects([{**stored(ATTACHED, namespace="ns"), "spec": {"zone": "abc"}}], US, ["ab", ""]) == ()

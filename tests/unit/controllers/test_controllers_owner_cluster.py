@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
-from freehold.controllers.owner_cluster import OwnerClusterReader, cluster_mapper
+from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster_mapper
 from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
@@ -65,10 +65,13 @@ class Server:
 
 
 async def around(
-    raw: Json, mode: gate.Mode = gate.Mode.AUTO, served: ServedName = POWERVS_CLUSTER, **answers: Any
+    raw: Json,
+    mode: gate.ClusterApiMode = gate.ClusterApiMode.AUTO,
+    served: ServedName = POWERVS_CLUSTER,
+    **answers: Any,
 ) -> gate.ClusterContext:
     client: Any = Server(**answers)  # all of a client that is used
-    return await OwnerClusterReader(client, mode, served).context(raw)
+    return await OwnerClusterReader(client, mode, served).read_context(raw)
 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
@@ -98,17 +101,17 @@ async def test_clusters_that_cannot_be_listed_may_refer_to_it(error: KubeError) 
 async def test_machines_that_cannot_be_listed_may_be_there(error: KubeError) -> None:
     """Deleting their network would break them."""
     leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
-    found = await around(leaving, gate.Mode.OFF, ibmpowervsmachines=error)
+    found = await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=error)
     assert isinstance(found.machines, gate.UnreadableMachines)
-    assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=GONE)).machines == ()
+    assert (await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=GONE)).machines == ()
 
 
 async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() -> None:
     """Machines of other clusters do not hold the delete; without a delete they are not read."""
     machines = [machine("m2", "c1"), machine("m1", "c1"), machine("other", "c2")]
     leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
-    assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
-    assert (await around(OBJECT, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ()
+    assert (await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
+    assert (await around(OBJECT, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == ()
     owned = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     theirs = [machine("m1", "owner")]
     assert (await around(owned, ibmpowervsmachines=theirs)).machines == ("m1",)
@@ -116,12 +119,12 @@ async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() ->
 
 def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
     """Only if the reference is of our kind: an object of another provider may have the same name."""
-    concerned = cluster_mapper(POWERVS_CLUSTER, list)
+    concerned = build_cluster_mapper(POWERVS_CLUSTER, list)
     assert list(concerned(REFERRER)) == [Key("ns", "c1")]
     reference = {**REFERRER["spec"]["infrastructureRef"], "kind": "AWSCluster"}
     assert list(concerned({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
     assert list(concerned({"metadata": {}, "spec": {}})) == []
-    control_plane = cluster_mapper(replace(POWERVS_CLUSTER, link=ClusterLink.CONTROL_PLANE), list)
+    control_plane = build_cluster_mapper(replace(POWERVS_CLUSTER, link=ClusterLink.CONTROL_PLANE), list)
     assert list(control_plane(REFERRER)) == []
 
 
@@ -133,7 +136,7 @@ def test_a_change_of_a_cluster_concerns_all_its_machines() -> None:
         return {"metadata": {"name": name, "namespace": namespace, "labels": labels}}
 
     objects = [known("m1", "ns", "referrer"), known("m2", "ns", "other"), known("m3", "elsewhere", "referrer")]
-    assert list(cluster_mapper(MACHINE, lambda: objects)(REFERRER)) == [Key("ns", "m1")]
+    assert list(build_cluster_mapper(MACHINE, lambda: objects)(REFERRER)) == [Key("ns", "m1")]
 
 
 MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=None)
@@ -157,4 +160,4 @@ async def test_an_object_without_a_cluster_reads_none() -> None:
     refused = Forbidden("RBAC")
     leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     found = await around(leaving, served=served, customresourcedefinitions=refused, clusters=refused)
-    assert found == gate.ClusterContext(gate.Mode.AUTO)
+    assert found == gate.ClusterContext(gate.ClusterApiMode.AUTO)

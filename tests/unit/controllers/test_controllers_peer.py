@@ -7,7 +7,7 @@ import re
 import pytest
 
 from freehold.api import names
-from freehold.controllers.app import ConflictingProvider, refuse_peer
+from freehold.controllers.app import ConflictingProvider, refuse_peers
 from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
@@ -38,7 +38,7 @@ def crd(labels: dict[str, str] | None) -> Json:
 
 @pytest.mark.parametrize("labels", [None, {}, {names.PROVIDER_LABEL: "infrastructure-freehold"}])
 async def test_our_own_crd_is_served(labels: dict[str, str] | None) -> None:
-    await refuse_peer(Server(crd(labels)))
+    await refuse_peers(Server(crd(labels)))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_a_crd_installed_by_upstream_is_refused(name: str, provider: str) 
     """An identity too: upstream's controller is there, and its webhooks are asked before ours could be."""
     said = f"CRD {name} belongs to provider {provider}: two controllers must not serve one object. Uninstall it first"
     with pytest.raises(ConflictingProvider, match=re.escape(said)):
-        await refuse_peer(Server(crd({names.PROVIDER_LABEL: provider}), name))
+        await refuse_peers(Server(crd({names.PROVIDER_LABEL: provider}), name))
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ async def test_a_crd_installed_by_upstream_is_refused(name: str, provider: str) 
 )
 async def test_the_message_tells_what_to_do_if_the_crd_cannot_be_read(error: KubeError, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        await refuse_peer(Server(error))
+        await refuse_peers(Server(error))
 
 
 async def test_without_an_answer_of_the_server_nothing_is_served() -> None:
     with pytest.raises(Unavailable):
-        await refuse_peer(Server(Unavailable("no connection")))
+        await refuse_peers(Server(Unavailable("no connection")))

@@ -14,7 +14,7 @@ from freehold.engine.port import Call, Effect, InlinePort
 from freehold.engine.resources import Birth, NodeKey
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.existing import ById
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold_sim.faults import Effect as Hits
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
@@ -34,10 +34,10 @@ class Lines:
     def __init__(self) -> None:
         self.said: list[tuple[str, str, str]] = []
 
-    def sent(self, subject: str, call: Call) -> None:
+    def log_sent(self, subject: str, call: Call) -> None:
         self.said.append(("sent", subject, call.operation))
 
-    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+    def log_done(self, subject: str, call: Call, error: BaseException | None) -> None:
         self.said.append(("done", subject, call.operation))
 
 
@@ -57,7 +57,7 @@ class Account:
 
 async def test_the_changes_of_an_object_are_audited_under_its_name() -> None:
     account = Account()
-    deps = account.ibm.deps("cluster a", RING, UUID)
+    deps = account.ibm.build_deps("cluster a", RING, UUID)
     await deps.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
     await deps.registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.audit.said == [("sent", "cluster a", "create_vpc"), ("done", "cluster a", "create_vpc")]
@@ -67,32 +67,36 @@ async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> Non
     """Compare-and-set orders only the writes of the object; another process may have the object by now."""
     account = Account()
     with pytest.raises(Unavailable, match="was not sent"):
-        await account.ibm.deps("cluster a", RING, UUID).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+        await (
+            account.ibm.build_deps("cluster a", RING, UUID)
+            .registry["vpc"]
+            .driver.create(REQUEST, Birth("token", NONCE))
+        )
     assert account.writes() == []
 
 
 def test_a_key_that_is_added_is_used_from_the_next_pass_on() -> None:
     """Drivers are kept, the ring that they were made with is not."""
     account = Account()
-    account.ibm.deps("cluster a", RING, UUID)
+    account.ibm.build_deps("cluster a", RING, UUID)
     other = KeyRing.single(b"another key of these tests" * 2)
-    assert account.ibm.deps("cluster a", other, UUID).ring == other
+    assert account.ibm.build_deps("cluster a", other, UUID).ring == other
 
 
 async def test_read_only_dependencies_send_no_write() -> None:
     account = Account()
     with pytest.raises(Frozen, match="is not sent"):
-        await account.ibm.read_only_deps(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+        await account.ibm.build_read_only_deps(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.writes() == []
 
 
 def test_nothing_is_remembered_of_an_object_that_is_gone() -> None:
     """A new object with its name must not use drivers that remember the places of the old one."""
     account = Account()
-    before = account.ibm.deps("cluster a", RING, UUID)
-    assert account.ibm.deps("cluster a", RING, UUID) is before
+    before = account.ibm.build_deps("cluster a", RING, UUID)
+    assert account.ibm.build_deps("cluster a", RING, UUID) is before
     account.ibm.forget("cluster a")
-    assert account.ibm.deps("cluster a", RING, UUID) is not before
+    assert account.ibm.build_deps("cluster a", RING, UUID) is not before
 
 
 def test_a_call_that_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:
@@ -111,7 +115,7 @@ def test_a_call_that_waits_for_a_thread_when_the_operator_stops_is_never_sent() 
 
 async def test_a_failed_discovery_does_not_report_that_nothing_exists() -> None:
     lookup = ById(NodeKey("workspace", "main"), "00000000-0000-4000-8000-000000000000")
-    assert await Account().ibm.facts_reader().look_up(lookup) == NoSuch()
+    assert await Account().ibm.facts_reader().look_up(lookup) == NotThere()
     refused = await Account(api_key="revoked").ibm.facts_reader().look_up(lookup)
     assert isinstance(refused, NoAnswer)
     assert "IBMCLOUD_API_KEY" in refused.message

@@ -38,19 +38,19 @@ def changed(**meta: Any) -> dict[str, Any]:
          "annotation removed", "label", "finalizer", "deletion", "owner"],
 )  # fmt: skip
 def test_what_wakes(new: dict[str, Any], expected: bool) -> None:
-    assert predicates.on_spec_or_metadata(BASE, new) is expected
+    assert predicates.spec_or_metadata_changed(BASE, new) is expected
 
 
 def test_a_change_of_content_wakes_if_there_is_no_generation() -> None:
     """Secrets and ConfigMaps have no generation."""
     old = {"metadata": {"name": "s", "resourceVersion": "1"}, "data": {"k": "1"}}
     new = {"metadata": {"name": "s", "resourceVersion": "2"}, "data": {"k": "2"}}
-    assert predicates.on_spec_or_metadata(old, new)
-    assert not predicates.on_spec_or_metadata(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})
+    assert predicates.spec_or_metadata_changed(old, new)
+    assert not predicates.spec_or_metadata_changed(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})
 
 
 def test_our_own_journal_wakes_nothing_until_somebody_takes_it_out() -> None:
     """A restored copy, and one whose journal is put back from a backup, would wait for the next restart."""
     first, second = (changed(annotations={"x": "1", "freehold.dev/journal": text}) for text in ("{}", "{ }"))
-    assert not predicates.on_spec_or_metadata(first, second)
-    assert predicates.on_spec_or_metadata(first, changed(annotations={"x": "1"}))
+    assert not predicates.spec_or_metadata_changed(first, second)
+    assert predicates.spec_or_metadata_changed(first, changed(annotations={"x": "1"}))

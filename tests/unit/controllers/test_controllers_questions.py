@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from freehold.controllers.recovery.open_decisions import Question, matching, owned, questions
+from freehold.controllers.recovery.open_decisions import OpenDecision, find_open_decisions, find_owned, match_candidates
 from freehold.engine.resources import NodeKey
 from harness.stepping import run_blocking
 from lab import faults
@@ -28,8 +28,12 @@ def _cut_off(operation: str) -> Life:
     return life
 
 
-def _asked(life: Life) -> list[Question]:
-    return [each for each in run_blocking(questions(life.journal, life.deps)) if each.key.kind in ("record", "site")]
+def _asked(life: Life) -> list[OpenDecision]:
+    return [
+        each
+        for each in run_blocking(find_open_decisions(life.journal, life.deps))
+        if each.key.kind in ("record", "site")
+    ]
 
 
 def test_a_create_with_a_birth_mark_names_it_as_evidence() -> None:
@@ -46,8 +50,8 @@ def test_a_create_without_one_has_a_name_only() -> None:
     (candidate,) = question.candidates
     assert candidate.evidence == "nothing but its name speaks for it"
     for text in ("record/www", "www", "c1-www", candidate.observed.id):
-        assert matching([question], text) == [(question, candidate)], text
-    assert matching([question], "another") == []
+        assert match_candidates([question], text) == [(question, candidate)], text
+    assert match_candidates([question], "another") == []
 
 
 def test_what_could_not_be_read_is_said() -> None:
@@ -64,14 +68,14 @@ def test_a_resource_that_vanished_again_and_again_is_a_question() -> None:
         world.strike("balancer")
         assert life.last is not None
         world.clock.advance(max(1.0, min(life.last.after, 60.0)))
-    (question,) = run_blocking(questions(life.journal, life.deps))
+    (question,) = run_blocking(find_open_decisions(life.journal, life.deps))
     assert question.vanished
 
 
 def test_an_object_at_rest_has_no_question() -> None:
     life = Life(MemoryWorld(nodes=NODES))
     life.create()
-    assert run_blocking(questions(life.journal, life.deps)) == ()
+    assert run_blocking(find_open_decisions(life.journal, life.deps)) == ()
 
 
 def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None:
@@ -83,14 +87,14 @@ def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None
     world.strike("machine")
     life.invalidate()
     life.create()
-    (question,) = run_blocking(questions(life.journal, life.deps))
+    (question,) = run_blocking(find_open_decisions(life.journal, life.deps))
     assert question.vanished and question.entry.gone == machine.id
 
 
 SITE = NodeKey("site", "home")
 
 
-def _of_a_record(*tags: str, **change: Any) -> list[Question]:
+def _of_a_record(*tags: str, **change: Any) -> list[OpenDecision]:
     """The record of the site is of a resource that a stranger made, and says so with ``change``."""
     life = Life(MemoryWorld(nodes=[node("site/home")]))
     life.create()
@@ -125,10 +129,10 @@ def test_while_an_object_is_deleted_a_person_is_asked_of_what_has_lost_a_mark_an
     """Nothing can mark a ticket: its record is its proof."""
     life = Life(MemoryWorld(nodes=[node("site/home"), node("ticket/seat")]))
     life.create()
-    assert run_blocking(questions(life.journal, life.deps, deleting=True)) == ()
+    assert run_blocking(find_open_decisions(life.journal, life.deps, deleting=True)) == ()
     life.world.meddle("strip", "site")
-    assert run_blocking(questions(life.journal, life.deps)) == (), "its marks are healed"
-    (question,) = run_blocking(questions(life.journal, life.deps, deleting=True))
+    assert run_blocking(find_open_decisions(life.journal, life.deps)) == (), "its marks are healed"
+    (question,) = run_blocking(find_open_decisions(life.journal, life.deps, deleting=True))
     assert question.key == NodeKey("site", "home") and question.lost and question.owned
 
 
@@ -137,6 +141,6 @@ def test_what_is_owned_is_found_by_its_node_or_its_id() -> None:
     life.create()
     ident = life.journal.entries[NodeKey("site", "home")].id
     for text in ("site/home", "home", ident):
-        (question,) = run_blocking(owned(life.journal, life.deps, text))
+        (question,) = run_blocking(find_owned(life.journal, life.deps, text))
         assert question.key == NodeKey("site", "home") and not question.lost, text
-    assert run_blocking(owned(life.journal, life.deps, "site/other")) == ()
+    assert run_blocking(find_owned(life.journal, life.deps, "site/other")) == ()

@@ -110,10 +110,10 @@ async def test_a_pause_that_an_api_asks_for_applies_to_all_calls() -> None:
     """The limit is per account: the next caller would be refused as well."""
     wall = Wall()
     limits = wall.limits()
-    limits.bucket("vpc").throttled(retry_after=30.0)
-    await limits.bucket("vpc").take()
+    limits.find_bucket("vpc").slow_down(retry_after=30.0)
+    await limits.find_bucket("vpc").take()
     assert wall.now == 30.0
-    await limits.bucket("power").take()
+    await limits.find_bucket("power").take()
     assert wall.now == 30.0
 
 
@@ -135,43 +135,43 @@ async def test_many_calls_at_once_share_the_limit_and_all_are_served() -> None:
 
 
 async def test_a_bucket_slows_down_to_a_floor_and_recovers() -> None:
-    bucket = Wall().limits(10.0).bucket("vpc")
+    bucket = Wall().limits(10.0).find_bucket("vpc")
     for _ in range(20):
-        bucket.throttled()
+        bucket.slow_down()
     assert bucket.rate == SLOWEST
     for _ in range(20):
-        bucket.served()
+        bucket.speed_up()
     assert bucket.rate == 10.0
 
 
 async def test_calls_that_were_in_flight_together_and_are_refused_together_halve_the_rate_once() -> None:
     """They tell one thing. Else eight at once slow an API down to a call in ten seconds."""
     wall = Wall()
-    bucket = wall.limits(10.0).bucket("tagging")
+    bucket = wall.limits(10.0).find_bucket("tagging")
     wall.now = 5.0
     for _ in range(8):
-        bucket.throttled(sent=4.9)
+        bucket.slow_down(sent=4.9)
     assert bucket.rate == 5.0
     wall.now = 6.0
-    bucket.throttled(sent=5.5)
+    bucket.slow_down(sent=5.5)
     assert bucket.rate == 2.5
 
 
 async def test_a_rate_limit_error_empties_the_bucket() -> None:
     """A burst right after it would be refused as a whole."""
-    bucket = Wall().limits().bucket("vpc")
-    bucket.throttled()
-    assert bucket.wait() > 0.0
+    bucket = Wall().limits().find_bucket("vpc")
+    bucket.slow_down()
+    assert bucket.find_wait() > 0.0
 
 
 async def test_an_idle_hour_saves_no_more_than_one_burst() -> None:
     wall = Wall()
-    bucket = wall.limits(rate=10.0).bucket("vpc")
+    bucket = wall.limits(rate=10.0).find_bucket("vpc")
     wall.now = 3600.0
     await bucket.take()
     await bucket.take()
     assert wall.now == 3600.0
-    assert bucket.wait() > 0.0
+    assert bucket.find_wait() > 0.0
 
 
 async def test_the_rate_of_a_throttled_api_recovers() -> None:
@@ -179,10 +179,10 @@ async def test_the_rate_of_a_throttled_api_recovers() -> None:
     wall = Wall()
     limits = wall.limits(10.0)
     port = PacedPort(InlinePort(), limits, ManualClock(), lambda: wall.now)
-    limits.bucket("vpc").throttled()
-    slow = limits.bucket("vpc").rate
+    limits.find_bucket("vpc").slow_down()
+    slow = limits.find_bucket("vpc").rate
     await port.send(Call("vpc", "list_vpcs", Effect.READ, lambda: None))
-    assert limits.bucket("vpc").rate > slow
+    assert limits.find_bucket("vpc").rate > slow
 
 
 async def test_a_create_that_waited_past_its_fence_is_not_sent() -> None:

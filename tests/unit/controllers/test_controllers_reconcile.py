@@ -15,7 +15,7 @@ from freehold.engine.keys import KeyRing
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.times import SETTLE
 from freehold.providers.objects.adapter import StatusUpdate
-from freehold.providers.objects.gate import ClusterContext, Mode, UnreadableCluster
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, UnreadableCluster
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from harness.powervs import Harness, MemoryDocument, example
@@ -62,7 +62,7 @@ def test_an_object_that_waits_for_its_cluster_is_reconciled_again() -> None:
     """No event tells that the API server can be read again."""
     manifest = example()
     manifest["metadata"]["ownerReferences"] = [BELONGS]
-    harness = Harness(manifest, around=ClusterContext(Mode.AUTO, owner=UnreadableCluster("403")))
+    harness = Harness(manifest, around=ClusterContext(ClusterApiMode.AUTO, owner=UnreadableCluster("403")))
     assert harness.pass_once() == RequeueAfter(SLOW_SECONDS)
 
 
@@ -70,7 +70,7 @@ def test_a_delete_that_waits_for_machines_is_reconciled_again() -> None:
     """Machines are not watched."""
     harness = Harness()
     harness.pass_once()
-    harness.around = ClusterContext(Mode.OFF, machines=("m1",))
+    harness.around = ClusterContext(ClusterApiMode.OFF, machines=("m1",))
     harness.object.delete()
     assert harness.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
 
@@ -212,11 +212,11 @@ def test_nothing_is_remembered_of_a_released_object() -> None:
     subject = f"{ibm_names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
     harness.pass_once()
     uuid = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).owner.uuid
-    before = account.deps(subject, harness.rings.ring, uuid)
+    before = account.build_deps(subject, harness.rings.ring, uuid)
     harness.pass_once()
-    assert account.deps(subject, harness.rings.ring, uuid) is before
+    assert account.build_deps(subject, harness.rings.ring, uuid) is before
     harness.down()
-    assert account.deps(subject, harness.rings.ring, uuid) is not before
+    assert account.build_deps(subject, harness.rings.ring, uuid) is not before
     assert harness.process._memory.find(harness.object.raw) is None
 
 

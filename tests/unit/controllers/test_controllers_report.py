@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.controllers.events import Severity
-from freehold.controllers.pass_events import event_specs
+from freehold.controllers.pass_events import find_events
 
 
 def condition(type_: str, status: str, reason: str, message: str = "") -> dict[str, Any]:
@@ -40,20 +40,20 @@ def condition(type_: str, status: str, reason: str, message: str = "") -> dict[s
     ],
 )
 def test_events_of_condition_changes(before: Any, after: Any, said: list[tuple[Severity, str, str]]) -> None:
-    found = list(event_specs({"conditions": [before] if before else []}, {"conditions": [after]}))
+    found = list(find_events({"conditions": [before] if before else []}, {"conditions": [after]}))
     assert [(event.severity, event.reason, event.message) for event in found] == said
 
 
 def test_what_ready_says_of_a_part_is_one_event() -> None:
     after = [condition("Ready", "False", "NameTaken", "VPCReady: a"), condition("VPCReady", "False", "NameTaken", "a")]
-    assert [event.message for event in event_specs({}, {"conditions": after})] == ["a"]
+    assert [event.message for event in find_events({}, {"conditions": after})] == ["a"]
 
 
 def test_created_and_deleted_resources_have_events() -> None:
     made = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "managed"}
     found = {"kind": "workspace", "name": "team", "id": "w", "ownership": "unmanaged"}
-    up = [event.reason for event in event_specs({}, {"resources": [made, found]})]
-    down = [event.reason for event in event_specs({"resources": [made, found]}, {})]
+    up = [event.reason for event in find_events({}, {"resources": [made, found]})]
+    down = [event.reason for event in find_events({"resources": [made, found]}, {})]
     assert (up, down) == (["ResourceCreated", "ResourceFound"], ["ResourceDeleted"])
 
 
@@ -61,8 +61,8 @@ def test_a_kept_resource_has_one_event_with_the_reason() -> None:
     """The status is deleted with the object; a user of kubectl learns it from the event."""
     stays = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "unmanaged", "state": "Ready"}
     kept = {**stays, "state": "Kept", "message": "r006-1 was given by id in the spec"}
-    said = list(event_specs({"resources": [stays]}, {"resources": [kept]}))
+    said = list(find_events({"resources": [stays]}, {"resources": [kept]}))
     assert [(event.severity, event.reason, event.message) for event in said] == [
         (Severity.NORMAL, "ResourceKept", "vpc prod-vpc stays: r006-1 was given by id in the spec")
     ]
-    assert list(event_specs({"resources": [kept]}, {"resources": [kept]})) == []
+    assert list(find_events({"resources": [kept]}, {"resources": [kept]})) == []

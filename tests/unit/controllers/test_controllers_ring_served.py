@@ -20,8 +20,8 @@ from freehold.engine.ownership import Owner
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import SECRETS, Json, Key
-from freehold.kube.watch import State
-from freehold.providers.crds import custom_resource_definitions
+from freehold.kube.watch import WatchState
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.access import IbmAccess
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
@@ -40,7 +40,7 @@ NOWHERE = "http://127.0.0.1:9"
 @pytest.fixture
 async def client() -> AsyncIterator[KubeClient]:
     store = Store.open(":memory:")
-    api = ApiServer(store, custom_resource_definitions())
+    api = ApiServer(store, build_crds())
     try:
         async with KubeClient(Connection(await api.start())) as talking:
             yield talking
@@ -73,8 +73,8 @@ async def until(wanted: Callable[[], object], what: str) -> None:
 
 def looked(serving: Operator) -> bool:
     """Whether each stored object has been listed and reconciled."""
-    health = serving.health()
-    listed = health is not None and all(state is State.SYNCED for state in health.followed.values())
+    health = serving.read_health()
+    listed = health is not None and all(state is WatchState.SYNCED for state in health.followed.values())
     return health is not None and listed and not health.queued and not health.busy
 
 
@@ -105,7 +105,7 @@ async def test_who_asks_for_another_look_is_answered_by_a_pass_that_begins_then(
     client: KubeClient, tmp_path: Path
 ) -> None:
     """A command beside a running server must not take what that saw before for the cloud of now."""
-    place, ring = FileRing(tmp_path / "state.keys"), RingDocument.fresh(NOW)
+    place, ring = FileRing(tmp_path / "state.keys"), RingDocument.create(NOW)
     await place.write(ring, "")
     await create(client, "c1", ring.writing)
     asked = Key("default", "c1")
@@ -116,25 +116,25 @@ async def test_who_asks_for_another_look_is_answered_by_a_pass_that_begins_then(
         for again in (False, True):
             answered = await service.answer({**body, "again": again})
             assert answered["looks"] == [None], "nothing was seen yet, or it counts no more"
-            await until(lambda: serving.look(POWERVS_CLUSTERS.kind, asked), "a pass has come to it")
+            await until(lambda: serving.find_look(POWERVS_CLUSTERS.kind, asked), "a pass has come to it")
         (told,) = (await service.answer(body))["looks"]
         assert told == {"seen": "told", "version": told["version"]}, "it is paused: no whole look"
         assert (await client.get(POWERVS_CLUSTERS, asked))["metadata"]["resourceVersion"] == told["version"]
 
 
 async def test_one_added_key_repairs_every_object_without_a_restart(client: KubeClient, tmp_path: Path) -> None:
-    place, lost = FileRing(tmp_path / "state.keys"), RingDocument.fresh(NOW)
-    await place.write(RingDocument.fresh(NOW), "")
+    place, lost = FileRing(tmp_path / "state.keys"), RingDocument.create(NOW)
+    await place.write(RingDocument.create(NOW), "")
     for name in ("c1", "c2"):
         await create(client, name, lost.writing)
     async with operator(client, place.path) as serving:
         for name in ("c1", "c2"):
             assert await reads(client, name, unlike="") == "KeyMissing"
-        health = serving.health()
+        health = serving.read_health()
         assert health is not None and health.ready
         found = await place.read()
         assert found.document is not None
-        await place.write(found.document.with_keys_of(lost), found.version)
+        await place.write(found.document.add_keys_of(lost), found.version)
         for name in ("c1", "c2"):
             assert await reads(client, name, unlike="KeyMissing") == "Retrying"
 
@@ -143,7 +143,7 @@ async def test_without_its_ring_the_operator_is_not_ready_and_changes_nothing(
     client: KubeClient, tmp_path: Path
 ) -> None:
     """An object names a key of a lost ring: with a new ring its resources would look like a stranger's."""
-    lost = RingDocument.fresh(NOW)
+    lost = RingDocument.create(NOW)
     before = await create(client, "c1", lost.writing)
     pause = {"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}}
     await create(client, "paused", lost.writing)
@@ -151,7 +151,7 @@ async def test_without_its_ring_the_operator_is_not_ready_and_changes_nothing(
     path = tmp_path / "state.keys"
     async with operator(client, path) as serving:
         await until(lambda: looked(serving), "the first look")
-        health = serving.health()
+        health = serving.read_health()
         assert health is not None and not health.ready
         assert str(path) in health.problem
         assert lost.writing in health.problem
@@ -164,7 +164,7 @@ async def test_without_its_ring_the_operator_is_not_ready_and_changes_nothing(
         assert not path.exists()
         await FileRing(path).write(lost, "")
         assert await reads(client, "c1", unlike="") == "Retrying"
-        health = serving.health()
+        health = serving.read_health()
         assert health is not None and health.ready and not health.problem
 
 
@@ -174,7 +174,7 @@ async def test_an_unreadable_secret_keeps_the_operator_from_serving(client: Kube
     before = await client.create(POWERVS_CLUSTERS, {**example(), "metadata": {"name": "c1", "namespace": "default"}})
     async with operator(client, RingSecret("default")) as serving:
         await until(lambda: looked(serving), "the first look")
-        health = serving.health()
+        health = serving.read_health()
         assert health is not None and not health.ready
         assert "Secret default/freehold-keys" in health.problem
         assert await client.get(POWERVS_CLUSTERS, Key("default", "c1")) == before

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.collecting import rivals
+from freehold.controllers.collecting import find_rivals
 from freehold.engine import journal as journals
 from freehold.engine.collection import Site
 from freehold.engine.journal import Entry, Journal, Phase
@@ -41,7 +41,7 @@ def stored(name: str = "prod", vpc: str = "vpc-1", owner: Owner | None = None, *
     ids=["its spec names the VPC", "it has the VPC on record", "by its label", "by its owner"],
 )
 def test_an_object_of_the_name_in_the_network_is_a_rival(rival: dict[str, Any]) -> None:
-    assert rivals([rival], SITE, "prod") == (f"team/{rival['metadata']['name']}",)
+    assert find_rivals([rival], SITE, "prod") == (f"team/{rival['metadata']['name']}",)
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_an_object_of_the_name_in_the_network_is_a_rival(rival: dict[str, Any]) 
     ids=["another name", "another VPC", "another VPC on record", "the object itself"],
 )
 def test_any_other_object_is_none(other: dict[str, Any]) -> None:
-    assert rivals([other], SITE, "prod") == ()
+    assert find_rivals([other], SITE, "prod") == ()
 
 
 def test_an_object_whose_record_cannot_be_read_is_a_rival_by_its_spec() -> None:
     broken = stored(annotations={names.JOURNAL_ANNOTATION: "{"})
-    assert rivals([broken], SITE, "prod") == ("team/prod",)
+    assert find_rivals([broken], SITE, "prod") == ("team/prod",)
 
 
 def test_all_rivals_are_named_in_order() -> None:
-    assert rivals([stored(namespace="b"), stored(namespace="a")], SITE, "prod") == ("a/prod", "b/prod")
+    assert find_rivals([stored(namespace="b"), stored(namespace="a")], SITE, "prod") == ("a/prod", "b/prod")

@@ -10,16 +10,16 @@ import pytest
 
 from freehold.api import names
 from freehold.controllers.app import ConflictingProvider, Operator, Settings
-from freehold.controllers.controller import Controller, Done, RequeueAfter, Watched, _matters
-from freehold.controllers.objects import ObjectHandle
+from freehold.controllers.controller import Controller, Done, RequeueAfter, WatchedResource, _matters
+from freehold.controllers.objects import ApiObject
 from freehold.controllers.workqueue import Backoff
 from freehold.engine.errors import Throttled
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import Unavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
-from freehold.kube.watch import Change, Origin, State
-from freehold.providers.crds import custom_resource_definitions
+from freehold.kube.watch import ObjectChange, Origin, WatchState
+from freehold.providers.crds import build_crds
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects.gate import ClusterContext
 from freehold.providers.objects.served_resources import resource_of
@@ -42,7 +42,7 @@ async def never(key: Key) -> Done:
     raise AssertionError("nothing is served here")
 
 
-def controller(time: VirtualTime, *watches: Watched) -> Controller:
+def controller(time: VirtualTime, *watches: WatchedResource) -> Controller:
     backoff = Backoff(first=1.0, jitter=0.0)
     return Controller(KubeClient(NOBODY), CONFIG_MAPS, never, time=time, watches=watches, backoff=backoff)
 
@@ -51,18 +51,18 @@ async def test_a_success_resets_the_backoff() -> None:
     """The first failure after it waits as short as the very first."""
     found = controller(VirtualTime())
     assert [found.queue.retry(A), found.queue.retry(A)] == [1.0, 2.0]
-    found._succeeded(A, Done())
+    found._finish(A, Done())
     assert found.queue.retry(A) == 1.0
 
 
 async def test_a_wait_that_the_cloud_asks_for_is_respected() -> None:
     """Also if our own backoff is shorter."""
     found = controller(VirtualTime())
-    found._failed(A, Throttled("slow down", retry_after=30.0))
+    found._back_off(A, Throttled("slow down", retry_after=30.0))
     found.queue.add_after(A, 29.0)
     assert found.queue._due[A][0] == pytest.approx(29.0)
     other = controller(VirtualTime())
-    other._failed(A, Throttled("slow down", retry_after=30.0))
+    other._back_off(A, Throttled("slow down", retry_after=30.0))
     other.queue.add_after(A, 31.0)
     assert other.queue._due[A][0] == pytest.approx(30.0)
 
@@ -70,26 +70,26 @@ async def test_a_wait_that_the_cloud_asks_for_is_respected() -> None:
 async def test_an_object_that_was_deleted_during_its_pass_is_not_tried_again() -> None:
     """Its deletion has queued it; the failed write does not count as a failure."""
     found = controller(VirtualTime())
-    found._failed(A, Unavailable("gone meanwhile"))
+    found._back_off(A, Unavailable("gone meanwhile"))
     assert (found.queue.scheduled, len(found.queue)) == (0, 0)
 
 
 def test_each_listed_object_is_reconciled_although_nothing_seems_to_have_changed() -> None:
     """An event may have been lost before a list; in a watch only relevant changes cause a reconcile."""
     same = obj("a")
-    assert _matters(Change(A, same, same, Origin.LIST), lambda old, new: False)
-    assert not _matters(Change(A, same, same, Origin.WATCH), lambda old, new: False)
-    assert _matters(Change(A, same, None, Origin.WATCH), lambda old, new: False)
+    assert _matters(ObjectChange(A, same, same, Origin.LIST), lambda old, new: False)
+    assert not _matters(ObjectChange(A, same, same, Origin.WATCH), lambda old, new: False)
+    assert _matters(ObjectChange(A, same, None, Origin.WATCH), lambda old, new: False)
 
 
 class Following:
     """A watch of one change."""
 
-    def __init__(self, *changes: Change) -> None:
+    def __init__(self, *changes: ObjectChange) -> None:
         self._changes = changes
         self.on_state: Any = None
 
-    async def changes(self) -> AsyncIterator[Change]:
+    async def follow_changes(self) -> AsyncIterator[ObjectChange]:
         for change in self._changes:
             yield change
 
@@ -107,42 +107,44 @@ async def test_a_change_of_another_resource_also_wakes_the_object_that_it_referr
     old: Json | None, new: Json | None, woken: list[str]
 ) -> None:
     """A deleted Cluster is an example: the object that waited for it must be reconciled."""
-    watched = Watched(SECRETS, lambda raw: [Key("default", raw["of"])])
+    watched = WatchedResource(SECRETS, lambda raw: [Key("default", raw["of"])])
     found = controller(VirtualTime(), watched)
-    await found._following(watched, Following(Change(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]  # stand-ins for client and keeper
+    await found._build_follower(watched, Following(ObjectChange(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]  # stand-ins for client and keeper
     served = [await found.queue.get() for _ in range(len(found.queue))]
     assert sorted(key.name for key in served if key) == woken
 
 
 OTHER_WATCH = pytest.mark.parametrize(
     ("other", "begins"),
-    [(State.STARTING, False), (State.SYNCED, True), (State.ABSENT, True), (State.FAILING, True)],
+    [(WatchState.STARTING, False), (WatchState.SYNCED, True), (WatchState.ABSENT, True), (WatchState.FAILING, True)],
 )
 
 
 @OTHER_WATCH
-async def test_workers_start_when_every_watch_has_listed(other: State, begins: bool) -> None:
+async def test_workers_start_when_every_watch_has_listed(other: WatchState, begins: bool) -> None:
     """Before that a Cluster that is not listed yet would count as absent; a refused watch is reported."""
-    found = controller(VirtualTime(), Watched(SECRETS, lambda raw: []))
-    found.follower(CONFIG_MAPS).state = State.SYNCED
-    found.follower(SECRETS).state = other
+    found = controller(VirtualTime(), WatchedResource(SECRETS, lambda raw: []))
+    found.find_reflector(CONFIG_MAPS).state = WatchState.SYNCED
+    found.find_reflector(SECRETS).state = other
     found._check_settled()
     assert found._settled.is_set() is begins
-    assert found.health().ready is begins
+    assert found.read_health().ready is begins
 
 
 @OTHER_WATCH
-async def test_workers_start_when_what_they_read_of_another_controller_is_listed(other: State, begins: bool) -> None:
+async def test_workers_start_when_what_they_read_of_another_controller_is_listed(
+    other: WatchState, begins: bool
+) -> None:
     """Each object is held once in a process; one that is not listed yet would count as absent."""
     client, time = KubeClient(NOBODY), VirtualTime()
     read = Controller(client, SECRETS, never, time=time)
     found = Controller(client, CONFIG_MAPS, never, time=time, reads=[read])
-    assert found.follower(SECRETS) is read.follower(SECRETS)
-    found.follower(CONFIG_MAPS).state = State.SYNCED
+    assert found.find_reflector(SECRETS) is read.find_reflector(SECRETS)
+    found.find_reflector(CONFIG_MAPS).state = WatchState.SYNCED
     found._check_settled()
     assert not found._settled.is_set()
-    if other is not State.STARTING:
-        read.follower(SECRETS)._enter(other)
+    if other is not WatchState.STARTING:
+        read.find_reflector(SECRETS)._enter(other)
     assert found._settled.is_set() is begins
 
 
@@ -159,12 +161,12 @@ class Writes:
 
     given: list[str] = field(default_factory=list)
 
-    async def reconcile(self, document: ObjectHandle, around: ClusterContext) -> RequeueAfter:
+    async def reconcile(self, document: ApiObject, around: ClusterContext) -> RequeueAfter:
         self.given.append(document.version)
         document.raw = obj("a", str(int(document.version) + 1))
         return RequeueAfter(1.0)
 
-    def gone(self, last: Json) -> None:
+    def report_gone(self, last: Json) -> None:
         raise AssertionError("no object goes in these tests")
 
 
@@ -180,8 +182,8 @@ async def test_a_pass_after_our_own_write_reads_from_the_server() -> None:
     """The cache may be older: a resource that was just recorded would be missing, and be created again."""
     reconciler = Writes()
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
-    found = operator._build(Stored(), served_of("IBMPowerVSCluster"), reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
-    found.follower(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
+    found = operator._build_controller(Stored(), served_of("IBMPowerVSCluster"), reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
+    found.find_reflector(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
     for _ in range(2):
         await found._reconcile(A)
     assert reconciler.given == ["1", "2"]
@@ -190,18 +192,18 @@ async def test_a_pass_after_our_own_write_reads_from_the_server() -> None:
 async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     """A rollout must not continue while the ring cannot be read."""
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
-    assert operator.health() is None
+    assert operator.read_health() is None
     keeper = Held("the key ring is damaged")
     operator._keeper = keeper  # type: ignore[assignment]  # a stand-in
-    found = operator._build(Stored(), served_of("IBMPowerVSCluster"), Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
+    found = operator._build_controller(Stored(), served_of("IBMPowerVSCluster"), Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
     operator._controllers.append(found)
-    found.follower(POWERVS_CLUSTERS).state = State.SYNCED
+    found.find_reflector(POWERVS_CLUSTERS).state = WatchState.SYNCED
     found._check_settled()
-    health = operator.health()
+    health = operator.read_health()
     assert health is not None and not health.ready
     assert health.problem == "the key ring is damaged"
     keeper.problem = ""
-    health = operator.health()
+    health = operator.read_health()
     assert health is not None and health.ready
 
 
@@ -209,7 +211,7 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
 async def test_an_operator_does_not_start_while_another_provider_is_installed(provider: str) -> None:
     """Two controllers would both serve every object. What the command says: tests/unit/cli/test_cli_operator.py."""
     store = Store.open(":memory:")
-    crds = [{**each, "metadata": {**each["metadata"]}} for each in custom_resource_definitions()]
+    crds = [{**each, "metadata": {**each["metadata"]}} for each in build_crds()]
     for each in crds:
         each["metadata"]["labels"] = {names.PROVIDER_LABEL: provider}
     server = ApiServer(store, crds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.api.served_fields import ServedField, Serving
-from freehold.providers.objects.served_fields import fields_served, ignored_fields, refused_fields
+from freehold.providers.objects.served_fields import find_ignored_fields, find_refused_fields, observe_served_fields
 
 FIELDS = (
     ServedField("spec.a"),
@@ -15,20 +15,20 @@ RAW = {"spec": {"a": 1, "b": "x", "list": [{}, {"c": {"k": "v"}}], "pool": {"id"
 
 
 def test_ignored_fields_are_named_where_they_are_set() -> None:
-    assert [str(note) for note in ignored_fields(FIELDS, RAW)] == [
+    assert [str(note) for note in find_ignored_fields(FIELDS, RAW)] == [
         "spec.b: not acted on; it concerns machines",
         "spec.list[1].c: not acted on; tags are for all resources",
     ]
 
 
 def test_refused_fields_are_problems() -> None:
-    assert [str(problem) for problem in refused_fields(FIELDS, RAW)] == [
+    assert [str(problem) for problem in find_refused_fields(FIELDS, RAW)] == [
         "spec.pool: pools are not served; give the range"
     ]
 
 
 def test_the_condition_lists_what_is_ignored() -> None:
-    condition = fields_served(tuple(ignored_fields(FIELDS, RAW)))
+    condition = observe_served_fields(tuple(find_ignored_fields(FIELDS, RAW)))
     assert (condition.status, condition.reason) == ("False", "FieldsIgnored")
     assert condition.message.startswith("spec.b: not acted on;") and "spec.list[1].c" in condition.message
-    assert fields_served(()).status == "True"
+    assert observe_served_fields(()).status == "True"

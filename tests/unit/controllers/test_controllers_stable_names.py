@@ -16,7 +16,7 @@ ZONES = ("z1", "z2", "z3")
 
 def spelled(label: str, placement: str, chosen: bool = False, *, ours: bool = True) -> StableName:
     return StableName(
-        f"{label}:{placement}", label, label if chosen else f"default-{label}", placement, chosen, ours=ours
+        f"{label}:{placement}", label, label if chosen else f"default-{label}", placement, chosen, was_created=ours
     )
 
 
@@ -27,7 +27,7 @@ def earlier(*logical: str) -> list[StableName]:
 def assign(
     entries: Sequence[ListEntry], placements: Sequence[str], before: Sequence[StableName]
 ) -> tuple[StableName, ...]:
-    return stable_names.assign(entries, placements, before, spelled)
+    return stable_names.assign_names(entries, placements, before, spelled)
 
 
 _names = st.from_regex(r"[a-z][-a-z0-9]{0,5}", fullmatch=True)
@@ -77,7 +77,7 @@ def test_what_an_edit_assigns_stays_assigned(edit: tuple[list[ListEntry], list[L
     before, after = edit
     old = assign(before, ZONES, ())
     new = assign(after, ZONES, old)
-    taken_out = any(one.chosen and not entry.name for one, entry in zip(new, after, strict=True))
+    taken_out = any(one.is_chosen and not entry.name for one, entry in zip(new, after, strict=True))
     assume(not taken_out or all(one in old for one in new))
     assert assign(after, ZONES, [*old, *(one for one in new if one not in old)]) == new
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.api.crd import custom_resource_definition
+from freehold.api.crd import build_crd
 from freehold.api.served import ServedName
 from freehold.api.served_kind import Column, ServedKind
 from freehold.controllers.controller import Done, RequeueAfter, Result
@@ -27,10 +27,10 @@ from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.access.accounts import Binding, NoCredentials
 from freehold.providers.objects import status
-from freehold.providers.objects.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Wanted
+from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, RefusedSpec, StatusUpdate, WantedGraph
+from freehold.providers.objects.gate import ClusterApiMode as ClusterApi
 from freehold.providers.objects.gate import ClusterContext, Proceed
-from freehold.providers.objects.gate import Mode as ClusterApi
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject
 from harness.stepping import run_blocking
 from lab.world import MemoryWorld, node
@@ -43,24 +43,24 @@ class ToyAdapter:
 
     served = TOY
 
-    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+    async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
         size = raw["spec"].get("size")
         if size == 0:
             raise ValueError("nobody thought of this size")
         if not isinstance(size, int):
-            return Refused((Problem("spec.size", "must be a number"),))
-        return Wanted(Mode.CREATE, Graph([node("net/main", size=size)]))
+            return RefusedSpec((SpecProblem("spec.size", "must be a number"),))
+        return WantedGraph(GraphMode.CREATE, Graph([node("net/main", size=size)]))
 
-    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+    def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         ready = bool(report.outcomes) and all(isinstance(o, Ready) for o in report.outcomes.values())
-        problems = "; ".join(map(str, report.plan.problems)) if isinstance(report.plan, Refused) else ""
+        problems = "; ".join(map(str, report.plan.problems)) if isinstance(report.plan, RefusedSpec) else ""
         shown = Observation(names.READY, "True" if ready else "False", "Ready" if ready else "NotReady", problems)
-        return status.updated(raw, {**(raw.get("status") or {})}, [shown], now)
+        return status.build_update(raw, {**(raw.get("status") or {})}, [shown], now)
 
-    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+    def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def collected(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
         return None
 
 
@@ -72,21 +72,21 @@ class MemoryAccount:
     def __init__(self, world: MemoryWorld) -> None:
         self._deps = world.deps(InlinePort())
 
-    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
+    def build_deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
         return self._deps
 
-    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
+    def build_read_only_deps(self, ring: KeyRing) -> EngineDeps:
         return self._deps
 
-    async def account(self) -> str:
+    async def read_account(self) -> str:
         return "the-account"
 
-    def look_anew(self) -> None:
+    def forget_answers(self) -> None:
         return None
 
-    def collected(self, subject: str, summary: str) -> None: ...
+    def audit_collected(self, subject: str, summary: str) -> None: ...
 
-    def left(self, subject: str, resource: str, why: str) -> None:
+    def audit_left(self, subject: str, resource: str, why: str) -> None:
         raise AssertionError(f"nothing of a toy may stay: {resource}: {why}")
 
     def forget(self, subject: str) -> None:
@@ -100,7 +100,7 @@ class ToyAccounts:
         self.now = "first"
         self.found = {name: MemoryAccount(world) for name in ("first", "another")}
 
-    async def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
+    async def bind(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
         if self.now in self.found:
             return Binding(self.found[self.now], ToyAdapter())
         return NoCredentials(f"the operator has no credentials for the account {self.now!r}")
@@ -132,7 +132,7 @@ class Toys:
 
     def ready(self) -> str:
         conditions = (self.object.raw.get("status") or {}).get("conditions") or []
-        found = api_conditions.find(conditions, names.READY) or {}
+        found = api_conditions.find_condition(conditions, names.READY) or {}
         return f"{found.get('status')} {found.get('message', '')}".strip()
 
     def sizes(self) -> list[int]:
@@ -153,7 +153,7 @@ class ToyModel(BaseModel):
 
 
 def test_a_toy_has_a_crd() -> None:
-    crd = custom_resource_definition(ServedKind(TOY, ToyModel, (Column("Size", ".spec.size", "Its size"),)))
+    crd = build_crd(ServedKind(TOY, ToyModel, (Column("Size", ".spec.size", "Its size"),)))
     assert crd["metadata"]["name"] == TOY.crd
     assert crd["spec"]["names"]["kind"] == "Toy"
 

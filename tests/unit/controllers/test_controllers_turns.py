@@ -11,7 +11,7 @@ import pytest
 from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.engine.port import Call, Effect, InlinePort, PassFlags
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.access.limits import LOOK_SHARE, READ_SHARE, Bucket, Expired
+from freehold.providers.access.limits import LOOK_SHARE, READ_SHARE, TokenBucket, TurnExpired
 from freehold.providers.access.ports import ObjectPort, shared_look_port
 from harness.virtual_time import VirtualTime, run_ready_tasks
 
@@ -21,7 +21,7 @@ class Counter:
 
     def __init__(self) -> None:
         self.time = VirtualTime()
-        self.bucket = Bucket(1.0, 1, self.time.monotonic, self.time.sleep)
+        self.bucket = TokenBucket(1.0, 1, self.time.monotonic, self.time.sleep)
         self.served: list[str] = []
         self.tasks: list[asyncio.Task[None]] = []
 
@@ -31,7 +31,7 @@ class Counter:
         async def take() -> None:
             try:
                 await self.bucket.take(sender, write=write, look=look, until=until)
-            except Expired:
+            except TurnExpired:
                 self.served.append(f"{name} expired at {self.time.monotonic():g}")
             else:
                 self.served.append(f"{name}")
@@ -171,7 +171,7 @@ async def test_a_look_that_ends_lets_the_next_one_begin() -> None:
     waiting = [asyncio.create_task(queue.get()) for _ in range(2)]
     await run_ready_tasks()
     assert queue.active == {"look-1"}
-    queue.done("look-1")
+    queue.finish("look-1")
     await run_ready_tasks()
     assert queue.active == {"look-2"}
     assert all(task.done() for task in waiting)

@@ -32,7 +32,7 @@ async def take_all(queue: WorkQueue[str]) -> list[str]:
         key = await queue.get()
         assert key is not None
         found.append(key)
-        queue.done(key)
+        queue.finish(key)
     return found
 
 
@@ -49,7 +49,7 @@ async def test_never_two_workers_on_one_key() -> None:
     assert await queue.get() == "a"
     queue.add("a")
     assert len(queue) == 0, "in progress: waits for done"
-    queue.done("a")
+    queue.finish("a")
     assert await take_all(queue) == ["a"], "and is not lost"
 
 
@@ -145,10 +145,10 @@ async def test_close_hands_out_nothing_more_and_drains() -> None:
     queue.close()
     queue.add("c")
     assert await queue.get() is None
-    drained = asyncio.ensure_future(queue.drained())
+    drained = asyncio.ensure_future(queue.wait_until_drained())
     await settle()
     assert not drained.done()
-    queue.done("a")
+    queue.finish("a")
     await settle()
     assert drained.done()
 
@@ -178,13 +178,13 @@ def test_no_key_is_lost_or_doubled_in_any_order_of_operations(steps: list[tuple[
                     owed.add(taken)
             elif step == "done" and key in hands:
                 hands.remove(key)
-                queue.done(key)
+                queue.finish(key)
             elif step == "tick":
                 await settle()
                 time.advance(5)
                 await settle()
         for key in hands:
-            queue.done(key)
+            queue.finish(key)
         await settle()
         time.advance(5)
         await settle()
@@ -199,5 +199,5 @@ def test_no_key_is_lost_or_doubled_in_any_order_of_operations(steps: list[tuple[
 def test_backoff_stays_within_its_jitter(failures: int) -> None:
     backoff = Backoff(first=1, cap=300, jitter=0.2)
     plain = min(2.0 ** min(failures, 60), 300)
-    assert backoff.delay(failures, 0) == pytest.approx(plain * 0.8)
-    assert backoff.delay(failures, 1) == pytest.approx(plain * 1.2)
+    assert backoff.find_delay(failures, 0) == pytest.approx(plain * 0.8)
+    assert backoff.find_delay(failures, 1) == pytest.approx(plain * 1.2)

@@ -97,7 +97,7 @@ async def test_old_events_expire(api: Api, clock: Clock) -> None:
 
 
 async def test_a_posted_crd_is_served_at_once_and_its_delete_deletes_its_objects(api: Api) -> None:
-    crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").crd()
+    crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").build_crd()
     made = await api.made(CRDS, crd)
     assert {each["type"]: each["status"] for each in made["status"]["conditions"]} == {
         "NamesAccepted": "True", "Established": "True",
@@ -136,7 +136,7 @@ async def test_a_crd_that_cannot_be_served_is_refused(api: Api, change: dict[str
 
 
 async def test_a_rule_that_cannot_be_enforced_is_named(api: Api) -> None:
-    crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").crd()
+    crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").build_crd()
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["x-kubernetes-validations"] = [{"rule": "self.?spec.orValue(1) == 1"}]
     answer = await api.post(CRDS, crd)
@@ -150,7 +150,7 @@ async def test_everything_except_old_watches_survives_a_restart(tmp_path: Path, 
     first = ApiServer(first_store, [widget_crd()], now=clock)
     async with aiohttp.ClientSession() as session:
         api = Api(await first.start(), session)
-        await api.made(CRDS, Placeholder("later.dev", "v1", "Gadget", "gadgets").crd())
+        await api.made(CRDS, Placeholder("later.dev", "v1", "Gadget", "gadgets").build_crd())
         early = (await api.made(WIDGETS, widget("a", {"size": 1})))["metadata"]["resourceVersion"]
         written = (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})).json
         await api.made(WIDGETS, widget("b"))

@@ -5,26 +5,26 @@ from __future__ import annotations
 from freehold.engine.errors import Denied, Throttled
 from freehold.engine.outcomes import Reason
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone, ask
-from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NotThere
 from harness.schemas import powervs_spec
 
 
 class Cloud:
-    async def resource_group(self, name: str) -> Answer[str] | NoSuch:
-        return Answer("rg-id") if name == "rg" else NoSuch(("rg",))
+    async def resource_group(self, name: str) -> Answer[str] | NotThere:
+        return Answer("rg-id") if name == "rg" else NotThere(("rg",))
 
-    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch:
+    async def zone(self, zone: str) -> Answer[PowerZone] | NotThere:
         return Answer(PowerZone("dal", edge_router=True))
 
-    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch:
+    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NotThere:
         return Answer((f"{region}-1",))
 
 
 class Refusing(Cloud):
-    async def resource_group(self, name: str) -> Answer[str] | NoSuch:
+    async def resource_group(self, name: str) -> Answer[str] | NotThere:
         raise Denied("the API key was refused")
 
-    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch:
+    async def zone(self, zone: str) -> Answer[PowerZone] | NotThere:
         raise Throttled("too many requests", retry_after=7.0)
 
 

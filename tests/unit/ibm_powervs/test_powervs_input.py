@@ -10,8 +10,8 @@ from freehold.api.feature_gates import FeatureGate
 from freehold.engine.outcomes import Reason
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.objects.adapter import Refused, Undecided, Wanted
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec, WantedGraph
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from harness.schemas import powervs_spec
 
 ANNOTATION = "powervs.cluster.x-k8s.io/create-infra"
@@ -45,7 +45,7 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
     ),
     "resource group unknown": (
         {},
-        facts(resource_group=NoSuch(("default", "prod"))),
+        facts(resource_group=NotThere(("default", "prod"))),
         "spec.resourceGroup.name: there is no resource group 'rg'; choose one of default, prod",
     ),
     "zone missing": (
@@ -55,7 +55,7 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
     ),
     "zone unknown": (
         {"zone": "dal99"},
-        facts(zone=NoSuch(("dal10", "dal12"))),
+        facts(zone=NotThere(("dal10", "dal12"))),
         "spec.zone: there is no PowerVS zone 'dal99'; choose one of dal10, dal12",
     ),
     "zone without a Power Edge Router": (
@@ -70,7 +70,7 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
     ),
     "VPC region unknown": (
         {"vpc": {"region": "us-west"}},
-        facts(vpc_zones=NoSuch()),
+        facts(vpc_zones=NotThere()),
         "spec.vpc.region: there is no VPC region 'us-west'; correct it",
     ),
     "subnet in a zone of another region": (
@@ -232,14 +232,14 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
 @pytest.mark.parametrize(("more", "known", "sentence"), BAD.values(), ids=BAD.keys())
 def test_one_clear_sentence(more: dict[str, Any], known: Facts, sentence: str) -> None:
     result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), known)
-    assert isinstance(result, Refused)
+    assert isinstance(result, RefusedSpec)
     assert [str(problem) for problem in result.problems] == [sentence]
 
 
 def test_the_annotation_must_be_a_boolean() -> None:
     """Upstream's webhook refuses it; without one, a condition does."""
     result = wanted("c1", {ANNOTATION: "maybe"}, powervs_spec({"spec": LEAST}), FACTS)
-    assert isinstance(result, Refused)
+    assert isinstance(result, RefusedSpec)
     assert [str(p) for p in result.problems] == [
         f"metadata.annotations[{ANNOTATION}]: 'maybe' is not a boolean; write 'true' or 'false'"
     ]
@@ -248,7 +248,7 @@ def test_the_annotation_must_be_a_boolean() -> None:
 def test_all_problems_are_reported_at_once() -> None:
     """A user should not find them one by one."""
     result = wanted("c1", CREATE, powervs_spec({"spec": {}}), Facts())
-    assert isinstance(result, Refused)
+    assert isinstance(result, RefusedSpec)
     assert [p.field for p in result.problems] == ["spec.resourceGroup.name", "spec.zone", "spec.vpc.region"]
 
 
@@ -257,7 +257,7 @@ def test_a_wrong_api_key_is_not_an_error_in_the_manifest() -> None:
     denied = NoAnswer(Reason.DENIED, "the API key was refused; give a valid one", 300.0)
     asked = Facts(resource_group=denied, zone=denied, vpc_zones=denied)
     result = wanted("c1", CREATE, powervs_spec({"spec": LEAST}), asked)
-    assert isinstance(result, Undecided)
+    assert isinstance(result, UndecidedSpec)
     assert result.after == 300.0
 
 
@@ -272,7 +272,7 @@ NAMES = {
 def test_a_cluster_name_that_the_cloud_refuses_is_mapped_and_reported(name: str) -> None:
     """It is legal in Kubernetes, so it is not refused but mapped, with a note."""
     result = wanted(name, CREATE, powervs_spec({"spec": LEAST}), FACTS)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     (note,) = result.notes
     assert note.field == "metadata.name"
     assert note.served
@@ -328,14 +328,14 @@ def test_an_ignored_field_is_named(more: dict[str, Any], field: str) -> None:
     """A silently ignored field would mislead (upstream #2537)."""
     gates = frozenset(FeatureGate)
     result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     assert [note.field for note in result.notes if not note.served] == [field]
 
 
 def test_the_deprecated_field_is_used_and_reported() -> None:
     """It is used, so it is not an ignored field; but the next API version does not have it."""
     result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, "serviceInstanceID": "ws"}}), FACTS)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     assert [(note.field, note.served) for note in result.notes] == [("spec.serviceInstanceID", True)]
 
 
@@ -343,7 +343,7 @@ def test_without_the_annotation_the_fields_of_the_infrastructure_are_named() -> 
     """A user who forgot the annotation must be told why nothing is created."""
     spec = {**LEAST, "serviceInstanceID": "ws", "network": {"id": "n"}, "loadBalancers": [{"name": "a"}]}
     result = wanted("c1", {}, powervs_spec({"spec": spec}), FACTS)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     assert [note.field for note in result.notes if not note.served] == ["spec.vpc", "spec.loadBalancers"]
 
 
@@ -362,5 +362,5 @@ MISSING = {
 @pytest.mark.parametrize(("spec", "fields"), MISSING.values(), ids=MISSING.keys())
 def test_without_the_annotation_what_must_exist_must_be_named(spec: dict[str, Any], fields: list[str]) -> None:
     result = wanted("c1", {}, powervs_spec({"spec": spec}), Facts())
-    assert isinstance(result, Refused)
+    assert isinstance(result, RefusedSpec)
     assert [problem.field for problem in result.problems] == fields

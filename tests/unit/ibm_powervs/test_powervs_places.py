@@ -6,7 +6,7 @@ from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.ibm.powervs.adapter import discover
 from freehold.providers.ibm.powervs.existing import IdLookup
 from freehold.providers.ibm.powervs.facts import Given, PowerZone
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, SeveralFound
 from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
@@ -30,20 +30,20 @@ class Cloud:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def resource_group(self, name: str) -> Answer[str] | NoSuch:
+    async def resource_group(self, name: str) -> Answer[str] | NotThere:
         return Answer("rg-id")
 
-    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch:
+    async def zone(self, zone: str) -> Answer[PowerZone] | NotThere:
         return Answer(PowerZone("dal", edge_router=True))
 
-    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch:
+    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NotThere:
         return Answer(("us-south-1",))
 
-    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NoSuch | NoAnswer:
+    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NotThere | NoAnswer:
         self.asked.append(f"{kind} {ident}")
         return Answer("somewhere")
 
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer:
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NotThere | SeveralFound | NoAnswer:
         self.asked.append(str(lookup.key))
         return Answer(Observed("us-south/vpc-id", "theirs", State.READY))
 

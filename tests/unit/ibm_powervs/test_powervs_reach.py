@@ -10,7 +10,7 @@ from freehold.engine.graph import Node
 from freehold.engine.resources import NodeKey, Part
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.objects.adapter import Wanted
+from freehold.providers.objects.adapter import WantedGraph
 from freehold.providers.objects.cloud_answers import Answer
 from harness.schemas import powervs_spec
 
@@ -22,7 +22,7 @@ RULE = {"direction": "inbound", "protocol": "tcp", "port_min": 6443, "port_max":
 
 def endpoint(**more: Any) -> Node:
     result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     return next(node for key, node in result.graph.nodes.items() if key.kind == "load-balancer")
 
 
@@ -71,7 +71,7 @@ def test_the_first_public_entry_is_the_one_that_is_asked_about() -> None:
     """A given private one that is not the endpoint may have no listener at all."""
     spec = {**LEAST, "loadBalancers": [{"id": "inside", "public": False}, {"name": "outside"}]}
     result = wanted("c1", CREATE, powervs_spec({"spec": spec}), FACTS)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     asked = {
         key.logical: bool(node.missing_inside)
         for key, node in result.graph.nodes.items()

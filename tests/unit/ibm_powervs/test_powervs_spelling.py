@@ -11,7 +11,7 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.objects.adapter import Refused, Wanted
+from freehold.providers.objects.adapter import RefusedSpec, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer
 from harness.schemas import powervs_spec
 
@@ -32,15 +32,15 @@ RULE = {
 DEFAULT_SUBNETS = [{"name": f"c1-vpcsubnet-{zone}", "zone": zone} for zone in ZONES]
 
 
-def _wanted(spec: dict[str, Any], journal: Journal | None = None) -> Wanted | Refused:
+def _wanted(spec: dict[str, Any], journal: Journal | None = None) -> WantedGraph | RefusedSpec:
     found = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **spec}}), FACTS, journal)
-    assert isinstance(found, Wanted | Refused)
+    assert isinstance(found, WantedGraph | RefusedSpec)
     return found
 
 
 def _names(spec: dict[str, Any], journal: Journal | None = None) -> dict[str, str]:
     found = _wanted(spec, journal)
-    assert isinstance(found, Wanted), found
+    assert isinstance(found, WantedGraph), found
     return {str(key): node.name for key, node in found.graph.nodes.items()}
 
 
@@ -161,7 +161,7 @@ def test_a_resource_that_is_wanted_by_id_and_by_name_is_a_problem(
 ) -> None:
     both = {field: [*before[field], *after[field]] for field in before}
     found = _wanted(both, _made(before))
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedSpec)
     assert "by its name; remove one of the two" in str(found.problems[0])
 
 
@@ -210,7 +210,7 @@ def test_an_entry_more_changes_no_roles_in_the_passes_that_follow(
     first = _wanted(after, _made(before))
     both = _journal(*_names(before), *_names(after, _made(before)))
     again = _wanted(after, both)
-    assert isinstance(first, Wanted) and isinstance(again, Wanted)
+    assert isinstance(first, WantedGraph) and isinstance(again, WantedGraph)
     assert list(again.graph.nodes) == list(first.graph.nodes)
     assert _names(before, both) | _names(before) == _names(before, both), "and back: the first ones are meant"
 
@@ -233,7 +233,7 @@ def test_an_own_private_load_balancer_that_is_given_by_its_id_is_not_the_endpoin
     """The entry says nothing of it, and the default is public."""
     before = {BALANCER: [{"name": "in", "public": False}, {"name": "out"}]}
     found = _wanted({BALANCER: [{"id": "id-in-private"}, {"name": "out"}]}, _made(before))
-    assert isinstance(found, Wanted)
+    assert isinstance(found, WantedGraph)
     assert found.endpoint == NodeKey("load-balancer", "out:public")
 
 

@@ -21,9 +21,9 @@ from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
 from freehold.providers.ibm.powervs.status import build_status
 from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus
-from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, Wanted
+from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
-from freehold.providers.objects.status import held, paused
+from freehold.providers.objects.status import build_held_update, build_paused_update
 from harness.schemas import powervs_spec
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -248,7 +248,7 @@ def test_the_first_public_load_balancer_is_the_endpoint() -> None:
     """docs/reference/requirements.md I21; a private one earlier in the list is not."""
     lbs = [{"name": "inner", "public": False}, {"name": "outer"}, {"name": "third"}]
     result = plan(loadBalancers=lbs)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     outcomes = {
         NodeKey("load-balancer", f"{name}:{'private' if name == 'inner' else 'public'}"): Ready(
             Observed(f"us-south/{name}", name, State.READY, attributes={"hostname": f"{name}.net"}), Category.MANAGED
@@ -303,7 +303,7 @@ def test_ready_has_the_reason_for_which_somebody_must_act() -> None:
 def test_paused_writes_one_condition() -> None:
     """docs/reference/capi-contract.md C24: the only write while paused."""
     first = build_status(obj(), WHOLE, NOW)
-    folded = paused(obj(first.status), "Cluster spec.paused is set to true", LATER)
+    folded = build_paused_update(obj(first.status), "Cluster spec.paused is set to true", LATER)
     before = {c["type"]: c for c in first.status["conditions"]}
     after = {c["type"]: c for c in folded.status["conditions"]}
     assert {type_ for type_ in after if after[type_] != before[type_]} == {"Paused"}
@@ -315,16 +315,18 @@ def test_a_paused_object_that_is_being_deleted_is_not_ready() -> None:
     """kubectl, and Cluster API, would show it as complete for ever."""
     raw = obj(build_status(obj(), WHOLE, NOW).status)
     raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    folded = paused(raw, "Cluster spec.paused is set to true", LATER)
+    folded = build_paused_update(raw, "Cluster spec.paused is set to true", LATER)
     ready = condition(folded, "Ready")
     assert (ready["status"], ready["reason"], folded.status["phase"]) == ("False", "Deleting", "Paused")
     assert "once the pause ends: Cluster spec.paused is set to true" in ready["message"]
-    assert not paused({**raw, "status": folded.status}, "Cluster spec.paused is set to true", LATER).changed
+    assert not build_paused_update(
+        {**raw, "status": folded.status}, "Cluster spec.paused is set to true", LATER
+    ).changed
 
 
 def test_an_object_on_hold_reports_the_reason() -> None:
     """The reasons of gate and identity are shown to the user unchanged."""
-    folded = held(obj(), "WaitingForOwnerCluster", "no Cluster owns it", NOW)
+    folded = build_held_update(obj(), "WaitingForOwnerCluster", "no Cluster owns it", NOW)
     found = condition(folded, "Ready")
     assert (found["status"], found["reason"], found["message"]) == (
         "False",
@@ -473,7 +475,7 @@ def test_while_paused_no_generation_counts_as_observed() -> None:
     before = build_status(obj(), WHOLE, NOW).status
     raw = obj(before)
     raw["metadata"]["generation"] = 4
-    assert paused(raw, "paused", LATER).status["observedGeneration"] == 3
+    assert build_paused_update(raw, "paused", LATER).status["observedGeneration"] == 3
 
 
 def test_a_kept_resource_stays_kept_in_the_final_table() -> None:

@@ -17,8 +17,8 @@ from freehold.engine.resources import NodeKey, Observed, State, Want
 from freehold.providers.ibm.powervs.desired import wanted
 from freehold.providers.ibm.powervs.existing import ById, lookups
 from freehold.providers.ibm.powervs.facts import Facts, PowerZone
-from freehold.providers.objects.adapter import Mode, Refused, Undecided, Wanted
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.adapter import GraphMode, RefusedSpec, UndecidedSpec, WantedGraph
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
@@ -35,13 +35,13 @@ def plan(
     journal: Journal | None = None,
     facts: Facts = FACTS,
     gates: FeatureGates = IGNITION,
-) -> Wanted:
+) -> WantedGraph:
     result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **(more or {})}}), facts, journal, gates)
-    assert isinstance(result, Wanted), result
+    assert isinstance(result, WantedGraph), result
     return result
 
 
-def node(wish: Wanted, key: str) -> Node:
+def node(wish: WantedGraph, key: str) -> Node:
     return wish.graph.nodes[NodeKey.parse(key)]
 
 
@@ -289,11 +289,11 @@ def test_a_taken_back_annotation_keeps_object_storage_that_was_begun() -> None:
     """The gate is off, too: neither makes surplus of what is there."""
     journal = Journal(OWNER, {COS: Entry(Phase.OWNED, id="cos-id")})
     result = wanted("c1", {}, powervs_spec({"spec": {**LEAST, "cosInstance": {}}}), FACTS, journal)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     assert COS in result.graph.nodes
 
 
-def subnets(wish: Wanted) -> list[tuple[str, str]]:
+def subnets(wish: WantedGraph) -> list[tuple[str, str]]:
     found = [n for key, n in wish.graph.nodes.items() if key.kind == "vpc-subnet"]
     return [(n.name, n.request(KNOWN)["zone"]) for n in found]
 
@@ -471,7 +471,7 @@ def test_nothing_is_decided_without_the_facts() -> None:
     """Unknown is not absent: nothing is created until zone, region and group have been read."""
     facts = Facts(Answer("rg-id"), NoAnswer(Reason.DENIED, "the API key is not valid", 300.0), Answer(ZONES))
     result = wanted("c1", CREATE, powervs_spec({"spec": LEAST}), facts)
-    assert isinstance(result, Undecided)
+    assert isinstance(result, UndecidedSpec)
     assert (result.missing["spec.zone"].message, result.after) == ("the API key is not valid", 300.0)
 
 
@@ -485,8 +485,8 @@ OFF = {"powervs.cluster.x-k8s.io/create-infra": "false"}
 def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) -> None:
     """docs/reference/requirements.md I5: workspace and network are given, nothing else is wanted."""
     result = wanted("c1", annotations, powervs_spec({"spec": EXISTING}), Facts())
-    assert isinstance(result, Wanted)
-    assert result.mode is Mode.EXISTING
+    assert isinstance(result, WantedGraph)
+    assert result.mode is GraphMode.EXISTING
     assert {str(key): n.given and n.given(KNOWN) for key, n in result.graph.nodes.items()} == {
         "workspace/main": "guid",
         "dhcp-server/main": "guid/network/net",
@@ -501,7 +501,7 @@ def test_existing_resources_are_searched_by_name() -> None:
     (want,) = lookups(spec, Facts())
     assert isinstance(want, Want)
     assert (want.key, want.name, want.request["zone"]) == (workspace, "ws", "dal10")
-    assert isinstance(wanted("c1", {}, spec, Facts()), Undecided)
+    assert isinstance(wanted("c1", {}, spec, Facts()), UndecidedSpec)
     found = {workspace: Answer(Observed("guid", "ws", State.READY, attributes={"zone": "dal12"}))}
     (want,) = lookups(spec, Facts(existing=found))
     assert isinstance(want, Want)
@@ -510,7 +510,7 @@ def test_existing_resources_are_searched_by_name() -> None:
     both = Facts(existing={**found, network: Answer(Observed("guid/network/n", "foo", State.READY))})
     assert lookups(spec, both) == ()
     result = wanted("c1", {}, spec, both)
-    assert isinstance(result, Wanted)
+    assert isinstance(result, WantedGraph)
     given = result.graph.nodes[network].given
     assert given is not None
     assert given(KNOWN) == "guid/network/n"
@@ -525,19 +525,19 @@ def test_the_upstream_template_without_the_annotation() -> None:
     (want,) = lookups(spec, Facts(existing=found))
     assert isinstance(want, Want)
     assert (want.request["workspace"], want.request["zone"]) == ("guid", "dal12")
-    gone = wanted("c1", {}, spec, Facts(existing={workspace: NoSuch()}))
-    assert isinstance(gone, Refused)
+    gone = wanted("c1", {}, spec, Facts(existing={workspace: NotThere()}))
+    assert isinstance(gone, RefusedSpec)
     assert str(gone.problems[0]).startswith("spec.serviceInstanceID: there is no workspace 'guid'")
     asked = wanted("c1", {}, spec, Facts())
-    assert isinstance(asked, Undecided)
+    assert isinstance(asked, UndecidedSpec)
     assert set(asked.missing) == {"spec.serviceInstanceID"}
 
 
 def test_a_missing_given_resource_is_reported() -> None:
     """Nothing may be created without the annotation, so somebody else must create it."""
     spec = powervs_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}}})
-    result = wanted("c1", {}, spec, Facts(existing={NodeKey("workspace", "main"): NoSuch()}))
-    assert isinstance(result, Refused)
+    result = wanted("c1", {}, spec, Facts(existing={NodeKey("workspace", "main"): NotThere()}))
+    assert isinstance(result, RefusedSpec)
     assert str(result.problems[0]).startswith("spec.serviceInstance.name: there is no workspace 'ws'")
 
 
@@ -545,8 +545,8 @@ def test_annotation_removed_from_a_live_cluster() -> None:
     """Nothing more is created: only recorded resources and their requirements stay wanted."""
     journal = remembered("workspace/main", "vpc/main", "vpc-subnet/us-south-1")
     result = wanted("c1", {}, powervs_spec({"spec": LEAST}), FACTS, journal)
-    assert isinstance(result, Wanted)
-    assert result.mode is Mode.FROZEN
+    assert isinstance(result, WantedGraph)
+    assert result.mode is GraphMode.FROZEN
     assert {str(key) for key in result.graph.nodes} == {"workspace/main", "vpc/main", "vpc-subnet/us-south-1"}
 
 
@@ -572,7 +572,7 @@ def test_the_examples_are_wanted_without_a_problem(path: Path) -> None:
         power = {"us-south": "dal", "eu-de": "eu-de"}.get(region or "", "dal")
         asked = Facts(Answer("rg-id"), Answer(PowerZone(power, edge_router=True)), Answer(zones))
         result = wanted(metadata["name"], metadata.get("annotations") or {}, spec, asked)
-        assert isinstance(result, Wanted), result
+        assert isinstance(result, WantedGraph), result
 
 
 def test_a_gateway_that_routes_globally_without_need_stays_so() -> None:

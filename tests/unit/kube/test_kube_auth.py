@@ -53,7 +53,7 @@ async def test_sixteen_first_uses_run_the_plugin_once(
 ) -> None:
     """Another client ran it 16 times and opened 16 browser windows."""
     answer(tmp_path, version, token="t-COUNT")
-    source = auth.from_plugin(plugin(version))
+    source = auth.build_plugin_credential(plugin(version))
     found = await asyncio.gather(*(source.get() for _ in range(16)))
     assert {each.authorization for each in found} == {"Bearer t-1"}
     assert len(runs(tmp_path)) == 1
@@ -62,7 +62,7 @@ async def test_sixteen_first_uses_run_the_plugin_once(
 
 async def test_sixteen_refusals_run_it_once_more(plugin: Callable[..., auth.ExecPlugin], tmp_path: Path) -> None:
     answer(tmp_path, token="t-COUNT")
-    source = auth.from_plugin(plugin())
+    source = auth.build_plugin_credential(plugin())
     used = await source.get()
 
     async def refused() -> auth.Credential:
@@ -77,7 +77,7 @@ async def test_sixteen_refusals_run_it_once_more(plugin: Callable[..., auth.Exec
 async def test_renewed_a_minute_before_expiry(plugin: Callable[..., auth.ExecPlugin], tmp_path: Path) -> None:
     clock = [1_700_000_000.0]
     answer(tmp_path, token="t-COUNT", expirationTimestamp="2023-11-14T22:23:20Z")  # clock + 600 s
-    source = auth.from_plugin(plugin(), now=lambda: clock[0])
+    source = auth.build_plugin_credential(plugin(), now=lambda: clock[0])
     assert (await source.get()).authorization == "Bearer t-1"
     clock[0] += 539
     assert (await source.get()).authorization == "Bearer t-1"
@@ -90,7 +90,7 @@ async def test_broken_plugin_keeps_the_old_credential(
 ) -> None:
     caplog.set_level(logging.WARNING)
     answer(tmp_path, token="s3cret-COUNT")
-    source = auth.from_plugin(plugin())
+    source = auth.build_plugin_credential(plugin())
     old = await source.get()
     (tmp_path / "broken").touch()
     source.invalidate(old)
@@ -106,13 +106,13 @@ async def test_a_plugin_that_never_worked_is_reported_with_the_reason(
 ) -> None:
     (tmp_path / "broken").touch()
     with pytest.raises(Unauthorized, match="the sso session has ended"):
-        await auth.from_plugin(plugin()).get()
+        await auth.build_plugin_credential(plugin()).get()
 
 
 async def test_missing_plugin_gives_the_hint() -> None:
     missing = auth.ExecPlugin("no-such-plugin-here", (), {}, V1, install_hint="Install it with brew.")
     with pytest.raises(Unauthorized, match=r"no-such-plugin-here.*Install it with brew\."):
-        await auth.from_plugin(missing).get()
+        await auth.build_plugin_credential(missing).get()
 
 
 @pytest.mark.parametrize("text", ["", "secret-garbage", '{"status": null}', "[]", '{"kind": "ExecCredential"}'])
@@ -143,7 +143,7 @@ async def test_token_file_is_read_again(tmp_path: Path) -> None:
     clock = [0.0]
     token = tmp_path / "token"
     token.write_text("one\n")
-    source = auth.from_file(token, now=lambda: clock[0])
+    source = auth.build_file_credential(token, now=lambda: clock[0])
     first = await source.get()
     assert first.authorization == "Bearer one"
     token.write_text("two\n")
@@ -162,7 +162,7 @@ async def test_token_file_in_rotation_keeps_the_old_token(how: str, tmp_path: Pa
     clock = [0.0]
     token = tmp_path / "token"
     token.write_text("one")
-    source = auth.from_file(token, now=lambda: clock[0])
+    source = auth.build_file_credential(token, now=lambda: clock[0])
     await source.get()
     token.write_text("") if how == "empty" else token.unlink()
     clock[0] += 61

@@ -203,7 +203,7 @@ async def test_delete_spares_another_object_of_the_same_name(embedded: KubeClien
 async def test_pages_are_one_snapshot(embedded: KubeClient) -> None:
     for name in "abcde":
         await embedded.create(CONFIG_MAPS, config_map(name))
-    pages = embedded.pages(CONFIG_MAPS, "default", limit=2)
+    pages = embedded.list_pages(CONFIG_MAPS, "default", limit=2)
     first = await anext(pages)
     await embedded.delete(CONFIG_MAPS, Key("default", "e"))
     rest = [page async for page in pages]
@@ -255,12 +255,12 @@ async def test_cookies_are_not_kept(scripted: Any) -> None:
 
 def test_paths_of_resources() -> None:
     thing = Resource("g.io", "v1", "things", "Thing")
-    assert thing.object_path(Key("ns", "a"), "status") == "/apis/g.io/v1/namespaces/ns/things/a/status"
-    assert thing.collection_path() == "/apis/g.io/v1/things"
-    assert NAMESPACES.object_path(Key("", "x")) == "/api/v1/namespaces/x"
-    assert thing.object_path(Key("ns", "../up")).endswith("/..%2Fup")
+    assert thing.build_object_path(Key("ns", "a"), "status") == "/apis/g.io/v1/namespaces/ns/things/a/status"
+    assert thing.build_collection_path() == "/apis/g.io/v1/things"
+    assert NAMESPACES.build_object_path(Key("", "x")) == "/api/v1/namespaces/x"
+    assert thing.build_object_path(Key("ns", "../up")).endswith("/..%2Fup")
     with pytest.raises(ValueError, match="needs a namespace"):
-        thing.object_path(Key("", "a"))
+        thing.build_object_path(Key("", "a"))
 
 
 def test_importing_the_client_stays_light() -> None:

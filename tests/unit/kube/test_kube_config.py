@@ -51,10 +51,10 @@ async def test_files_are_merged_first_wins(tmp_path: Path) -> None:
 
 async def test_users_credentials(tmp_path: Path) -> None:
     path = tmp_path / "config"
-    assert await authorization(config.from_files([one(path, user={"token": " t \n"})])) == "Bearer t"
+    assert await authorization(config.load_files([one(path, user={"token": " t \n"})])) == "Bearer t"
     basic = {"username": "me", "password": "pw"}
-    assert await authorization(config.from_files([one(path, user=basic)])) == auth.basic("me", "pw").authorization
-    assert await authorization(config.from_files([one(path)])) == ""
+    assert await authorization(config.load_files([one(path, user=basic)])) == auth.build_basic("me", "pw").authorization
+    assert await authorization(config.load_files([one(path)])) == ""
 
 
 def test_cluster_settings(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_cluster_settings(tmp_path: Path) -> None:
         "insecure-skip-tls-verify": True, "proxy-url": "http://proxy:3128",
     }  # fmt: skip
     user = {"client-certificate": "me.pem", "client-key-data": data}
-    found = config.from_files([one(tmp_path / "config", given, user)], env={"HTTPS_PROXY": "http://other:1"})
+    found = config.load_files([one(tmp_path / "config", given, user)], env={"HTTPS_PROXY": "http://other:1"})
     assert found.namespace == "team"
     assert found.proxy == "http://proxy:3128"
     assert (found.tls.ca_data, found.tls.ca_file) == (b"PEM", None), "data wins over the file"
@@ -87,7 +87,7 @@ def test_cluster_settings(tmp_path: Path) -> None:
     ],
 )
 def test_proxy_from_the_environment(server: str, env: dict[str, str], expected: str | None) -> None:
-    assert config.proxy_for(server, env) == expected
+    assert config.find_proxy(server, env) == expected
 
 
 EXEC = {"apiVersion": auth.EXEC_VERSIONS[0], "command": "bin/login"}
@@ -106,7 +106,7 @@ EXEC = {"apiVersion": auth.EXEC_VERSIONS[0], "command": "bin/login"}
 )
 def test_errors_contain_no_secrets(user: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
-        config.from_files([one(tmp_path / "config", user=user)])
+        config.load_files([one(tmp_path / "config", user=user)])
     assert "s3cret" not in str(caught.value)
 
 
@@ -119,7 +119,7 @@ async def test_exec_command_with_a_slash_is_relative_to_its_file(tmp_path: Path)
     )
     script.chmod(0o755)
     user = {"exec": {**EXEC, "args": ["now"], "env": [{"name": "WHO", "value": "me"}]}}
-    assert await authorization(config.from_files([one(tmp_path / "config", user=user)])) == "Bearer me-now"
+    assert await authorization(config.load_files([one(tmp_path / "config", user=user)])) == "Bearer me-now"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_broken_files_are_named(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said) as caught:
-        config.from_files([path])
+        config.load_files([path])
     assert str(path) in str(caught.value)
 
 
@@ -149,19 +149,19 @@ async def test_in_cluster(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("pod-token\n")
     (tmp_path / "namespace").write_text("freehold-system")
     env = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
-    found = config.in_cluster(env, tmp_path)
+    found = config.load_in_cluster(env, tmp_path)
     assert found.server == "https://[fd00::1]:443"
     assert found.namespace == "freehold-system"
     assert await authorization(found) == "Bearer pod-token"
     with pytest.raises(ConfigError, match="not inside a cluster"):
-        config.in_cluster({}, tmp_path)
+        config.load_in_cluster({}, tmp_path)
     assert found.tls.ca_file == tmp_path / "ca.crt", "the cluster's own authority, not the system's"
 
 
 @pytest.mark.parametrize("given", [False, "true", None])
 def test_a_server_is_checked_unless_the_kubeconfig_says_otherwise(tmp_path: Path, given: object) -> None:
     """Only ``true`` switches the check off, as in kubectl."""
-    found = config.from_files([one(tmp_path / "config", {"insecure-skip-tls-verify": given})])
+    found = config.load_files([one(tmp_path / "config", {"insecure-skip-tls-verify": given})])
     assert not found.tls.insecure
 
 
@@ -170,7 +170,7 @@ def test_the_pods_own_namespace_is_known_only_in_a_pod_that_uses_its_own_cluster
     (tmp_path / "token").write_text("t")
     (tmp_path / "namespace").write_text("operators\n")
     pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
-    assert config.pod_namespace("", pod, tmp_path) == "operators"
-    assert config.pod_namespace("file", pod, tmp_path) == ""
-    assert config.pod_namespace("", {**pod, "KUBECONFIG": "file"}, tmp_path) == ""
-    assert config.pod_namespace("", {}, tmp_path) == ""
+    assert config.read_pod_namespace("", pod, tmp_path) == "operators"
+    assert config.read_pod_namespace("file", pod, tmp_path) == ""
+    assert config.read_pod_namespace("", {**pod, "KUBECONFIG": "file"}, tmp_path) == ""
+    assert config.read_pod_namespace("", {}, tmp_path) == ""

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from freehold.kube.field_managers import CLI, EARLIER, LAST_APPLIED, OPERATOR, other_writers, separation
+from freehold.kube.field_managers import (
+    CLI,
+    EARLIER,
+    LAST_APPLIED,
+    OPERATOR,
+    build_separation_patch,
+    list_other_writers,
+)
 
 MANIFEST = {"metadata": {"name": "c", "labels": {"a": "b"}}, "spec": {"zone": "dal10", "subnets": [{"id": "s1"}]}}
 OBJECT: dict[str, Any] = {
@@ -47,7 +54,7 @@ def obj(*entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def split(*entries: dict[str, Any]) -> dict[tuple[str, str], Any]:
-    patch = separation(obj(*entries))
+    patch = build_separation_patch(obj(*entries))
     assert patch is not None and patch["metadata"]["resourceVersion"] == "7"
     return {(each["manager"], each["operation"]): each["fieldsV1"] for each in patch["metadata"]["managedFields"]}
 
@@ -66,12 +73,12 @@ def test_what_the_last_manifest_said_goes_to_the_cli_and_all_else_to_the_operato
 
 
 def test_the_annotation_of_kubectl_goes_where_it_was_ours_and_stays_where_it_is_kubectls() -> None:
-    ours = separation(obj(entry(EARLIER, "Update", FIELDS)))
+    ours = build_separation_patch(obj(entry(EARLIER, "Update", FIELDS)))
     assert ours is not None and ours["metadata"]["annotations"] == {LAST_APPLIED: None}
     annotations = {".": {}, f"f:{LAST_APPLIED}": {}}
     kubectls = entry("kubectl-client-side-apply", "Update", {"f:metadata": {"f:annotations": annotations}})
     finalizer = {"f:metadata": {"f:finalizers": {".": {}, 'v:"f"': {}}}}
-    theirs = separation(obj(entry(EARLIER, "Update", finalizer), kubectls))
+    theirs = build_separation_patch(obj(entry(EARLIER, "Update", finalizer), kubectls))
     assert theirs is not None and "annotations" not in theirs["metadata"]
     assert kubectls in theirs["metadata"]["managedFields"]
     assert entry(OPERATOR, "Update", finalizer) in theirs["metadata"]["managedFields"]
@@ -82,7 +89,7 @@ def test_what_the_operator_has_changed_since_is_the_operators() -> None:
     before = {**MANIFEST, "spec": {"zone": "another"}}
     changed = obj(entry(EARLIER, "Update", FIELDS))
     changed["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(before)}
-    patch = separation(changed)
+    patch = build_separation_patch(changed)
     assert patch is not None
     found = {each["manager"]: each["fieldsV1"] for each in patch["metadata"]["managedFields"]}
     assert "f:zone" in found[OPERATOR]["f:spec"] and "f:spec" not in found[CLI]
@@ -92,7 +99,7 @@ def test_what_the_operator_has_changed_since_is_the_operators() -> None:
 def test_an_unreadable_annotation_gives_the_cli_nothing(text: str) -> None:
     broken = obj(entry(EARLIER, "Update", FIELDS))
     broken["metadata"]["annotations"] = {LAST_APPLIED: text}
-    patch = separation(broken)
+    patch = build_separation_patch(broken)
     assert patch is not None
     assert [each["manager"] for each in patch["metadata"]["managedFields"]] == [OPERATOR]
 
@@ -101,7 +108,7 @@ def test_managers_that_are_there_already_are_joined_and_the_status_moves_along()
     """Two entries of one manager and operation make the list unreadable for a server."""
     labels = {"f:metadata": {"f:labels": {"f:z": {}}}}
     status = entry(EARLIER, "Update", {"f:status": {"f:ready": {}}}, subresource="status")
-    patch = separation(obj(entry(CLI, "Apply", labels), entry(EARLIER, "Update", FIELDS), status))
+    patch = build_separation_patch(obj(entry(CLI, "Apply", labels), entry(EARLIER, "Update", FIELDS), status))
     assert patch is not None
     found = [(each["manager"], each.get("subresource", "")) for each in patch["metadata"]["managedFields"]]
     assert sorted(found) == [(CLI, ""), (OPERATOR, ""), (OPERATOR, "status")]
@@ -110,7 +117,7 @@ def test_managers_that_are_there_already_are_joined_and_the_status_moves_along()
 
 
 def test_an_object_of_todays_managers_is_left_alone() -> None:
-    assert separation(obj(entry(CLI, "Apply", SAID), entry(OPERATOR, "Update", FIELDS))) is None
-    assert other_writers(obj(entry(CLI, "Apply", SAID), entry(OPERATOR, "Update", FIELDS))["metadata"]) == {
+    assert build_separation_patch(obj(entry(CLI, "Apply", SAID), entry(OPERATOR, "Update", FIELDS))) is None
+    assert list_other_writers(obj(entry(CLI, "Apply", SAID), entry(OPERATOR, "Update", FIELDS))["metadata"]) == {
         (CLI, "Apply", "t")
     }

@@ -13,7 +13,7 @@ from freehold.kube.errors import KubeError, NotFound, Unavailable
 from freehold.kube.object_client import BATCH_BYTES, BATCH_REQUESTS, Request
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key
 
-MAPS = CONFIG_MAPS.collection_path("default")
+MAPS = CONFIG_MAPS.build_collection_path("default")
 STRICT = {"fieldValidation": "Strict", "fieldManager": "freehold"}
 
 
@@ -34,7 +34,7 @@ REQUESTS = [
     Request("GET", f"{MAPS}/a"),
     Request("GET", "/api/v1/namespaces/gone/configmaps/a"),
     Request("GET", "/apis/none/v1/things/a"),
-    Request("POST", CONFIG_MAPS.collection_path("gone"), {}, config_map("c")),
+    Request("POST", CONFIG_MAPS.build_collection_path("gone"), {}, config_map("c")),
     Request("POST", MAPS, {"dryRun": "some"}, config_map("d")),
     Request("GET", "/api/v1/namespaces/default"),
     Request("GET", f"{MAPS}/a%20b"),
@@ -53,9 +53,9 @@ def same(outcome: Json | KubeError) -> object:
 async def test_each_request_of_a_batch_does_what_it_does_alone(embedded: KubeClient, other: KubeClient) -> None:
     """Also that one which is refused stops no other, and that their order holds."""
     told: list[int] = []
-    alone = await embedded.many(REQUESTS, told.append)
+    alone = await embedded.send_many(REQUESTS, told.append)
     other.batches = True
-    together = await other.many(REQUESTS)
+    together = await other.send_many(REQUESTS)
     assert list(map(same, together)) == list(map(same, alone))
     assert told == list(range(1, len(REQUESTS) + 1))
     assert (await other.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"y": "é"}
@@ -63,7 +63,7 @@ async def test_each_request_of_a_batch_does_what_it_does_alone(embedded: KubeCli
 
 async def test_a_brief_answer_has_the_version_and_refusals_in_full(embedded: KubeClient) -> None:
     embedded.batches = True
-    made, twin = await embedded.many([REQUESTS[0], REQUESTS[1]], brief=True)
+    made, twin = await embedded.send_many([REQUESTS[0], REQUESTS[1]], brief=True)
     stored = await embedded.get(CONFIG_MAPS, Key("default", "a"))
     assert made == {"metadata": {"resourceVersion": stored["metadata"]["resourceVersion"]}}
     assert isinstance(twin, KubeError) and "already exists" in twin.message
@@ -74,7 +74,7 @@ async def test_batches_are_small_enough_for_the_server(embedded: KubeClient) -> 
     large = [Request("POST", MAPS, {}, config_map(f"l{i}", data={"x": "y" * (BATCH_BYTES // 3)})) for i in range(9)]
     small = [Request("POST", MAPS, {}, config_map(f"s{i}")) for i in range(BATCH_REQUESTS + 1)]
     told: list[int] = []
-    outcomes = await embedded.many([*large, *small], told.append)
+    outcomes = await embedded.send_many([*large, *small], told.append)
     assert not [each for each in outcomes if isinstance(each, KubeError)]
     assert len(told) > 4 and told[-1] == len(outcomes)
 
@@ -89,7 +89,7 @@ async def test_a_server_without_batches_gets_the_requests_one_by_one(scripted: A
     scripted.handler = answer
     client.batches = True
     for _ in range(2):
-        assert await client.many([Request("GET", NAMESPACES.object_path(Key("", "default")))]) == [
+        assert await client.send_many([Request("GET", NAMESPACES.build_object_path(Key("", "default")))]) == [
             {"metadata": {"name": "default"}}
         ]
     assert [each.path for each in scripted.requests].count("/freehold/batch") == 1
@@ -99,7 +99,7 @@ async def test_a_server_that_fails_ends_the_row(scripted: Any, client: KubeClien
     """Ten thousand requests to a server that is gone would say the same ten thousand times."""
     scripted.answers(status(404), status(500))
     with pytest.raises(Unavailable):
-        await client.many([Request("PATCH", f"{MAPS}/{n}", {}, {}) for n in range(9)])
+        await client.send_many([Request("PATCH", f"{MAPS}/{n}", {}, {}) for n in range(9)])
     assert len(scripted.requests) == 2
 
 
@@ -107,5 +107,5 @@ async def test_a_server_that_fails_ends_the_row(scripted: Any, client: KubeClien
 async def test_what_is_no_batch_is_refused(body: Json, embedded: KubeClient) -> None:
     with pytest.raises(KubeError, match="requests is not a list of objects"):
         await embedded.request("POST", "/freehold/batch", body=body)
-    (nothing,) = await embedded.many([Request("DELETE", f"{MAPS}/a")])
+    (nothing,) = await embedded.send_many([Request("DELETE", f"{MAPS}/a")])
     assert isinstance(nothing, NotFound)

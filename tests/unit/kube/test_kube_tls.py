@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from freehold.kube import errors
-from freehold.kube.auth import Credential, Static
+from freehold.kube.auth import Credential, StaticCredential
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CONFIG_MAPS, Key
@@ -125,7 +125,7 @@ async def test_an_authority_without_a_key_identifier_is_trusted(
 
 async def test_the_certificate_of_a_plugin_is_sent(server: TlsServer) -> None:
     settings = TlsSettings(ca_data=server.authority.pem, server_name="inner.example")
-    credentials = Static(Credential(certificate=server.authority.issue("from-plugin")))
+    credentials = StaticCredential(Credential(certificate=server.authority.issue("from-plugin")))
     assert await ask(Connection(server.url, credentials, settings)) == ["from-plugin"]
 
 

@@ -13,9 +13,9 @@ from aiohttp import web
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Throttled, Unavailable
 from freehold.kube.resources import CONFIG_MAPS, Json, Key
-from freehold.kube.watch import Change, Origin, Reflector, State, Synced, _lines
+from freehold.kube.watch import ObjectChange, Origin, Reflector, Synced, WatchState, _read_lines
 
-Seen = Change | Synced
+Seen = ObjectChange | Synced
 
 
 def thing(name: str, version: int, uid: str = "") -> Json:
@@ -93,7 +93,7 @@ async def follow(
 ) -> tuple[list[str], Reflector]:
     scripted.handler = api
     reflector = Reflector(client, CONFIG_MAPS, sleep=scripted.nap, **options)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     seen = await take(changes, count)
     await changes.aclose()
     return told(seen), reflector
@@ -189,7 +189,7 @@ async def test_what_is_listed_again_and_equal_keeps_the_object_and_equal_texts_a
     api = Api([listed(5, kept, changed), listed(9, kept, thing("b", 8))], [[line("ERROR", EXPIRED)], [None]])
     scripted.handler = api
     reflector = Reflector(client, CONFIG_MAPS, sleep=scripted.nap)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     await take(changes, 3)
     first, second = (reflector.objects[Key("d", name)] for name in ("a", "b"))
     assert first["metadata"]["namespace"] is second["metadata"]["namespace"]
@@ -220,7 +220,7 @@ async def test_lost_event_is_repaired_by_resync(scripted: Any, client: KubeClien
         clock[0] += 1000.0
 
     reflector = Reflector(client, CONFIG_MAPS, sleep=nap, now=lambda: clock[0], resync=600.0)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     assert told(await take(changes, 3)) == ["=", "+b", "="]
     await changes.aclose()
 
@@ -229,7 +229,7 @@ async def test_watch_starts_at_first_page_when_pages_disagree(scripted: Any, cli
     api = Api([listed(5, thing("a", 3), token="next"), listed(8, thing("b", 4))], [[None]])
     scripted.handler = api
     reflector = Reflector(client, CONFIG_MAPS, sleep=scripted.nap)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     seen = await take(changes, 3)
     assert told(seen) == ["+a", "+b", "="] and isinstance(seen[-1], Synced)
     assert seen[-1].resource_version == "5"
@@ -249,14 +249,14 @@ async def test_resource_not_served_is_absent_until_it_is(
     scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
     """Cluster API may be installed later (docs/reference/capi-contract.md C20)."""
-    states: list[State] = []
+    states: list[WatchState] = []
     api = Api([status(404, "NotFound"), status(404, "NotFound"), listed(5)], [[None]])
     scripted.handler = api
     reflector = Reflector(client, CONFIG_MAPS, sleep=scripted.nap)
     reflector.on_state = lambda: states.append(reflector.state)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     assert told(await take(changes, 1)) == ["="]
-    assert states == [State.ABSENT, State.ABSENT, State.SYNCED]
+    assert states == [WatchState.ABSENT, WatchState.ABSENT, WatchState.SYNCED]
     await changes.aclose()
 
 
@@ -267,13 +267,13 @@ async def test_refused_or_broken_is_failing_never_absent(
     """docs/reference/capi-contract.md C19: unknown is not absent."""
     api = Api([status(code), status(code), listed(5)], [[None]])
     scripted.handler = api
-    states: list[State] = []
+    states: list[WatchState] = []
     reflector = Reflector(client, CONFIG_MAPS, sleep=scripted.nap)
     reflector.on_state = lambda: states.append(reflector.state)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     await take(changes, 1)
     await changes.aclose()
-    assert State.ABSENT not in states and states[-1] is State.SYNCED
+    assert WatchState.ABSENT not in states and states[-1] is WatchState.SYNCED
 
 
 async def test_a_server_that_is_down_is_waited_for(
@@ -288,9 +288,9 @@ async def test_a_server_that_is_down_is_waited_for(
             await asyncio.Event().wait()
 
         reflector = Reflector(nobody, CONFIG_MAPS, sleep=nap)
-        task = asyncio.ensure_future(anext(reflector.changes()))
+        task = asyncio.ensure_future(anext(reflector.follow_changes()))
         await within(tried.wait())
-        assert reflector.state is State.FAILING
+        assert reflector.state is WatchState.FAILING
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -304,14 +304,14 @@ async def test_changes_of_the_real_server(embedded: KubeClient) -> None:
 
     await embedded.create(CONFIG_MAPS, config_map("a"))
     reflector = Reflector(embedded, CONFIG_MAPS)
-    changes = reflector.changes()
+    changes = reflector.follow_changes()
     assert told(await take(changes, 2)) == ["+a", "="]
     await embedded.create(CONFIG_MAPS, config_map("b"))
     await embedded.patch(CONFIG_MAPS, Key("default", "a"), {"data": {"x": "1"}})
     await embedded.delete(CONFIG_MAPS, Key("default", "b"))
     seen = await take(changes, 3)
     assert told(seen) == ["+b", "~a", "-b"]
-    assert all(isinstance(each, Change) and each.origin is Origin.WATCH for each in seen)
+    assert all(isinstance(each, ObjectChange) and each.origin is Origin.WATCH for each in seen)
     assert set(reflector.objects) == {Key("default", "a")}
     await changes.aclose()
 
@@ -319,10 +319,10 @@ async def test_changes_of_the_real_server(embedded: KubeClient) -> None:
 async def test_a_server_that_is_down_is_called_less_and_less_often(client: KubeClient) -> None:
     """The interval grows to half a minute; a wait that the server asks for is respected."""
     reflector = Reflector(client, CONFIG_MAPS)
-    waits = [reflector._delay_after(Unavailable("no connection")) for _ in range(12)]
+    waits = [reflector._choose_delay(Unavailable("no connection")) for _ in range(12)]
     assert waits[0] < 1.0
     assert 20.0 < waits[-1] < 40.0
-    assert reflector._delay_after(Throttled("slow down", retry_after=90.0)) == 90.0
+    assert reflector._choose_delay(Throttled("slow down", retry_after=90.0)) == 90.0
 
 
 async def test_events_in_several_chunks_are_joined() -> None:
@@ -333,4 +333,4 @@ async def test_events_in_several_chunks_are_joined() -> None:
             for chunk in (b"one\ntw", b"o\nthr", b"e", b"e\n", b"cut off"):
                 yield chunk
 
-    assert [line async for line in _lines(Content())] == [b"one", b"two", b"three"]  # type: ignore[arg-type]  # a stand-in for a reply
+    assert [line async for line in _read_lines(Content())] == [b"one", b"two", b"three"]  # type: ignore[arg-type]  # a stand-in for a reply

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.kube.resources import Json, Key, Resource
-from freehold.kube.watch import State
+from freehold.kube.watch import WatchState
 from freehold.providers.registry import SERVED_RESOURCES
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
 from freehold.tags.controller import GRANTS, Caches, referring
@@ -15,7 +15,7 @@ from freehold.tags.controller import GRANTS, Caches, referring
 
 class Follower:
     def __init__(self, *objects: Json) -> None:
-        self.state = State.SYNCED
+        self.state = WatchState.SYNCED
         self.objects = dict(enumerate(objects))
 
 
@@ -25,27 +25,27 @@ class Watches:
     def __init__(self) -> None:
         self.followers: dict[Resource, Follower] = {}
 
-    def follower(self, resource: Resource) -> Follower:
+    def find_reflector(self, resource: Resource) -> Follower:
         return self.followers[resource]
 
 
-@pytest.mark.parametrize("state", State)
-def test_grants_are_known_only_while_their_watch_is(state: State) -> None:
+@pytest.mark.parametrize("state", WatchState)
+def test_grants_are_known_only_while_their_watch_is(state: WatchState) -> None:
     """A watch that fails, or has not begun, must not read as: there is no grant, so everything is allowed."""
     watches: Any = Watches()
     grant = {"metadata": {"name": "team"}}
     watches.followers[GRANTS] = Follower(grant)
     watches.followers[GRANTS].state = state
-    assert Caches(lambda: watches).grants() == ([grant] if state is State.SYNCED else None)
+    assert Caches(lambda: watches).grants() == ([grant] if state is WatchState.SYNCED else None)
 
 
-@pytest.mark.parametrize("state", State)
-def test_who_refers_to_an_object_is_known_only_while_the_watch_is(state: State) -> None:
+@pytest.mark.parametrize("state", WatchState)
+def test_who_refers_to_an_object_is_known_only_while_the_watch_is(state: WatchState) -> None:
     """Nobody refers to anything, as far as a watch shows that has not begun."""
     watches: Any = Watches()
     watches.followers[CLOUD_METADATAS] = Follower()
     watches.followers[CLOUD_METADATAS].state = state
-    assert Caches(lambda: watches).knows_clouds() == (state is State.SYNCED)
+    assert Caches(lambda: watches).knows_clouds() == (state is WatchState.SYNCED)
 
 
 @pytest.mark.parametrize("failing", [None, *SERVED_RESOURCES], ids=str)
@@ -54,7 +54,7 @@ def test_clusters_are_known_only_while_the_watch_of_each_kind_works(failing: Res
     watches: Any = Watches()
     watches.followers = {each: Follower({"metadata": {"name": each.plural}}) for each in SERVED_RESOURCES}
     if failing:
-        watches.followers[failing].state = State.FAILING
+        watches.followers[failing].state = WatchState.FAILING
     found = Caches(lambda: watches).clusters()
     names = ["ibmpowervsclusters", "awsclusters"]
     assert found == (None if failing else [{"metadata": {"name": name}} for name in names])

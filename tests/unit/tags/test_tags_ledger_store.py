@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
-from freehold.controllers.keyring.needs import Need, first_ring
+from freehold.controllers.keyring.needs import KeyNeed, build_first_ring
 from freehold.controllers.keyring.stored_form import MissingRing
 from freehold.engine.journal import StaleObject
 from freehold.engine.keys import KeyRing, digest_of
@@ -137,18 +137,18 @@ async def test_what_a_key_signed_that_was_accepted_as_lost_is_lost_too(place: Pl
     known = await place.record.load(after, begun=True)
     assert (known.of(A), known.lost) == ({}, 1)
     await place.record.save(known, {}, after)
-    assert await tag_needs(place.objects, PLACE) == [Need(Key(PLACE, NAME), RECORD_UUID, frozenset({after.writing}))]
+    assert await tag_needs(place.objects, PLACE) == [KeyNeed(Key(PLACE, NAME), RECORD_UUID, frozenset({after.writing}))]
 
 
 async def test_the_ring_is_needed_by_the_record_as_a_whole(place: Place) -> None:
     """Without its key every write of tags stops: it is not taken out of a ring, nor is a new ring made beside it."""
     assert await tag_needs(place.objects, PLACE) == []
     await place.put(env="test")
-    assert await tag_needs(place.objects, PLACE) == [Need(Key(PLACE, NAME), RECORD_UUID, frozenset({RING.writing}))]
+    assert await tag_needs(place.objects, PLACE) == [KeyNeed(Key(PLACE, NAME), RECORD_UUID, frozenset({RING.writing}))]
     assert await tag_needs(place.objects, "elsewhere") == []
     assert await tag_needs(place.objects, PLACE, "of-another-operator") == []
     with pytest.raises(MissingRing, match="freehold-tags names key"):
-        first_ring("the test", await tag_needs(place.objects, PLACE), 0.0)
+        build_first_ring("the test", await tag_needs(place.objects, PLACE), 0.0)
 
 
 async def test_a12_a_record_that_went_whole_is_told_until_something_is_written(place: Place) -> None:
@@ -168,7 +168,7 @@ async def test_the_head_and_the_counts_of_an_earlier_version_are_passed_over(pla
     head = {"name": NAME, "namespace": PLACE, "labels": {"freehold.dev/record": NAME}}
     await place.objects.create(CONFIG_MAPS, {"metadata": head, "data": {"record": "{}", "key": "gonegonego"}})
     assert await place.of() == wrote(env="test")
-    assert await tag_needs(place.objects, PLACE) == [Need(Key(PLACE, NAME), RECORD_UUID, frozenset({RING.writing}))]
+    assert await tag_needs(place.objects, PLACE) == [KeyNeed(Key(PLACE, NAME), RECORD_UUID, frozenset({RING.writing}))]
 
 
 def test_an_annotation_with_the_count_of_an_earlier_version_is_read() -> None:

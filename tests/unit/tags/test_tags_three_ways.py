@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from freehold.api.structural import structural
+from freehold.api.structural import build_structural_schema
 from freehold.engine.errors import CloudError
 from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.metadata import AWSMetadata
@@ -34,7 +34,7 @@ from harness.stepping import run_blocking
 
 Difference = Callable[[str, str], bool]
 STRATEGIES = {
-    cloud: CustomStrategy(structural(model), has_status=True)
+    cloud: CustomStrategy(build_structural_schema(model), has_status=True)
     for cloud, model in ((AWS, AWSMetadata), (IBM, IBMMetadata))
 }
 

@@ -14,7 +14,7 @@ from freehold.cli.output.tables import Rows, printed
 from freehold.cli.output.terminal import say, shortened, tell, warn, width
 
 if TYPE_CHECKING:
-    from freehold.providers.access.audit_chain import Verified
+    from freehold.providers.access.audit_chain import VerifiedFile
 
 CHANGES = "changes"
 """The outcome of lines that say what tags were before a call: ``freehold tags audit`` shows them."""
@@ -46,7 +46,7 @@ def _add_rotated(path: Path) -> list[Path]:
 
 def check(logs: Sequence[Sequence[Path]]) -> None:
     """Check the chain of each log. Raises CliError where one is not whole."""
-    from freehold.providers.access.audit_chain import verified
+    from freehold.providers.access.audit_chain import verify_lines
 
     if not any(logs):
         raise CliError("there is no audit log to check: nothing was changed in the cloud from here")
@@ -54,14 +54,14 @@ def check(logs: Sequence[Sequence[Path]]) -> None:
     for log in logs:
         head = ""
         for path in log:
-            found = verified(_lines(path), head)
+            found = verify_lines(_lines(path), head)
             _tell(path, found)
             head, broken = found.head, broken or bool(found.problems)
     if broken:
         raise CliError("the audit log is not whole, see above")
 
 
-def _tell(path: Path, found: Verified) -> None:
+def _tell(path: Path, found: VerifiedFile) -> None:
     if found.unsealed:
         tell(f"{path}: the first {found.unsealed} lines are from before lines were chained, and are not checked")
     for problem in found.problems:

@@ -89,7 +89,7 @@ async def take_over(client: KubeClient, ring: KeyRing, found: Copy, *, yes: bool
             f"{kind} {original} is there, and has the resources: nothing was done. To make {found.key} a cluster of "
             f"its own: {found.command('new-cluster')}"
         )
-    if identity.proven_by_status(found.raw) is not None:
+    if identity.read_proven_status(found.raw) is not None:
         raise CliError(
             f"{kind} {found.key} has resources of its own, by its status: nothing was done. The operator puts its "
             f"records back; if it does not: {found.command('new-cluster')}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from freehold.api import names
-from freehold.api.feature_gates import FeatureGate, setting
+from freehold.api.feature_gates import FeatureGate, format_option
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.event_loop import run as run_to_end
@@ -74,7 +74,7 @@ async def _annotate(target: Access, cluster: Key, wish: _Wish) -> None:
 def _warnings(session: Session, subject: str, stored: Json) -> Iterator[str]:
     gate = FeatureGate.EXTERNAL_RESOURCE_GC
     if session.gates is not None and gate not in session.gates:
-        yield f"nothing is collected by the operator at work here: it runs without {setting(gate)}"
+        yield f"nothing is collected by the operator at work here: it runs without {format_option(gate)}"
     if "deletionTimestamp" in stored["metadata"]:
         yield f"{subject} is being deleted already: this holds for what is still there"
 

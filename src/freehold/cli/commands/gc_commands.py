@@ -26,10 +26,10 @@ def _one_cluster(function: F) -> F:
 
 def _tasks(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str:
     """Read a comma-separated list in parts."""
-    from freehold.collection.policy import unknown_tasks
+    from freehold.collection.policy import find_unknown_task
 
     words = [word.strip() for part in value if part.strip() for word in part.split(",")]
-    if problem := unknown_tasks(",".join(words)):
+    if problem := find_unknown_task(",".join(words)):
         raise click.BadParameter(problem)
     return ",".join(words)
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
-from freehold.api.feature_gates import unlike_defaults
+from freehold.api.feature_gates import find_changed_gates
 from freehold.cli.commands.gc import COLLECTABLE, collected_object
 from freehold.cli.errors import CliError
 from freehold.cli.local import fast_read
@@ -21,7 +21,7 @@ from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import notes
 from freehold.cli.output.tables import Rows, printed, with_ids
 from freehold.cli.output.terminal import say, tell, width
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.controllers.plan.collection import CollectionPlan, Fate
 from freehold.kube.resources import Json, Key
 
@@ -81,7 +81,7 @@ def _make_plans(target: Access, choose: Choose) -> Sequence[CollectionPlan]:
 
 def _ask_server(target: Access, choose: Choose) -> Sequence[CollectionPlan] | None:
     """Ask the process that serves the state, which has gates and a selector of its own; None where that is none."""
-    if unlike_defaults(target.options.gates) or target.options.gc_selector is not None:
+    if find_changed_gates(target.options.gates) or target.options.gc_selector is not None:
         return None
 
     async def ask(session: ReadSession) -> list[CollectionPlan] | None:
@@ -134,11 +134,11 @@ def _id(ident: str, name: str) -> str:
 
 
 _SHORT: Mapping[str, str] = {
-    Task.LOAD_BALANCER: "LB",
-    Task.TARGET_GROUP: "TG",
-    Task.SECURITY_GROUP: "SG",
-    Task.NETWORK_INTERFACE: "ENI",
-    Task.VOLUME: "VOL",
+    CollectionTask.LOAD_BALANCER: "LB",
+    CollectionTask.TARGET_GROUP: "TG",
+    CollectionTask.SECURITY_GROUP: "SG",
+    CollectionTask.NETWORK_INTERFACE: "ENI",
+    CollectionTask.VOLUME: "VOL",
 }
 
 
@@ -168,7 +168,7 @@ def _document(found: CollectionPlan) -> Mapping[str, Any]:
         "reason": found.reason,
         "policy": found.policy,
         "tasks": list(found.tasks),
-        "found": {task.value: counts[task] for task in Task if counts[task]},
+        "found": {task.value: counts[task] for task in CollectionTask if counts[task]},
         "resources": [asdict(row) | {"fate": row.fate.value, "task": str(row.task)} for row in found.rows],
         "running": list(found.running),
         "held": list(found.held),

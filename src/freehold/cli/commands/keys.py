@@ -29,17 +29,17 @@ from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint, notes
 from freehold.cli.output.terminal import columns, say, tell, warn
 from freehold.controllers.keyring.file import FileRing
-from freehold.controllers.keyring.needs import Need, first_ring, need_of, needs
-from freehold.controllers.keyring.secret import NAMESPACE, SecretRing, text_of
+from freehold.controllers.keyring.needs import KeyNeed, build_first_ring, need_of, read_needs
+from freehold.controllers.keyring.secret import NAMESPACE, SecretRing, read_ring_text
 from freehold.controllers.keyring.stored_form import (
     Acceptance,
     RingDocument,
     RingError,
     RingStore,
     StoredRing,
-    added,
     dumps,
-    parsed,
+    find_added,
+    parse_ring,
 )
 from freehold.kube.errors import KubeError
 from freehold.tags.context import PROVIDERS
@@ -53,7 +53,7 @@ class OpenRing:
 
     store: RingStore
     found: StoredRing
-    needed: Sequence[Need]
+    needed: Sequence[KeyNeed]
     session: Session
     namespace: str
 
@@ -102,7 +102,7 @@ async def _open_ring(where: RingTarget) -> AsyncIterator[OpenRing]:
         store: RingStore = FileRing(state.keys) if state else SecretRing(session.client, where.namespace)
         found = await store.read()
         try:
-            needed = [*await needs(session.client, OURS), *await tag_needs(session.client, where.namespace)]
+            needed = [*await read_needs(session.client, OURS), *await tag_needs(session.client, where.namespace)]
         except KubeError as problem:
             raise CliError(f"which keys the objects name cannot be told: {problem.message}") from problem
         yield OpenRing(store, found, needed, session, where.namespace)
@@ -132,11 +132,11 @@ def new(where: RingTarget) -> None:
     async def make(place: OpenRing) -> None:
         before = place.found.document
         if before is None:
-            made = first_ring(place.store.where, place.needed, time.time())
+            made = build_first_ring(place.store.where, place.needed, time.time())
             await place.write(made)
             tell(f"key {made.writing} made: the first of a new key ring in {place.store.where}; make a backup of it")
             return
-        made = before.with_new_key(time.time())
+        made = before.add_new_key(time.time())
         await place.write(made)
         tell(f"key {made.writing} made: it writes from now on, and {before.writing} can still be read")
         tell(f"what the old key wrote is renewed over time, object by object; {hint('keys list')} counts what is left")
@@ -152,12 +152,12 @@ def add(where: RingTarget, filename: str) -> None:
     async def bring(place: OpenRing) -> None:
         before = place.found.document
         if before is not None:
-            after = before.with_keys_of(offered)
+            after = before.add_keys_of(offered)
         elif offered.writing:
             after = offered
         else:  # keys of single objects are no ring: its own first key writes
-            after = RingDocument.fresh(time.time()).with_keys_of(offered)
-        keys, handed_on = added(before, after)
+            after = RingDocument.create(time.time()).add_keys_of(offered)
+        keys, handed_on = find_added(before, after)
         if after == before:
             tell(f"nothing to add: the key ring in {place.store.where} holds all of these keys")
             return
@@ -189,7 +189,7 @@ def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) 
 
     async def give_up(place: OpenRing) -> None:
         # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
-        document = place.found.document or RingDocument.fresh(time.time())
+        document = place.found.document or RingDocument.create(time.time())
         concerned = [need for need in place.needed if report.unaccepted(document, digest, need)]
         if not concerned and digest in document.accepted:
             tell(f"key {digest} is noted as lost already, for every object that names it")
@@ -208,7 +208,7 @@ def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) 
             return
         lost_key.require_acceptable(shown, left_out)
         acceptance = Acceptance(float(int(time.time())), getpass.getuser(), lost_key.accepted(shown, left_out))
-        await place.write(document.accepting(digest, acceptance))
+        await place.write(document.accept_loss(digest, acceptance))
         tell(f"key {digest} is noted as lost in {place.store.where}; should it turn up: {hint('keys add', 'FILE')}")
         lost_key.print_rest(shown, left_out)
 
@@ -226,19 +226,19 @@ def remove(where: RingTarget, digest: str) -> None:
         if digest not in document.keys and not handed_on and digest not in document.accepted:
             raise CliError(f"the key ring in {place.store.where} has no key {digest}; {hint('keys list')} shows them")
         refuse_in_use(digest, place.needed)
-        wait = document.may_be_written_with(digest, time.time())
+        wait = document.find_write_seconds(digest, time.time())
         if wait:
             raise CliError(
                 f"an operator that has not read the key ring again may still write with key {digest}; run this again "
                 f"in {int(wait) + 1} s"
             )
-        await place.write(document.without(digest))
+        await place.write(document.remove_key(digest))
         tell(f"key {digest} removed from {place.store.where}; no object names it")
 
     _run(where, take_out)
 
 
-def refuse_in_use(digest: str, needed: Sequence[Need]) -> None:
+def refuse_in_use(digest: str, needed: Sequence[KeyNeed]) -> None:
     """Raise CliError where an object names the key, or may name it."""
     using = [need for need in needed if digest in need.digests]
     if using:
@@ -260,25 +260,25 @@ def _read_offered(filename: str) -> RingDocument:
     try:
         content = yaml.safe_load(read_text(filename, shown))
         if isinstance(content, dict) and content.get("kind") == "Secret":
-            content = json.loads(text_of(content, shown) or "null")
-        return parsed(content, shown)
+            content = json.loads(read_ring_text(content, shown) or "null")
+        return parse_ring(content, shown)
     except (yaml.YAMLError, ValueError):  # not shown: it may quote a key
         raise CliError(f"{shown} is neither a key ring nor a Secret that holds one") from None
     except RingError as problem:
         raise CliError(problem.message, notes()) from problem
 
 
-async def _need_of_named(place: OpenRing, words: Sequence[str]) -> Need:
+async def _need_of_named(place: OpenRing, words: Sequence[str]) -> KeyNeed:
     """Return what the object that the words name needs of the ring. Raises CliError."""
     naming = Naming("keys export", (*OURS, *PROVIDERS.values()), with_namespace=True)
     resource, key = await find_object(place.session, naming, words, "")
     if resource in OURS:
         return need_of(await place.session.client.get(resource, key))
     signed = str(Reference(resource.kind, *key))
-    return next((each for each in place.needed if each.uuid == signed), Need(key))
+    return next((each for each in place.needed if each.uuid == signed), KeyNeed(key))
 
 
-def _ring_of_object(place: OpenRing, need: Need) -> RingDocument:
+def _ring_of_object(place: OpenRing, need: KeyNeed) -> RingDocument:
     if need.damaged:
         raise CliError(f"the journal of {need.object} cannot be read: which key it needs cannot be told")
     if not need.digests:
@@ -286,10 +286,10 @@ def _ring_of_object(place: OpenRing, need: Need) -> RingDocument:
     lacking = report.missing(place.document, need)
     if lacking:
         raise CliError(f"{need.object} names key {', '.join(sorted(lacking))}, which this key ring lacks")
-    return place.document.of_object(need.uuid)
+    return place.document.derive_for_object(need.uuid)
 
 
-def _say_nothing_lost(document: RingDocument, digest: str, needed: Sequence[Need]) -> tuple[str, list[str]]:
+def _say_nothing_lost(document: RingDocument, digest: str, needed: Sequence[KeyNeed]) -> tuple[str, list[str]]:
     if digest in document.keys:
         return f"key {digest} is in the ring: nothing is lost", []
     missing = frozenset[str]().union(*(report.missing(document, need) for need in needed))

@@ -25,18 +25,18 @@ from freehold.cli.output.terminal import duration, say, tell
 from freehold.controllers.keyring.lost_key_evidence import (
     ObjectEvidence,
     RecordEvidence,
-    Standing,
-    digest_of_list,
-    evidence,
-    unread,
+    RecordStanding,
+    build_unread_rows,
+    digest_list,
+    gather_evidence,
 )
-from freehold.controllers.keyring.needs import Need, need_of
+from freehold.controllers.keyring.needs import KeyNeed, need_of
 from freehold.controllers.keyring.stored_form import Acceptance, RecordName, RingDocument
 from freehold.engine.drivers import User
 from freehold.engine.errors import CloudError
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json
-from freehold.providers.objects.identity import recorded
+from freehold.providers.objects.identity import read_record
 from freehold.providers.registry import PROVIDERS
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class LostKeyList:
 
     lost: str
     objects: tuple[ObjectEvidence, ...]
-    needs: tuple[Need, ...]
+    needs: tuple[KeyNeed, ...]
 
     @property
     def digest(self) -> str:
-        return digest_of_list(self.lost, self.objects)
+        return digest_list(self.lost, self.objects)
 
     @property
     def rows(self) -> list[tuple[str, RecordEvidence]]:
@@ -74,7 +74,7 @@ class LostKeyList:
 
 
 async def read(
-    session: Session, target: Access, document: RingDocument, lost: str, concerned: Sequence[Need]
+    session: Session, target: Access, document: RingDocument, lost: str, concerned: Sequence[KeyNeed]
 ) -> LostKeyList:
     """Ask the cloud about each record. What it cannot be asked about is on the list as such."""
     resources = {each.kind: each for each in OURS}
@@ -125,27 +125,29 @@ def _require_credentials(session: Session, target: Access) -> None:
 
 
 async def _rows(
-    session: Session, accounts: _Accounts, raw: Json, document: RingDocument, lost: str, need: Need
+    session: Session, accounts: _Accounts, raw: Json, document: RingDocument, lost: str, need: KeyNeed
 ) -> tuple[RecordEvidence, ...]:
-    from freehold.controllers.other_objects import StoredObjects
+    from freehold.controllers.other_objects import OtherStoredObjects
     from freehold.providers.registry import SERVED_RESOURCES
 
     records = unaccepted_records(document, lost, need)
-    journal = recorded(raw)
+    journal = read_record(raw)
     if not records or journal is None:
         return ()
-    ring = document.accepting(lost, Acceptance(0.0, "", {need.uuid: records})).ring()
+    ring = document.accept_loss(lost, Acceptance(0.0, "", {need.uuid: records})).build_ring()
     try:
         account = await accounts.of(raw)
-        known = await account.account()
+        known = await account.read_account()
     except CliError as problem:
-        return unread(records, problem.sentence)
+        return build_unread_rows(records, problem.sentence)
     except CloudError as error:
-        return unread(records, error.message)
+        return build_unread_rows(records, error.message)
     if journal.account not in ("", known):
-        return unread(records, f"it is of account {journal.account}, and the credentials here are of {known}")
-    others = StoredObjects(session.client, SERVED_RESOURCES)
-    return await evidence(journal, records, replace(account.read_only_deps(ring), others=others))
+        return build_unread_rows(
+            records, f"it is of account {journal.account}, and the credentials here are of {known}"
+        )
+    others = OtherStoredObjects(session.client, SERVED_RESOURCES)
+    return await gather_evidence(journal, records, replace(account.build_read_only_deps(ring), others=others))
 
 
 def left_out(shown: LostKeyList, without: Sequence[str]) -> frozenset[str]:
@@ -162,7 +164,9 @@ def left_out(shown: LostKeyList, without: Sequence[str]) -> frozenset[str]:
 
 def require_acceptable(shown: LostKeyList, out: Collection[str]) -> None:
     """Raise CliError where a record could not be shown, or two objects have one identity."""
-    hidden = [f"{path}: {row.why}" for path, row in shown.rows if row.standing is Standing.UNREAD and path not in out]
+    hidden = [
+        f"{path}: {row.why}" for path, row in shown.rows if row.standing is RecordStanding.UNREAD and path not in out
+    ]
     if hidden:
         raise CliError(
             "these records could not be shown, so they cannot be accepted; leave them out, or ask again", hidden
@@ -179,7 +183,9 @@ def accepted(shown: LostKeyList, out: Collection[str]) -> Mapping[str, frozenset
     """Return what a person accepts: of each object the records that its marks agree with, and that are not left out."""
     return {
         each.uuid: frozenset(
-            row.record for row in each.rows if row.standing is Standing.AGREES and shown.path(each, row) not in out
+            row.record
+            for row in each.rows
+            if row.standing is RecordStanding.AGREES and shown.path(each, row) not in out
         )
         for each in shown.objects
     }
@@ -187,7 +193,7 @@ def accepted(shown: LostKeyList, out: Collection[str]) -> Mapping[str, frozenset
 
 def print_list(shown: LostKeyList, out: Collection[str], now: float) -> None:
     """Print each record with what the cloud says of its resource; ``now`` in epoch seconds of domain time."""
-    listed = {row.record.id for path, row in shown.rows if row.standing is Standing.AGREES and path not in out}
+    listed = {row.record.id for path, row in shown.rows if row.standing is RecordStanding.AGREES and path not in out}
     for standing, head in _HEADS.items():
         rows = [(path, row) for path, row in shown.rows if row.standing is standing and path not in out]
         _print_section(head, rows, listed, now)
@@ -195,10 +201,10 @@ def print_list(shown: LostKeyList, out: Collection[str], now: float) -> None:
 
 
 _HEADS = {
-    Standing.AGREES: "record and marks agree, so these would be believed:",
-    Standing.DIFFERS: "the marks do not show that these are the object's, so they are not believed:",
-    Standing.UNREAD: "these could not be read, and cannot be accepted:",
-    Standing.GONE: "these do not exist any more:",
+    RecordStanding.AGREES: "record and marks agree, so these would be believed:",
+    RecordStanding.DIFFERS: "the marks do not show that these are the object's, so they are not believed:",
+    RecordStanding.UNREAD: "these could not be read, and cannot be accepted:",
+    RecordStanding.GONE: "these do not exist any more:",
 }
 
 
@@ -216,7 +222,7 @@ def _print_section(head: str, rows: Sequence[tuple[str, RecordEvidence]], listed
 def details(row: RecordEvidence, listed: Collection[str], now: float) -> Iterator[str]:
     """Yield what the cloud says of one resource; ``listed`` are the ids of those that the list has anyway."""
     ident = vendor_id(row.record.id)
-    if row.standing in (Standing.GONE, Standing.UNREAD):
+    if row.standing in (RecordStanding.GONE, RecordStanding.UNREAD):
         yield ": ".join(filter(None, (ident, row.why)))
         return
     yield f"{ident}, {_quote(row.name)}"
@@ -264,8 +270,8 @@ def _list_some(texts: Sequence[str]) -> str:
 def print_ways(shown: LostKeyList, out: Collection[str], without: Sequence[str], *, agreed: str) -> None:
     """Print the commands with which a person goes on. Raises CliError where ``agreed`` is another list's digest."""
     say()
-    hidden = sorted({path for path, row in shown.rows if row.standing is Standing.UNREAD} - set(out))
-    believed = [path for path, row in shown.rows if row.standing is Standing.AGREES and path not in out]
+    hidden = sorted({path for path, row in shown.rows if row.standing is RecordStanding.UNREAD} - set(out))
+    believed = [path for path, row in shown.rows if row.standing is RecordStanding.AGREES and path not in out]
     command = accept_command(shown, [*without, *_shorten_paths(shown, hidden)])
     if believed:
         tell(
@@ -301,7 +307,7 @@ def accept_command(shown: LostKeyList, without: Sequence[str]) -> str:
 
 def print_rest(shown: LostKeyList, out: Collection[str]) -> None:
     """Print what is not accepted, and waits for a person."""
-    waits = [path for path, row in shown.rows if path in out or row.standing is Standing.DIFFERS]
+    waits = [path for path, row in shown.rows if path in out or row.standing is RecordStanding.DIFFERS]
     if waits:
         tell(f"not accepted, and neither marked nor deleted: {', '.join(waits)}")
     for each in shown.objects:

@@ -23,7 +23,7 @@ from freehold.providers.registry import PROVIDERS, SERVED
 from freehold.tags.policy.configuration import Configuration
 
 if TYPE_CHECKING:
-    from freehold.controllers.observers import Onlookers
+    from freehold.controllers.observers import Observers
 
 
 def run(
@@ -50,11 +50,11 @@ def run(
 async def _operate(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
     audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
-    onlookers: Onlookers,
+    onlookers: Observers,
 ) -> None:  # fmt: skip
     from freehold.controllers.app import ConflictingProvider, Operator, RingSecret, Settings
     from freehold.engine.clock import SystemClock
-    from freehold.kube.config import load, pod_namespace
+    from freehold.kube.config import load, read_pod_namespace
     from freehold.providers.access.audit import AuditInUse
 
     connection = load(kubeconfig=kubeconfig)
@@ -70,9 +70,9 @@ async def _operate(
         audit=audit,
         gates=feature_gates,
         gc_selector=gc_selector,
-        onlookers=onlookers,
+        observers=onlookers,
         metadata=metadata,
-        keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
+        keys=RingSecret(keys_namespace or read_pod_namespace(kubeconfig) or RingSecret().namespace),
     )
     if not simulator:
         _tell_missing()

@@ -182,14 +182,14 @@ def feature_gates(function: F) -> F:
 
 
 def _gates(context: click.Context, parameter: click.Parameter, value: str) -> object:
-    from freehold.api.feature_gates import notices, parse
+    from freehold.api.feature_gates import list_notices, parse
     from freehold.cli.output.terminal import warn
 
     try:
         gates = parse(value)
     except ValueError as problem:
         raise click.BadParameter(str(problem)) from problem
-    for notice in notices(gates):
+    for notice in list_notices(gates):
         warn(notice)
     return gates
 

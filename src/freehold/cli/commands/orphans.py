@@ -21,7 +21,7 @@ from freehold.cli.output.tables import Rows, printed
 from freehold.cli.output.terminal import duration, say, tell, warn, width
 
 if TYPE_CHECKING:
-    from freehold.controllers.recovery.orphans import Marked, MarkedOwner, Unmarked
+    from freehold.controllers.recovery.orphans import MarkedOwner, MarkedResource, UnmarkedResources
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Lost:
 
     at: Searched
     owners: Sequence[MarkedOwner]
-    born: Unmarked
+    born: UnmarkedResources
 
 
 def run(regions: Sequence[str], output: str, **where: Unpack[Where]) -> None:
@@ -63,7 +63,7 @@ def _show(places: SearchScope, found: Sequence[Lost], now: float) -> None:
 
 
 async def _found(target: Access, regions: Sequence[str]) -> tuple[SearchScope, Sequence[Lost], float]:
-    from freehold.controllers.recovery.orphans import orphans, unmarked
+    from freehold.controllers.recovery.orphans import find_orphans, find_unmarked
     from freehold.engine.errors import CloudError
     from freehold.engine.keys import KeyRing
 
@@ -75,8 +75,8 @@ async def _found(target: Access, regions: Sequence[str]) -> tuple[SearchScope, S
         found = []
         try:
             for each in places.searched:
-                owners = await orphans(each.deps, present)
-                found.append(Lost(each, owners, await unmarked(each.deps, recorded)))
+                owners = await find_orphans(each.deps, present)
+                found.append(Lost(each, owners, await find_unmarked(each.deps, recorded)))
         except CloudError as error:
             raise CliError(error.message) from error
         return places, found, session.clock.now()
@@ -84,13 +84,13 @@ async def _found(target: Access, regions: Sequence[str]) -> tuple[SearchScope, S
 
 async def _recorded_ids(session: Session) -> set[str]:
     from freehold.engine.journal import CorruptJournal
-    from freehold.providers.objects.identity import recorded
+    from freehold.providers.objects.identity import read_record
 
     found: set[str] = set()
     for resource in OURS:
         for raw in (await session.client.list(resource)).items:
             with contextlib.suppress(CorruptJournal):  # told of when its uuid is asked for
-                journal = recorded({"kind": resource.kind, **raw})
+                journal = read_record({"kind": resource.kind, **raw})
                 found |= {entry.id for entry in journal.entries.values()} if journal else set()
     return found
 
@@ -101,7 +101,7 @@ async def present_uuids(session: Session) -> set[str]:
     A journal that names another object was copied, or written by somebody who may edit objects: it hides nothing.
     """
     from freehold.engine.journal import CorruptJournal
-    from freehold.providers.objects.identity import recorded
+    from freehold.providers.objects.identity import read_record
 
     found: set[str] = set()
     for resource in OURS:
@@ -110,7 +110,7 @@ async def present_uuids(session: Session) -> set[str]:
             own = str(metadata.get("namespace", "")), str(metadata["name"])
             found.add(str(metadata["uid"]))
             try:
-                journal = recorded({"kind": resource.kind, **raw})
+                journal = read_record({"kind": resource.kind, **raw})
             except CorruptJournal as error:
                 warn(f"what {resource.kind} {own[0]}/{own[1]} owns cannot be told, and may be listed: {error}")
                 continue
@@ -140,7 +140,7 @@ def _documents(lost: Lost) -> Iterator[Mapping[str, Any]]:
         yield {"uuid": "", "owners": [], "account": lost.at.name, "createdAt": None, "resources": rows}
 
 
-def _print_unmarked(born: Unmarked, now: float) -> None:
+def _print_unmarked(born: UnmarkedResources, now: float) -> None:
     for problem in born.problems:
         warn(f"could not be listed: {problem}")
     if not born.resources:
@@ -166,10 +166,10 @@ def _print_rows(rows: Sequence[tuple[str, ...]]) -> None:
         say(line)
 
 
-def _row(one: Marked, now: float) -> tuple[str, ...]:
+def _row(one: MarkedResource, now: float) -> tuple[str, ...]:
     age = duration(now - one.created_at) if one.created_at is not None else ""
     return one.key.kind, one.name or one.unread or one.key.logical, age, _id(one) or one.target
 
 
-def _id(one: Marked) -> str:
+def _id(one: MarkedResource) -> str:
     return vendor_id(one.id)

@@ -30,7 +30,7 @@ from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from freehold.controllers.recovery.lost_objects import Judged, Recovery
+    from freehold.controllers.recovery.lost_objects import JudgedResource, Recovery
     from freehold.controllers.recovery.orphans import MarkedOwner
     from freehold.engine.kinds import Registry
 
@@ -84,7 +84,7 @@ class _Wanted:
 
 
 async def _recover(target: Access, wanted: _Wanted, documents: Sequence[ManifestDocument], *, yes: bool) -> None:
-    from freehold.controllers.recovery.lost_objects import NoOwner, recovery_of
+    from freehold.controllers.recovery.lost_objects import NoOwner, build_recovery
     from freehold.engine.errors import CloudError
 
     async with opened(target) as session, AsyncExitStack() as stack:
@@ -96,7 +96,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
         places = await find_search_scope(session, target, wanted.regions, ring, stack)
         try:
             at, found = await _choose(session, places, wanted)
-            recovery = recovery_of(found, at.served, at.deps)
+            recovery = build_recovery(found, at.served, at.deps)
             owner = recovery.owner
             await _refuse_namesake(session, at.resource, Key(owner.namespace, owner.name))
             _print(recovery, at, key_lost=wanted.key_lost)
@@ -118,7 +118,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
 
 async def _choose(session: Session, places: SearchScope, wanted: _Wanted) -> tuple[Searched, MarkedOwner]:
     """Choose the lost object that is meant. Raises CliError unless it is just one, and CloudError."""
-    from freehold.controllers.recovery.orphans import orphans as orphaned
+    from freehold.controllers.recovery.orphans import find_orphans as orphaned
 
     present, where = await present_uuids(session), wanted.namespace or session.namespace
     named = await parse_names(session, Naming("recover"), wanted.words, where) if wanted.words else []
@@ -141,7 +141,7 @@ async def _choose(session: Session, places: SearchScope, wanted: _Wanted) -> tup
     raise CliError(f"several lost objects were called {what}; choose one: {hint('recover', '--uuid', 'U')}", lines)
 
 
-def _how_to_delete(one: Judged, kinds: Registry) -> str:
+def _how_to_delete(one: JudgedResource, kinds: Registry) -> str:
     """Return the vendor's command, where one is known."""
     kind, seen = kinds.get(one.marked.key.kind), one.marked.seen
     return kind.deletion.delete_command.format_map({"id": seen.id, **seen.attributes}) if kind and seen else ""
@@ -177,17 +177,17 @@ async def _build_object(
     recovery: Recovery, at: Searched, documents: Sequence[ManifestDocument], *, key_lost: bool
 ) -> dict[str, Any]:
     """Build the object to make, with the spec of its manifest where there is one. Raises CliError."""
-    from freehold.controllers.recovery.lost_objects import rebuilt, skeleton
+    from freehold.controllers.recovery.lost_objects import rebuild_object, rebuild_spec
 
     owner = recovery.owner
-    spec = skeleton(recovery, at.place)
+    spec = rebuild_spec(recovery, at.place)
     if documents:
         named = [each for each in documents if (each.kind, each.name) == (owner.kind, owner.name)]
         fit = [each for each in named if each.namespace in ("", owner.namespace)]
         if not fit:
             raise CliError(f"the manifest has no {owner.kind} {owner.namespace}/{owner.name}")
         spec = fit[0].obj.get("spec") or {}
-    obj = rebuilt(recovery, at.served, at.account, at.deps, spec, seal_anew=key_lost)
+    obj = rebuild_object(recovery, at.served, at.account, at.deps, spec, seal_anew=key_lost)
     await _refuse_elsewhere(at, obj)
     return obj
 
@@ -196,10 +196,10 @@ async def _refuse_elsewhere(at: Searched, obj: dict[str, Any]) -> None:
     """Refuse a manifest that is served in another account: there all that the object has would count as gone."""
     from freehold.providers.access.accounts import NoCredentials
 
-    served = await at.accounts.binding(obj)
+    served = await at.accounts.bind(obj)
     if isinstance(served, NoCredentials):
         raise CliError(served.message)
-    account = await served.cloud.account()
+    account = await served.cloud.read_account()
     if account != at.account:
         raise CliError(f"the manifest is of {served.cloud.name} {account}, and the resources are in {at.name}")
 
@@ -223,7 +223,7 @@ async def _create(session: Session, resource: Resource, obj: dict[str, object]) 
     with contextlib.suppress(AlreadyExists):
         await session.client.create(NAMESPACES, home)
     # The operator's manager owns it all at first; the spec and the pause are for a manifest to change.
-    path = resource.collection_path(str(metadata["namespace"]))
+    path = resource.build_collection_path(str(metadata["namespace"]))
     made = await session.client.request("POST", path, query={"fieldManager": OPERATOR}, body=obj)
     if (patch := ownership_patch(made)) is not None:
         with contextlib.suppress(Conflict):  # up does it, too
@@ -242,7 +242,7 @@ def _print(recovery: Recovery, at: Searched, *, key_lost: bool) -> None:
     )
 
 
-def _row(one: Judged, *, is_in: bool) -> tuple[str, ...]:
+def _row(one: JudgedResource, *, is_in: bool) -> tuple[str, ...]:
     what = "recover" if is_in else "left out"
     marked = one.marked
     return (

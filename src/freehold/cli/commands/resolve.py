@@ -24,7 +24,7 @@ from freehold.cli.output.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
-    from freehold.controllers.recovery.open_decisions import Candidate, Question
+    from freehold.controllers.recovery.open_decisions import Candidate, OpenDecision
     from freehold.engine.journal import Entry
     from freehold.engine.keys import KeyRing
     from freehold.engine.resources import NodeKey
@@ -46,8 +46,8 @@ def run(
 
 
 async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace: str, *, yes: bool) -> None:
-    from freehold.controllers.other_objects import StoredObjects
-    from freehold.controllers.recovery.open_decisions import matching, owned, questions
+    from freehold.controllers.other_objects import OtherStoredObjects
+    from freehold.controllers.recovery.open_decisions import find_open_decisions, find_owned, match_candidates
     from freehold.engine.decisions import Decision, Verdict
     from freehold.providers.registry import SERVED_RESOURCES
 
@@ -59,12 +59,12 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
         ring = await require_ring(target, session)
         simulator = await simulator_of(session, target, stack)
         account = await account_of(session, target, raw, stack, simulator)
-        deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
+        deps = replace(account.build_read_only_deps(ring), others=OtherStoredObjects(session.client, SERVED_RESOURCES))
         journal, deleting = journal_of(raw), "deletionTimestamp" in raw["metadata"]
-        found = await questions(journal, deps, deleting=deleting)
-        if asked[0] and not matching(found, *asked):
+        found = await find_open_decisions(journal, deps, deleting=deleting)
+        if asked[0] and not match_candidates(found, *asked):
             asked = _id_of_shown(raw, asked[0]) or asked[0], asked[1]
-            found += await owned(journal, deps, *asked)
+            found += await find_owned(journal, deps, *asked)
         if not found and asked[0]:
             raise CliError(f"{asked[0]} is neither to be decided nor on record as {key}'s", [key.tree()])
         if not found:
@@ -152,16 +152,22 @@ async def _decide_about_copy(target: Access, words: Sequence[str], namespace: st
             await copies.take_over(session.client, ring, copies.copy_of(kind, raw), yes=yes)
 
 
-def _command(key: _Decided, question: Question, ident: str, among: Sequence[Question]) -> Hint:
+def _command(key: _Decided, question: OpenDecision, ident: str, among: Sequence[OpenDecision]) -> Hint:
     """Return the command that means this resource, or this create: by the node where the id alone means several."""
-    from freehold.controllers.recovery.open_decisions import matching
+    from freehold.controllers.recovery.open_decisions import match_candidates
 
     shown = vendor_id(ident)
-    words = [shown] if shown and len(matching(among, shown)) == 1 else [str(question.key), *([shown] if shown else [])]
+    words = (
+        [shown]
+        if shown and len(match_candidates(among, shown)) == 1
+        else [str(question.key), *([shown] if shown else [])]
+    )
     return key.command(*words)
 
 
-def _list_ways(key: _Decided, question: Question, candidate: Candidate | None, among: Sequence[Question]) -> list[str]:
+def _list_ways(
+    key: _Decided, question: OpenDecision, candidate: Candidate | None, among: Sequence[OpenDecision]
+) -> list[str]:
     """Return the commands that decide: with one candidate or several, or with none that could be it."""
     ident = candidate.observed.id if candidate else "ID"
     may_be_mine = question.candidates and (question.lost or not question.owned)
@@ -170,12 +176,12 @@ def _list_ways(key: _Decided, question: Question, candidate: Candidate | None, a
 
 
 def _choose(
-    found: Sequence[Question], asked: tuple[str, str], verdict: str, key: _Decided
-) -> tuple[Question, Candidate | None]:
+    found: Sequence[OpenDecision], asked: tuple[str, str], verdict: str, key: _Decided
+) -> tuple[OpenDecision, Candidate | None]:
     """Choose what is decided: one create, with --mine one resource, with --not-mine all of them. Raises CliError."""
-    from freehold.controllers.recovery.open_decisions import matching
+    from freehold.controllers.recovery.open_decisions import match_candidates
 
-    (resource, ident), fit = asked, matching(found, *asked)
+    (resource, ident), fit = asked, match_candidates(found, *asked)
     if len(fit) != 1:
         what = f"{ident} of {resource}" if ident else resource
         if not fit and (unread := next((each.unread for each in found if each.unread), "")):
@@ -207,7 +213,7 @@ def _id_to_say(candidate: Candidate | None, verdict: str) -> list[str]:
     return [vendor_id(candidate.observed.id)] if candidate and verdict != "not-mine" else []
 
 
-def _print(question: Question) -> None:
+def _print(question: OpenDecision) -> None:
     entry = question.entry
     if question.owned:
         lost = "; a mark of ours that it had is not on it any more, so a delete keeps it" if question.lost else ""
@@ -225,7 +231,7 @@ def _print(question: Question) -> None:
         tell("  nothing in the cloud could be it")
 
 
-def _print_create(question: Question, entry: Entry) -> None:
+def _print_create(question: OpenDecision, entry: Entry) -> None:
     sent = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     if question.vanished and entry.gone:
         tell(f"{question.key}: {entry.gone} was made for it and has gone; whether another one is made is the question")
@@ -255,7 +261,7 @@ def _row(one: Candidate) -> tuple[str, ...]:
     return seen.name, made, seen.created_by or "?", vendor_id(seen.id), one.evidence
 
 
-def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str, *, deleting: bool) -> None:
+def _say_what_follows(question: OpenDecision, candidate: Candidate | None, verdict: str, *, deleting: bool) -> None:
     if verdict == "mine" and candidate:
         tell(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
     elif question.owned:

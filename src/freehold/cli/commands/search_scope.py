@@ -20,7 +20,7 @@ from freehold.providers.registry import READ_RESOURCES, SERVED, provider_of
 if TYPE_CHECKING:
     from freehold.engine.interface import EngineDeps
     from freehold.engine.keys import KeyRing
-    from freehold.providers.access.accounts import KnownAccounts, Place
+    from freehold.providers.access.accounts import AccountPlace, KnownAccounts
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Searched:
     """
 
     accounts: KnownAccounts
-    place: Place
+    place: AccountPlace
     resource: Resource
     served: ServedName
     account: str
@@ -66,9 +66,9 @@ async def find_search_scope(
 
     ``regions`` are those that the person named.
     """
-    from freehold.controllers.connections import accounts_in
+    from freehold.controllers.connections import find_accounts
     from freehold.engine.errors import CloudError
-    from freehold.providers.access.accounts import Around, NoCredentials
+    from freehold.providers.access.accounts import AccountScope, NoCredentials
 
     settings = await settings_of(session, target, await simulator_of(session, target, stack))
     connections = connections_with(settings, session, stack)
@@ -79,18 +79,18 @@ async def find_search_scope(
     for served, resource in zip(SERVED, OURS, strict=True):
         objects = await all_of(session, [resource], "")
         access = settings.access[provider_of(served).name]
-        around = Around(objects, referred, (*regions, *access.regions), access.has_own)
-        accounts = accounts_in(connections, served)
-        for place in await accounts.places(around):
+        around = AccountScope(objects, referred, (*regions, *access.regions), access.has_own)
+        accounts = find_accounts(connections, served)
+        for place in await accounts.list_places(around):
             if isinstance(place, NoCredentials):
                 unknown[place.message] = None
                 continue
             try:
-                account = await place.binding.cloud.account()
+                account = await place.binding.cloud.read_account()
             except CloudError as error:
                 failed[error.message] = None
                 continue
-            deps = place.binding.cloud.read_only_deps(ring)
+            deps = place.binding.cloud.build_read_only_deps(ring)
             found = Searched(accounts, place, resource, served, account, deps)
             searched.setdefault((served.kind, account), found)
     if not searched:

@@ -267,7 +267,7 @@ async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[st
     told: dict[str, Any] = {}
     for key in keys:
         raw = await session.client.get(CLOUD_METADATAS, key)
-        ready = conditions.find((raw.get("status") or {}).get("conditions") or (), "Ready") or {}
+        ready = conditions.find_condition((raw.get("status") or {}).get("conditions") or (), "Ready") or {}
         here = ready.get("observedGeneration") == raw["metadata"].get("generation")
         if here and ready.get("status") == "False" and ready.get("reason") != APPLYING:
             told[f"CloudMetadata {key}"] = {"class": ready["reason"], "code": "", "message": ready["message"]}

@@ -233,7 +233,7 @@ async def _refused(session: Session, edits: Sequence[Edited]) -> list[str]:
         key = key_of(each.wanted)
         query = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": "freehold"}
         try:
-            await session.client.request("PUT", each.resource.object_path(key), query=query, body=each.wanted)
+            await session.client.request("PUT", each.resource.build_object_path(key), query=query, body=each.wanted)
         except Conflict as problem:
             told = "was changed by somebody while it was edited: nothing was applied; run the same command again"
             raise Outdated(f"{each.resource.kind} {key} {told}") from problem

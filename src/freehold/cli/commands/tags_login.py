@@ -166,7 +166,7 @@ async def _account(key: str, profile: str) -> str:
 
     try:
         with IbmAccount(key, None, SystemClock(), profile=profile) as account:
-            number = await account.account()
+            number = await account.read_account()
     except CloudError as problem:
         raise CliError(f"IBM Cloud does not accept the key: {problem.message}") from problem
     return f"this is a key of account {number}" + (f", as trusted profile {profile}" if profile else "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates, unlike_defaults
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates, find_changed_gates
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local.state_directory import CloudChoice, StateDirectory, default_path
 
@@ -121,7 +121,7 @@ def _refuse_for_cluster(options: ServeOptions) -> None:
             "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
             code=MISUSED,
         )
-    if unlike_defaults(options.gates) and options.operator:
+    if find_changed_gates(options.gates) and options.operator:
         raise CliError(
             "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
             code=MISUSED,

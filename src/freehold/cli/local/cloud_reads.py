@@ -90,10 +90,10 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
 
 def connections_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Connections:
     """Connect to the clouds as an operator does, for a command that only reads."""
-    from freehold.controllers.app import connections_of
+    from freehold.controllers.app import open_connections
     from freehold.providers.access.audit import NoAudit
 
-    return connections_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
+    return open_connections(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
 
 
 async def account_of(
@@ -114,15 +114,15 @@ async def accounts_of(
 async def _accounts(
     session: Session, target: Access, stack: AsyncExitStack, simulator: str
 ) -> Callable[[Json], Awaitable[CloudAccount]]:
-    from freehold.controllers.connections import accounts_in
+    from freehold.controllers.connections import find_accounts
     from freehold.providers.access.accounts import NoCredentials
 
     settings = await settings_of(session, target, simulator)
     connections = connections_with(settings, session, stack)
-    known = {served.kind: accounts_in(connections, served) for served in SERVED}
+    known = {served.kind: find_accounts(connections, served) for served in SERVED}
 
     async def account(obj: Json) -> CloudAccount:
-        found = await known[str(obj["kind"])].binding(obj)
+        found = await known[str(obj["kind"])].bind(obj)
         if isinstance(found, NoCredentials):
             raise CliError(found.message)
         return found.cloud

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from freehold.cli.errors import CliError
-from freehold.providers.base import Access
+from freehold.providers.base import CloudAccess
 from freehold.providers.registry import PROVIDERS
 
 
@@ -22,6 +22,6 @@ def has_some(env: Mapping[str, str]) -> bool:
     return any(provider.has_credentials(env) for provider in PROVIDERS)
 
 
-def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> Mapping[str, Access]:
+def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> Mapping[str, CloudAccess]:
     """Return how to reach the clouds that ``simulator`` (a URL) simulates, and the real ones where it is empty."""
     return {provider.name: provider.access(env, simulator) for provider in PROVIDERS}

@@ -31,4 +31,4 @@ async def key_ring(target: Access, session: ReadSession) -> KeyRing | None:
         found = (await ring_store(target, session).read()).document
     except RingError:
         return None
-    return found.ring() if found else None
+    return found.build_ring() if found else None

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from freehold.controllers.observation_log import Look, Seen
+from freehold.controllers.observation_log import LookOutcome, LookRecord
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource
 
@@ -43,9 +43,9 @@ class LookService:
         asked = [(str(each["kind"]), Key(str(each["namespace"]), str(each["name"]))) for each in body["objects"]]
         if body.get("again"):
             for kind, key in asked:
-                self._operator.look_anew(kind, key)
-        looks = [_as_answer(self._operator.look(kind, key)) for kind, key in asked]
-        health = self._operator.health()
+                self._operator.request_look(kind, key)
+        looks = [_as_answer(self._operator.find_look(kind, key)) for kind, key in asked]
+        health = self._operator.read_health()
         return {
             "looks": looks,
             "problem": health.problem if health else "",
@@ -53,15 +53,15 @@ class LookService:
         }
 
 
-def _as_answer(look: Look | None) -> Json | None:
-    return {"seen": look.seen.value, "version": look.version} if look else None
+def _as_answer(look: LookRecord | None) -> Json | None:
+    return {"seen": look.outcome.value, "version": look.version} if look else None
 
 
 @dataclass(frozen=True)
 class LookAnswer:
     """The answer of an operator: which objects it has looked at, why it serves nothing, how many wait."""
 
-    looks: Mapping[tuple[Resource, Key], Look]
+    looks: Mapping[tuple[Resource, Key], LookRecord]
     problem: str
     queued: int
 
@@ -78,5 +78,5 @@ async def looks_of_server(
             return None
         raise
     found = zip(objects, answer["looks"], strict=True)
-    looks = {each: Look(Seen(look["seen"]), str(look["version"])) for each, look in found if look}
+    looks = {each: LookRecord(LookOutcome(look["seen"]), str(look["version"])) for each, look in found if look}
     return LookAnswer(looks, str(answer.get("problem") or ""), int(answer.get("queued") or 0))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from freehold.controllers.app import Settings
     from freehold.controllers.keyring.stored_form import RingStore
     from freehold.controllers.plan.collection import CollectionPlan
-    from freehold.controllers.plan.list_cache import ListedOnce
+    from freehold.controllers.plan.list_cache import ListCache
     from freehold.controllers.plan.plan import Plan
     from freehold.engine.keys import KeyRing
 
@@ -25,20 +25,20 @@ async def plans_with(
     client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing, beside: Sequence[Json] = ()
 ) -> list[Plan]:
     """Plan what serving each of ``objects`` would do, with ``beside`` stored, with the settings of an operator."""
-    from freehold.controllers.other_objects import StoredObjects
+    from freehold.controllers.other_objects import OtherStoredObjects
     from freehold.controllers.owner_cluster import OwnerClusterReader
-    from freehold.controllers.plan.planner import AsIfStored, plan
-    from freehold.providers.objects.gate import Mode
+    from freehold.controllers.plan.planner import ManifestReader, plan_object
+    from freehold.providers.objects.gate import ClusterApiMode
     from freehold.providers.registry import SERVED_RESOURCES, served_of
 
-    others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
-    reader, stored = AsIfStored(client, beside), _list_once(client, objects, settings)
+    others = OtherStoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
+    reader, stored = ManifestReader(client, beside), _list_once(client, objects, settings)
     plans = []
     for obj in objects:
         served = served_of(str(obj["kind"]))
-        owners = OwnerClusterReader(client, Mode(settings.cluster_api), served)
+        owners = OwnerClusterReader(client, ClusterApiMode(settings.cluster_api), served)
         of_kind = stored.get(served.kind)
-        plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others, of_kind))
+        plans.append(await plan_object(obj, settings, reader, ring, await owners.read_context(obj), others, of_kind))
     return plans
 
 
@@ -46,24 +46,24 @@ async def collections_with(
     client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing
 ) -> list[CollectionPlan]:
     """Say what deletes of ``objects`` would collect."""
-    from freehold.controllers.other_objects import StoredObjects
+    from freehold.controllers.other_objects import OtherStoredObjects
     from freehold.controllers.plan.collection_planner import plan_collections
     from freehold.providers.registry import SERVED_RESOURCES
 
-    others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
-    return await plan_collections(objects, settings, client, ring, others.stored)
+    others = OtherStoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
+    return await plan_collections(objects, settings, client, ring, others.list_stored)
 
 
-def _list_once(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListedOnce]:
+def _list_once(client: KubeClient, objects: Sequence[Json], settings: Settings) -> Mapping[str, ListCache]:
     """List the objects of each kind of which an account can have one of a name, with ``objects`` among them."""
-    from freehold.controllers.plan.list_cache import ListedOnce
+    from freehold.controllers.plan.list_cache import ListCache
     from freehold.providers.objects.served_resources import resource_of
     from freehold.providers.registry import SERVED
 
     found = {}
     for served in (each for each in SERVED if each.once_in_account):
         beside = [each for each in objects if each["kind"] == served.kind]
-        found[served.kind] = ListedOnce(client, resource_of(served), settings.namespace or "", beside)
+        found[served.kind] = ListCache(client, resource_of(served), settings.namespace or "", beside)
     return found
 
 
@@ -80,4 +80,4 @@ async def ring_in(store: RingStore, if_none: str = "") -> KeyRing:
         raise CliError(problem.message, notes()) from problem
     if found.document is None and if_none:
         warn(if_none)
-    return (found.document or RingDocument.fresh(time.time())).ring()
+    return (found.document or RingDocument.create(time.time())).build_ring()

@@ -47,14 +47,14 @@ async def plans_of_server(client: ObjectClient, wished: Wished, gates: FeatureGa
     Raises CliError.
     """
     body = {"objects": list(wished.objects), "beside": list(wished.beside), "gates": sorted(gates)}
-    return await _ask(client, PLANS, body, plan.loaded)
+    return await _ask(client, PLANS, body, plan.load_plan)
 
 
 async def collections_of_server(client: ObjectClient, objects: Sequence[Json]) -> list[CollectionPlan] | None:
     """Ask what deletes of ``objects`` would collect; None as above. Raises CliError."""
-    from freehold.controllers.plan.collection import loaded
+    from freehold.controllers.plan.collection import load_collection_plan
 
-    return await _ask(client, COLLECTIONS, {"objects": list(objects)}, loaded)
+    return await _ask(client, COLLECTIONS, {"objects": list(objects)}, load_collection_plan)
 
 
 async def _ask(client: ObjectClient, path: str, body: Json, loaded: Callable[[Mapping[str, Any]], T]) -> list[T] | None:
@@ -89,19 +89,21 @@ class PlanService:
 
         async def make(client: KubeClient, ring: KeyRing) -> Sequence[Json]:
             found = await plans_with(client, body["objects"], settings, ring, body.get("beside", ()))
-            return [plan.dumped(each) for each in found]
+            return [plan.dump_plan(each) for each in found]
 
         return await self._answer(make)
 
     async def collections(self, body: Json) -> Json:
         """Plan the collection of ``objects``, by the gates and the selector of the operator here."""
         from freehold.cli.local.planning import collections_with
-        from freehold.controllers.plan.collection import dumped
+        from freehold.controllers.plan.collection import dump_collection_plan
 
         settings = replace(self._settings, audit=None)
 
         async def make(client: KubeClient, ring: KeyRing) -> Sequence[Json]:
-            return [dumped(each) for each in await collections_with(client, body["objects"], settings, ring)]
+            return [
+                dump_collection_plan(each) for each in await collections_with(client, body["objects"], settings, ring)
+            ]
 
         return await self._answer(make)
 

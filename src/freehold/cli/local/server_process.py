@@ -80,7 +80,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             settings = _settings(state, options, server, clock)
             outcomes = TagOutcomes(settings.metadata)
             onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))
-            settings = replace(settings, onlookers=onlookers)
+            settings = replace(settings, observers=onlookers)
             await _require_ring(settings)
             service = PlanService(settings, state.keys)
             api.extend(PLANS, service.plans)
@@ -152,10 +152,10 @@ def _say_restored(name: str) -> None:
 def _definitions() -> list[dict[str, Any]]:
     from freehold.providers.crds import (
         PLACEHOLDERS,
-        custom_resource_definitions,  # builds every type of every kind
+        build_crds,  # builds every type of every kind
     )
 
-    return [*custom_resource_definitions(), *(each.crd() for each in PLACEHOLDERS)]
+    return [*build_crds(), *(each.build_crd() for each in PLACEHOLDERS)]
 
 
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
@@ -183,10 +183,10 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
 
 async def _require_ring(settings: Settings) -> None:
     """Raise CliError without a key ring: the operator would wait for it, and a person at a terminal is told at once."""
-    from freehold.controllers.app import keeper_of
+    from freehold.controllers.app import build_keeper
 
     async with KubeClient(settings.kube) as client:
-        keeper = keeper_of(client, settings)
+        keeper = build_keeper(client, settings)
         await keeper.refresh()
     if keeper.problem:
         raise CliError(keeper.problem, notes())

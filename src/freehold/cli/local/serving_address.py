@@ -18,7 +18,7 @@ _BYTES = 32
 
 def connection_to(server: LiveServer) -> Connection:
     """Return how our clients reach a server."""
-    return Connection(server.url, auth.Static(auth.bearer(server.token)))
+    return Connection(server.url, auth.StaticCredential(auth.build_bearer(server.token)))
 
 
 def keep_token(path: Path) -> str:

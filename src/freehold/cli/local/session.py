@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from freehold.api.feature_gates import FeatureGates, unlike_defaults, written
+from freehold.api.feature_gates import FeatureGates, find_changed_gates, format_gates
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access
 from freehold.cli.local.clocks import stopped_clock
@@ -195,11 +195,11 @@ async def opened(access: Access) -> AsyncIterator[Session]:
 
 def _require_gates(server: LiveServer, wanted: FeatureGates) -> None:
     """Refuse a server that has a gate otherwise than this command was told: the operator there acts by its own."""
-    if differing := unlike_defaults(wanted) & (wanted ^ frozenset(server.gates)):
+    if differing := find_changed_gates(wanted) & (wanted ^ frozenset(server.gates)):
         states = (f"{gate} {'off' if gate in wanted else 'on'}" for gate in sorted(differing))
         raise CliError(
             f"process {server.pid} serves this state with {', '.join(states)}: end it, and run this command "
-            f"again, or {hint('serve', f'--feature-gates={written(wanted, differing)}')}"
+            f"again, or {hint('serve', f'--feature-gates={format_gates(wanted, differing)}')}"
         )
 
 

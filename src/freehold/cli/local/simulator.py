@@ -22,7 +22,7 @@ from freehold.cli.local.access import SPEED
 from freehold.cli.local.clocks import continue_clock
 from freehold.cli.local.state_directory import Lock, StateDirectory, write_whole
 from freehold.engine.clock import SystemClock
-from freehold.kube.object_client import why_unreachable
+from freehold.kube.object_client import explain_unreachable
 
 if TYPE_CHECKING:
     from freehold.providers.access.limits import Limits
@@ -117,7 +117,7 @@ async def ask(base: str, path: str, body: Any = None) -> Any:
         ):
             answer = await response.json()
     except (aiohttp.ClientError, TimeoutError) as problem:
-        raise CliError(f"the simulated cloud at {base} cannot be reached: {why_unreachable(problem)}") from problem
+        raise CliError(f"the simulated cloud at {base} cannot be reached: {explain_unreachable(problem)}") from problem
     if response.status != 200:
         raise CliError(f"the simulated cloud refuses {path}: {answer.get('error', response.status)}")
     return answer

@@ -33,7 +33,7 @@ def decided(
     while True:
         try:
             with FileAudit(state.audit_of_people, clock) as audit:
-                audit.decided(subject, "", who(), done=True, why=why)
+                audit.log_decided(subject, "", who(), done=True, why=why)
             return
         except AuditInUse as problem:  # another command, for a moment
             if time.monotonic() > deadline:

@@ -18,7 +18,7 @@ from freehold.cli.objects.manifests import ManifestDocument
 from freehold.cli.objects.schema_errors import is_contested, sentences, unknown_fields
 from freehold.cli.output.highlights import being_deleted
 from freehold.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound
-from freehold.kube.field_managers import CLI, OPERATOR, handed_to_cli
+from freehold.kube.field_managers import CLI, OPERATOR, build_handover_patch
 from freehold.kube.object_client import ObjectClient, PatchKind, Request
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 
@@ -227,7 +227,7 @@ async def _read_current(client: ObjectClient, places: Sequence[tuple[Target, Key
             typed = {"apiVersion": resource.api_version, "kind": resource.kind, **each}
             listed[resource, key_of(each)] = typed
     single = [(t.resource, k) for t, k in places if (t.resource, k.namespace) not in listing]
-    answers = await client.many([Request("GET", resource.object_path(key)) for resource, key in single])
+    answers = await client.send_many([Request("GET", resource.build_object_path(key)) for resource, key in single])
     for place, answer in zip(single, answers, strict=True):
         if isinstance(answer, KubeError):
             if not isinstance(answer, NotFound):
@@ -239,7 +239,7 @@ async def _read_current(client: ObjectClient, places: Sequence[tuple[Target, Key
 
 async def _create_namespace(client: ObjectClient, name: str, query: dict[str, str]) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    await client.request("POST", NAMESPACES.collection_path(), query=query, body=body)
+    await client.request("POST", NAMESPACES.build_collection_path(), query=query, body=body)
 
 
 async def _find_all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> list[str]:
@@ -260,9 +260,9 @@ def _plain_put(put: _Put, validation: str) -> _Put:
     """Return the trial without server-side apply, which words an unknown field in its own way and looks no further."""
     query, body = {"dryRun": "All", "fieldValidation": validation}, manifest_fields(_place(put.target, put.key))
     if put.current is None:
-        path = put.target.resource.collection_path(put.key.namespace)
+        path = put.target.resource.build_collection_path(put.key.namespace)
         return replace(put, request=Request("POST", path, query, body))
-    path = put.target.resource.object_path(put.key)
+    path = put.target.resource.build_object_path(put.key)
     return replace(put, request=Request("PATCH", path, query, body, PatchKind.MERGE.value))
 
 
@@ -311,14 +311,14 @@ def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str
     wanted = manifest_fields(document)
     if current is None and (ours := operator_fields(document)):
         body = {**wanted, "metadata": {**wanted["metadata"], **_join_metadata(wanted["metadata"], ours)}}
-        path = target.resource.collection_path(key.namespace)
+        path = target.resource.build_collection_path(key.namespace)
         return _Put(target, key, None, Request("POST", path, {**query, "fieldManager": OPERATOR}, body))
     if current is not None and is_as_applied(current, wanted):
         return _Put(target, key, current, None)
     # An object that the embedded API of an earlier version stored has no managers: there is nobody to ask.
     force = force or (current is not None and not current["metadata"].get("managedFields"))
     query = {**query, "fieldManager": CLI, **({"force": "true"} if force else {})}
-    path = target.resource.object_path(key)
+    path = target.resource.build_object_path(key)
     return _Put(target, key, current, Request("PATCH", path, query, wanted, PatchKind.APPLY.value))
 
 
@@ -361,7 +361,7 @@ async def _put_back(client: ObjectClient, resource: Resource, key: Key, current:
     metadata = {**_join_metadata(current["metadata"], ours), "resourceVersion": current["metadata"]["resourceVersion"]}
     await client.request(
         "PATCH",
-        resource.object_path(key),
+        resource.build_object_path(key),
         query={"fieldManager": OPERATOR},
         body={"metadata": metadata},
         content_type=PatchKind.MERGE.value,
@@ -375,7 +375,7 @@ async def _hand_over(client: ObjectClient, put: _Put, done: Applied | KubeError)
     resource, key = put.target.resource, put.target.key
     with suppress(Conflict, NotFound):  # it is the operator's then, and the next apply says so
         made = await client.get(resource, key)
-        await client.patch(resource, key, handed_to_cli(made, manifest_fields(made), OPERATOR))
+        await client.patch(resource, key, build_handover_patch(made, manifest_fields(made), OPERATOR))
 
 
 def _put_for_good(tried: _Put, *, force: bool) -> _Put:
@@ -392,7 +392,7 @@ async def _outcomes(
     *,
     brief: bool = True,
 ) -> list[Applied | KubeError]:
-    answers = iter(await client.many([each.request for each in puts if each.request], done, brief=brief))
+    answers = iter(await client.send_many([each.request for each in puts if each.request], done, brief=brief))
     return [_outcome(each, next(answers) if each.request else None) for each in puts]
 
 

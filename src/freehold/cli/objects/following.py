@@ -17,10 +17,10 @@ from freehold.cli.local.session import Session
 from freehold.cli.output.highlights import attention, being_deleted, options_note
 from freehold.cli.output.progress import DONE, Display
 from freehold.cli.output.view import View, ViewPhase, view
-from freehold.controllers.observation_log import Look, Seen
+from freehold.controllers.observation_log import LookOutcome, LookRecord
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource
-from freehold.kube.watch import Change, Reflector, State
+from freehold.kube.watch import ObjectChange, Reflector, WatchState
 
 _TICK_SECONDS = 0.25
 _GRACE_DOMAIN_SECONDS = 30.0
@@ -57,7 +57,7 @@ class ViewSnapshot:
     present: dict[Followed, Json] = field(default_factory=dict)
     last: dict[Followed, Json] = field(default_factory=dict)
     synced: set[Resource] = field(default_factory=set)
-    looks: Mapping[Followed, Look] | None = None
+    looks: Mapping[Followed, LookRecord] | None = None
     problem: str = ""
     queued: int = 0
     applied: Mapping[Followed, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class ViewSnapshot:
         look, obj = self.look(followed), self.present.get(followed)
         return look is not None and obj is not None and _is_at_least(_version(obj), look.version)
 
-    def look(self, followed: Followed) -> Look | None:
+    def look(self, followed: Followed) -> LookRecord | None:
         """Return what the operator has seen of the object as this command has applied it, or of a later version."""
         look = (self.looks or {}).get(followed)
         return look if look is not None and _is_at_least(look.version, self.applied.get(followed, "0")) else None
@@ -94,14 +94,14 @@ class ViewSnapshot:
 
     def is_looked_at(self, followed: Followed) -> bool:
         """Return whether that pass has looked at everything in the cloud."""
-        return self.is_news(followed) and (self.looks is None or self.looks[followed].seen is Seen.LOOKED)
+        return self.is_news(followed) and (self.looks is None or self.looks[followed].outcome is LookOutcome.FULL_LOOK)
 
     def forget(self, resource: Resource) -> None:
         """Nothing is known of this resource until it has been listed again."""
         self.synced.discard(resource)
         self.present = {key: obj for key, obj in self.present.items() if key[0] != resource}
 
-    def take(self, resource: Resource, change: Change) -> None:
+    def take(self, resource: Resource, change: ObjectChange) -> None:
         key = (resource, change.key)
         if key not in self.wanted:
             return
@@ -255,16 +255,16 @@ class _Following:
         reflector = Reflector(self._session.client, resource, namespace)
         reflector.on_state = lambda: self._on_watch_state(reflector)
         self._picture.forget(resource)  # what is still there will be listed
-        async with aclosing(reflector.changes()) as changes:
+        async with aclosing(reflector.follow_changes()) as changes:
             async for change in changes:
-                if isinstance(change, Change):
+                if isinstance(change, ObjectChange):
                     self._picture.take(resource, change)
                 else:
                     self._picture.synced.add(resource)
                 self._news.set()
 
     def _on_watch_state(self, reflector: Reflector) -> None:
-        if reflector.state in (State.FAILING, State.ABSENT) and self._session.embedded:
+        if reflector.state in (WatchState.FAILING, WatchState.ABSENT) and self._session.embedded:
             self.lost = True
             self._news.set()
 
@@ -293,7 +293,7 @@ class UntilReady:
         if all(each.phase is ViewPhase.READY for each in views) and all(map(picture.is_looked_at, picture.wanted)):
             return True
         looks = filter(None, map(picture.look, picture.wanted))
-        if any(each.seen is Seen.LEFT for each in looks):
+        if any(each.outcome is LookOutcome.LEFT_ALONE for each in looks):
             raise CliError(_NO_STATUS, self._where_it_says_why())
         if self._silence.seconds(picture) > _NO_NEWS_SECONDS:
             raise CliError(_why_silent(picture), self._where_it_says_why())

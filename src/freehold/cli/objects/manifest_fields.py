@@ -7,7 +7,7 @@ from typing import Any
 from freehold.api import names
 from freehold.kube import field_managers
 from freehold.kube.field_managers import CLI, LAST_APPLIED, OPERATOR, Tree
-from freehold.kube.merge_patch import merge_patch
+from freehold.kube.merge_patch import build_merge_patch
 from freehold.kube.resources import Json
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.ibm import api_names as ibm_names
@@ -69,24 +69,24 @@ def ownership_patch(current: Json) -> Json | None:
     and after ``freehold tags edit``. None where nothing is to be moved.
     """
     metadata = current["metadata"]
-    if (patch := field_managers.separation(current)) is not None:
+    if (patch := field_managers.build_separation_patch(current)) is not None:
         return patch
     entries = metadata.get("managedFields") or []
     if (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED:
-        patch = field_managers.handed_to_cli(current, manifest_fields(current), OPERATOR)
+        patch = field_managers.build_handover_patch(current, manifest_fields(current), OPERATOR)
     else:
-        patch = field_managers.handed_to_cli(current, {"spec": current.get("spec")}, CLI)
+        patch = field_managers.build_handover_patch(current, {"spec": current.get("spec")}, CLI)
     return None if patch["metadata"]["managedFields"] == entries else patch
 
 
 def is_as_applied(current: Json, wanted: Json) -> bool:
     """Return whether ``wanted`` would change neither a value nor who owns it."""
-    if merge_patch(current, wanted, {}):
+    if build_merge_patch(current, wanted, {}):
         return False
     for each in current["metadata"].get("managedFields") or ():
         if each.get("manager") == CLI and each.get("operation") == "Apply" and not each.get("subresource"):
             fields: Tree = each.get("fieldsV1") or {}
-            return not field_managers.left_out(fields, wanted) and _covers(fields, wanted)
+            return not field_managers.has_other_fields(fields, wanted) and _covers(fields, wanted)
     return False
 
 
@@ -109,7 +109,7 @@ def _holds(fields: Tree, value: Any) -> bool:
     if isinstance(value, dict):
         return all(f"f:{name}" in below and _holds(below[f"f:{name}"], each) for name, each in value.items())
     if isinstance(value, list):
-        found = {element: field_managers.inside(value, element) for element in below}
+        found = {element: field_managers.find_element(value, element) for element in below}
         return len(found) == len(value) and all(
             each is not field_managers.ABSENT and _holds(below[element], each) for element, each in found.items()
         )

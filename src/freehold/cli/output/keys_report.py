@@ -9,8 +9,8 @@ from typing import Any
 
 from freehold.cli.output.hints import hint
 from freehold.cli.output.terminal import duration
-from freehold.controllers.keyring.needs import Need, objects
-from freehold.controllers.keyring.stored_form import RecordName, RingDocument, listed
+from freehold.controllers.keyring.needs import KeyNeed, join_objects
+from freehold.controllers.keyring.stored_form import RecordName, RingDocument, join_digests
 
 
 class State(Enum):
@@ -30,7 +30,7 @@ class Row:
     digest: str
     state: State
     created: float | None
-    needed_by: tuple[Need, ...]
+    needed_by: tuple[KeyNeed, ...]
 
 
 @dataclass(frozen=True)
@@ -39,46 +39,46 @@ class Report:
 
     where: str
     rows: tuple[Row, ...]
-    damaged: tuple[Need, ...]
+    damaged: tuple[KeyNeed, ...]
 
 
 HEADS = ("KEY", "STATE", "AGE", "OBJECTS")
 
 
-def missing(document: RingDocument | None, need: Need) -> frozenset[str]:
+def missing(document: RingDocument | None, need: KeyNeed) -> frozenset[str]:
     """Return the keys that this object names and nobody here has; those that were given up for lost do not count."""
     if document is None:
         return need.digests
-    return frozenset(document.ring().missing(need.digests, need.uuid))
+    return frozenset(document.build_ring().missing(need.digests, need.uuid))
 
 
-def unaccepted(document: RingDocument, digest: str, need: Need) -> bool:
+def unaccepted(document: RingDocument, digest: str, need: KeyNeed) -> bool:
     """Return whether it names this key, which nobody here has, in a record whose loss nobody has accepted yet."""
-    ring = document.ring()
+    ring = document.build_ring()
     if digest not in need.digests or ring.readable(digest, need.uuid):
         return False
     return (digest, need.uuid) not in ring.accepted or bool(unaccepted_records(document, digest, need))
 
 
-def unaccepted_records(document: RingDocument, digest: str, need: Need) -> frozenset[RecordName]:
+def unaccepted_records(document: RingDocument, digest: str, need: KeyNeed) -> frozenset[RecordName]:
     """Return the records that name this key and that nobody has accepted yet."""
-    covered = document.ring().accepted.get((digest, need.uuid), frozenset())
+    covered = document.build_ring().accepted.get((digest, need.uuid), frozenset())
     return frozenset(each for each in need.records.get(digest, ()) if each.digest not in covered)
 
 
-def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
+def lacking(document: RingDocument | None, needed: Sequence[KeyNeed]) -> list[KeyNeed]:
     """Return the objects that wait for a key."""
     return [need for need in needed if missing(document, need)]
 
 
-def report(where: str, document: RingDocument | None, needed: Sequence[Need]) -> Report:
+def report(where: str, document: RingDocument | None, needed: Sequence[KeyNeed]) -> Report:
     """Report all that ``freehold keys list`` shows."""
     damaged = tuple(need for need in needed if need.damaged)
     return Report(where, tuple(_rows(document, needed)), damaged)
 
 
-def _rows(document: RingDocument | None, needed: Sequence[Need]) -> Iterator[Row]:
-    lost: dict[str, list[Need]] = {}
+def _rows(document: RingDocument | None, needed: Sequence[KeyNeed]) -> Iterator[Row]:
+    lost: dict[str, list[KeyNeed]] = {}
     for need in needed:
         for digest in missing(document, need):
             lost.setdefault(digest, []).append(need)
@@ -88,8 +88,8 @@ def _rows(document: RingDocument | None, needed: Sequence[Need]) -> Iterator[Row
         yield Row(digest, State.MISSING, None, tuple(waiting))
 
 
-def _held_rows(document: RingDocument, needed: Sequence[Need]) -> Iterator[Row]:
-    def naming(digest: str) -> tuple[Need, ...]:
+def _held_rows(document: RingDocument, needed: Sequence[KeyNeed]) -> Iterator[Row]:
+    def naming(digest: str) -> tuple[KeyNeed, ...]:
         return tuple(need for need in needed if digest in need.digests)
 
     newest_first = sorted(document.keys.items(), key=lambda item: (item[0] != document.writing, -item[1].created))
@@ -114,11 +114,11 @@ def remarks(found: Report) -> Iterator[str]:
     for row in found.rows:
         if row.state is State.MISSING:
             yield (
-                f"key {row.digest} is missing: nothing is done for {objects(row.needed_by)} until it is here: "
+                f"key {row.digest} is missing: nothing is done for {join_objects(row.needed_by)} until it is here: "
                 f"{hint('keys add', 'FILE')} (lost for ever: {hint('keys accept', row.digest)})"
             )
     if found.damaged:
-        yield f"the journal of {objects(found.damaged)} cannot be read: which keys they need cannot be told"
+        yield f"the journal of {join_objects(found.damaged)} cannot be read: which keys they need cannot be told"
 
 
 def document(found: Report) -> Mapping[str, Any]:
@@ -145,7 +145,7 @@ def additions(
     if first:
         yield f"there was no key ring in {where}: made, and key {writing} writes"
     if keys:
-        yield f"added to {where}: key{'s' if len(keys) > 1 else ''} {listed(keys)}"
+        yield f"added to {where}: key{'s' if len(keys) > 1 else ''} {join_digests(keys)}"
     if handed_on:
         count = len({uuid for _, uuid in handed_on})
         yield f"added to {where}: the keys of {count} single object{'s' if count > 1 else ''}"
@@ -153,18 +153,18 @@ def additions(
         yield f"key {writing} writes, as before"
 
 
-def describe_mended(before: Sequence[Need], after: Sequence[Need]) -> str:
+def describe_mended(before: Sequence[KeyNeed], after: Sequence[KeyNeed]) -> str:
     """Say how many objects a change of the ring brought back."""
     waiting = {need.object for need in after}
     back = [need for need in before if need.object not in waiting]
-    said = f"{_count(back)} can be served again: {objects(back)}" if back else "no object was waiting for them"
-    return said + (f"; still without a key: {objects(after)}" if after else "")
+    said = f"{_count(back)} can be served again: {join_objects(back)}" if back else "no object was waiting for them"
+    return said + (f"; still without a key: {join_objects(after)}" if after else "")
 
 
-def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -> Iterator[str]:
+def acceptance(document: RingDocument, digest: str, concerned: Sequence[KeyNeed]) -> Iterator[str]:
     """Yield the plan of giving a key up."""
     names = "names" if len(concerned) == 1 else "name"
-    yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {objects(concerned)}"
+    yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {join_objects(concerned)}"
     yield (
         "  without the key nothing tells records and marks of ours from those of somebody who may edit the object and "
         "tag resources: look at each resource. What you accept is the object's own, and is deleted with it"
@@ -172,8 +172,8 @@ def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -
     for need in concerned:
         others = missing(document, need) - {digest}
         if others:
-            yield f"  {need.object} misses key {listed(others)} too, and waits for it"
+            yield f"  {need.object} misses key {join_digests(others)} too, and waits for it"
 
 
-def _count(needed: Sequence[Need]) -> str:
+def _count(needed: Sequence[KeyNeed]) -> str:
     return f"{len(needed)} object{'' if len(needed) == 1 else 's'}"

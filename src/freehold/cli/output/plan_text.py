@@ -9,18 +9,22 @@ from typing import Any
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.output.tables import with_ids
 from freehold.cli.output.terminal import say, tell, width
-from freehold.controllers.plan.plan import TAG_ACTIONS, Action, Plan, PlanRow
+from freehold.controllers.plan.plan import TAG_ACTIONS, Plan, PlanAction, PlanRow
 
 _WORDS = {
-    Action.MAY_CREATE: ("perhaps to create", "perhaps to create"),
-    Action.SURPLUS: ("surplus", "surplus"),
-    Action.ADD_PART: ("part to add", "parts to add"),
-    Action.REMOVE_PART: ("part to remove", "parts to remove"),
-    Action.ADD_TAG: ("tag to add", "tags to add"),
-    Action.CHANGE_TAG: ("tag to change", "tags to change"),
-    Action.REMOVE_TAG: ("tag to remove", "tags to remove"),
+    PlanAction.MAY_CREATE: ("perhaps to create", "perhaps to create"),
+    PlanAction.SURPLUS: ("surplus", "surplus"),
+    PlanAction.ADD_PART: ("part to add", "parts to add"),
+    PlanAction.REMOVE_PART: ("part to remove", "parts to remove"),
+    PlanAction.ADD_TAG: ("tag to add", "tags to add"),
+    PlanAction.CHANGE_TAG: ("tag to change", "tags to change"),
+    PlanAction.REMOVE_TAG: ("tag to remove", "tags to remove"),
 }
-_PARTS_OF = {Action.CREATE: Action.ADD_PART, Action.MAY_CREATE: Action.ADD_PART, Action.DELETE: Action.REMOVE_PART}
+_PARTS_OF = {
+    PlanAction.CREATE: PlanAction.ADD_PART,
+    PlanAction.MAY_CREATE: PlanAction.ADD_PART,
+    PlanAction.DELETE: PlanAction.REMOVE_PART,
+}
 _UNSHOWN_VALUES = frozenset({"name", "description", "resource_group"})
 """They say the same in most rows; ``-o json`` has them."""
 _NAMED = 3
@@ -81,14 +85,14 @@ def _cells(rows: Sequence[PlanRow]) -> Iterator[Cells]:
 
 def _section(row: PlanRow) -> int:
     """Resources first, then tags; deletions are last, as in the plan."""
-    return 2 if row.action is Action.DELETE else int(row.action in TAG_ACTIONS)
+    return 2 if row.action is PlanAction.DELETE else int(row.action in TAG_ACTIONS)
 
 
 def _group(row: PlanRow) -> object:
     """Return what rows must have in common to be shown as one."""
     if row.action in TAG_ACTIONS:
         return row.action, _tag(row), row.reason
-    if row.action is Action.KEEP:
+    if row.action is PlanAction.KEEP:
         return row.action, row.reason
     return row.action, row.kind, row.logical, row.attribute
 
@@ -101,7 +105,7 @@ def _tag(row: PlanRow) -> str:
     """Seals differ from resource to resource, so that marks are shown together."""
     if row.mark:
         return "marks of ours"
-    return f"{row.before} → {row.after}" if row.action is Action.CHANGE_TAG else row.attribute
+    return f"{row.before} → {row.after}" if row.action is PlanAction.CHANGE_TAG else row.attribute
 
 
 def _why_tag(alike: Sequence[PlanRow]) -> str:
@@ -124,7 +128,7 @@ def _cells_of(row: PlanRow, parts: Sequence[str]) -> Cells:
 def _why(row: PlanRow, parts: Sequence[str]) -> str:
     if row.attribute:
         return f"{row.attribute}: {row.reason}"
-    if row.action is Action.DELETE:
+    if row.action is PlanAction.DELETE:
         return row.reason + _say_parts(len(parts))
     made = [_values(row.values), f"with {', '.join(parts)}" if parts else "", row.reason]
     return "; ".join(filter(None, made))

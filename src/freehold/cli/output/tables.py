@@ -68,7 +68,7 @@ async def server_table(
     client: ObjectClient, resource: Resource, where: str, style: TableStyle, *, name: str = "", selector: str = ""
 ) -> Rows:
     """Objects of another kind, in the columns that the server has for it. Events come oldest first."""
-    path = resource.object_path(Key(where, name)) if name else resource.collection_path(where)
+    path = resource.build_object_path(Key(where, name)) if name else resource.build_collection_path(where)
     query = {"includeObject": "Object" if resource == EVENTS else "Metadata", "labelSelector": selector}
     answer = await client.request("GET", path, query=query, accept=AS_TABLE)
     if answer.get("kind") != "Table":  # a server of an extension may print nothing

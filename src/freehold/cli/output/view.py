@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.api import names
-from freehold.api.conditions import find
+from freehold.api.conditions import find_condition
 from freehold.engine.reasons import EXTERNAL, MACHINES, Reason
 
 Json = Mapping[str, Any]
@@ -172,7 +172,7 @@ def view(obj: Json, *, news: bool = True) -> View:
         notes=tuple(_notes(conditions)),
         moving=outdated or any(line.moving for line in lines) or (not lines and not blocked),
         has_status=bool(conditions),
-        reason=str((find(conditions, names.READY) or {}).get("reason") or ""),
+        reason=str((find_condition(conditions, names.READY) or {}).get("reason") or ""),
         deleting=deleting,
     )
 
@@ -193,12 +193,12 @@ def _line(row: Json) -> Line:
 
 
 def _current(metadata: Json, conditions: Sequence[Json], type_: str = names.READY) -> bool:
-    found = find(conditions, type_) or {}
+    found = find_condition(conditions, type_) or {}
     return int(found.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
 
 
 def _is_paused(metadata: Json, conditions: Sequence[Json]) -> bool:
-    paused = find(conditions, names.PAUSED) or {}
+    paused = find_condition(conditions, names.PAUSED) or {}
     return paused.get("status") == "True" and _current(metadata, conditions, names.PAUSED)
 
 
@@ -207,22 +207,22 @@ def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], c
         return ViewPhase.DELETING
     if not current:
         return ViewPhase.PROGRESSING
-    if (find(conditions, names.READY) or {}).get("status") == "True":
+    if (find_condition(conditions, names.READY) or {}).get("status") == "True":
         return ViewPhase.READY
     return ViewPhase.BLOCKED if blocked else ViewPhase.PROGRESSING
 
 
 def _blocked(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[str]:
     """Yield what blocks. A delete does not ask the spec, so a wrong one does not hold it up."""
-    paused = find(conditions, names.PAUSED) or {}
+    paused = find_condition(conditions, names.PAUSED) or {}
     if paused.get("status") == "True":
         yield f"paused: {paused.get('message') or 'nothing is done until the pause is lifted'}"
-    invalid = find(conditions, names.SPEC_VALID) or {}
+    invalid = find_condition(conditions, names.SPEC_VALID) or {}
     if invalid.get("status") == "False" and not deleting:
         yield from _findings(str(invalid.get("message") or "the spec is not valid"))
     rows = [sentence(line) for line in lines if line.state == "Blocked"]
     yield from rows
-    ready = find(conditions, names.READY) or {}
+    ready = find_condition(conditions, names.READY) or {}
     held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED
     if ready and held and not rows and invalid.get("status") != "False" and paused.get("status") != "True":
         yield str(ready.get("message") or ready.get("reason"))
@@ -234,17 +234,17 @@ def sentence(line: Line) -> str:
 
 
 def _retrying(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]:
-    ready = find(conditions, names.READY) or {}
+    ready = find_condition(conditions, names.READY) or {}
     if ready.get("reason") in _RETRIED:
         yield from _findings(str(ready.get("message") or ready["reason"]))
     yield from (sentence(line) for line in lines if line.state == "Waiting" and line.reason in _RETRIED)
 
 
 def _notes(conditions: Sequence[Json]) -> Iterable[str]:
-    served = find(conditions, names.FIELDS_SERVED) or {}
+    served = find_condition(conditions, names.FIELDS_SERVED) or {}
     if served.get("message"):
         yield from _findings(str(served["message"]))
-    collection = find(conditions, names.EXTERNAL_RESOURCE_GC) or {}
+    collection = find_condition(conditions, names.EXTERNAL_RESOURCE_GC) or {}
     if collection.get("reason") == names.REASON_INVALID_COLLECTION_POLICY:
         yield str(collection.get("message") or collection["reason"])
 

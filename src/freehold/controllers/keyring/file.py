@@ -1,4 +1,4 @@
-"""The key ring of a laptop: a file of mode 0600 beside the state directory, so that it outlives the store in it."""
+"""The key ring of a laptop: a file of mode 0600 beside the state directory, so that it outlives the store."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class FileRing:
         return str(self.path)
 
     async def read(self) -> StoredRing:
-        """What the file holds. Raises UnreadableRing, also where others can read it."""
-        text = self._text()
+        """Read the file. Raises UnreadableRing, also if others can read it."""
+        text = self._read_text()
         if text is None:
             return StoredRing(None)
-        return StoredRing(loads(text, self.where), _version(text))
+        return StoredRing(loads(text, self.where), _hash_text(text))
 
     async def write(self, document: RingDocument, version: str) -> None:
         """Replace the file if it is still at ``version``; create it where that is empty. Raises ChangedRing."""
@@ -44,7 +44,7 @@ class FileRing:
         except OSError as problem:
             raise UnreadableRing(f"the key ring {self.path} cannot be written: {problem.strerror}") from problem
 
-    def _text(self) -> str | None:
+    def _read_text(self) -> str | None:
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
@@ -63,7 +63,7 @@ class FileRing:
             os.close(descriptor)
 
     def _refuse_shared(self, found: os.stat_result) -> None:
-        """A key that others could read or put there proves nothing any more."""
+        """Refuse a ring that others could read or write: its keys prove nothing."""
         if not stat.S_ISREG(found.st_mode):
             raise UnreadableRing(f"the key ring {self.path} is not a file; put it back from a backup")
         if found.st_uid != os.geteuid():
@@ -78,8 +78,8 @@ class FileRing:
             )
 
     def _create(self, text: str) -> None:
-        """Of two that begin at once, the first decides: a hard link does not replace what is there."""
-        with self._written(text) as fresh:
+        """Create the ring file. A hard link does not replace an existing file, so the first of two creators wins."""
+        with self._write_temporary(text) as fresh:
             try:
                 os.link(fresh, self.path)
             except FileExistsError:
@@ -87,16 +87,16 @@ class FileRing:
             self._sync_folder()
 
     def _replace(self, text: str, version: str) -> None:
-        with self._lock(), self._written(text) as fresh:
-            now = self._text()
-            if now is None or _version(now) != version:
+        with self._lock(), self._write_temporary(text) as fresh:
+            now = self._read_text()
+            if now is None or _hash_text(now) != version:
                 raise ChangedRing(f"the key ring {self.path} changed meanwhile; run the command again")
             fresh.replace(self.path)
             self._sync_folder()
 
     @contextlib.contextmanager
-    def _written(self, text: str) -> Iterator[Path]:
-        """The text in a file of its own, on the disk, in the same directory. mkstemp makes it with mode 0600."""
+    def _write_temporary(self, text: str) -> Iterator[Path]:
+        """Write the text to a temporary file in the same directory, synced to disk. mkstemp makes it with mode 0600."""
         import tempfile  # a command that only reads the ring pays for no random numbers
 
         descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
@@ -111,7 +111,7 @@ class FileRing:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        """On the directory: a lock on the file itself would be gone with the file that is replaced."""
+        """Lock the directory: a lock on the file would be lost when the file is replaced."""
         descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -127,5 +127,5 @@ class FileRing:
             os.close(descriptor)
 
 
-def _version(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

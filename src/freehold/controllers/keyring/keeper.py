@@ -1,4 +1,4 @@
-"""The ring that this operator works with: read before anything is served, and again when it changes."""
+"""Keeper of the operator's key ring: it reads the ring before anything is served, and again when it changes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import logging
 import time
 from collections.abc import Callable
 
-from freehold.controllers.keyring.needs import Needs, opened_ring
+from freehold.controllers.keyring.needs import Needs, open_ring
 from freehold.controllers.keyring.stored_form import STALE_SECONDS, RingError, RingStore, UnreachableRing
 from freehold.engine.keys import KeyRing
 
 _LOG = logging.getLogger(__name__)
 
 SOONEST_SECONDS = 5.0
-"""Wall seconds between two reads at least, however many objects miss a key."""
+"""The least wall seconds between two reads, however many objects name a missing key."""
 
 
 class RingKeeper:
-    """Holds the newest ring. Without one ``problem`` says why, and nothing may be served.
+    """The newest ring. If there is none, ``problem`` says why, and nothing may be served.
 
-    ``poll`` is wall seconds between reads, ``soonest`` the least of them. ``changed`` is called when a ring came, or
-    is another one.
+    ``poll`` is the usual wall seconds between reads, ``soonest`` the least. ``on_change`` is called when a ring was
+    read that differs from the one before.
     """
 
     def __init__(
@@ -34,40 +34,40 @@ class RingKeeper:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._needed = needed
+        self._read_needs = needed
         self._now = now
         self._monotonic = monotonic
         self._poll = poll
         self._least = min(poll, soonest)
         self._ring: KeyRing | None = None
         self._read_at = float("-inf")
-        self._asked = asyncio.Event()
+        self._read_requested = asyncio.Event()
         self.problem = f"the key ring in {store.where} has not been read yet"
-        self.changed: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
 
     @property
     def ring(self) -> KeyRing:
-        """Raises RingError while there is none."""
+        """The ring. Raises RingError while there is none."""
         self._refuse_stale()
         if self._ring is None:
             raise RingError(self.problem)
         return self._ring
 
-    def missed(self) -> None:
-        """An object names a key that the ring lacks: perhaps it has been added since."""
-        self._asked.set()
+    def report_missing_key(self) -> None:
+        """Request a read: an object names a key that the ring lacks, and which may have been added since."""
+        self._read_requested.set()
 
     async def refresh(self) -> None:
         """Read the ring now."""
         began = self._monotonic()
         try:
-            found = await opened_ring(self._store, self._needed, self._now())
+            found = await open_ring(self._store, self._read_needs, self._now())
             read_at = began if found.document else float("-inf")
             if found.document is None:
                 raise UnreachableRing(f"the key ring in {self._store.where} went while it was read")
-            ring = found.document.ring()
+            ring = found.document.build_ring()
         except UnreachableRing as problem:
-            # A place that does not answer for a moment takes nothing back.
+            # The place does not answer: the ring that was read before stays valid until it is stale.
             if self._ring is None:
                 self._refuse(problem)
             self._refuse_stale(problem.message)
@@ -80,19 +80,19 @@ class RingKeeper:
         self._ring, self.problem = ring, ""
         if news:
             _LOG.info("key ring in %s: %d keys, %s writes", self._store.where, len(ring.keys), ring.writing)
-            self.changed()
+            self.on_change()
 
     async def run(self) -> None:
-        """Read it again and again, until cancelled."""
+        """Read the ring periodically until cancelled."""
         while True:
             await asyncio.sleep(self._least)
             if self._ring is not None:
                 try:
                     async with asyncio.timeout(self._poll - self._least):
-                        await self._asked.wait()
+                        await self._read_requested.wait()
                 except TimeoutError:
                     pass  # no object misses a key: the usual interval
-            self._asked.clear()
+            self._read_requested.clear()
             await self.refresh()
 
     def _refuse_stale(self, why: str = "it was not read lately") -> None:

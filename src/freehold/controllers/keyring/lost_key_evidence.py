@@ -1,4 +1,4 @@
-"""What the cloud says of each resource that a record under a lost key names: a person decides by it. Reads only."""
+"""Evidence for a person about the records that a lost key has signed, read from the cloud. Nothing is written."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from freehold.engine.state import ObjectState
 from freehold.kube.resources import Key
 
 
-class Standing(StrEnum):
-    """What acceptance would mean for a record."""
+class RecordStanding(StrEnum):
+    """The effect that acceptance would have on a record."""
 
     AGREES = "agrees"  # record and marks agree: it is believed, if a person accepts it
     DIFFERS = "differs"  # the marks do not show it: it is not believed
@@ -34,15 +34,15 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class RecordEvidence:
-    """One record, and what the cloud says of its resource.
+    """The evidence for one record from its resource in the cloud.
 
-    ``why`` says why it is not believed, or not read. ``created_at`` is epoch seconds, None where the cloud does not
-    tell. ``tags`` are those that are no marks. ``inside`` and ``users`` are None where no read shows them.
-    ``marked_on`` is the carrier of its mark. ``others`` are objects that have it on record, too.
+    ``why`` says why the record is not believed, or not read. ``created_at`` is epoch seconds, None if the cloud does
+    not tell. ``tags`` has no marks. ``inside`` and ``users`` are None where no read shows them. ``marked_on`` is the
+    carrier of its mark. ``others`` are further objects that have the resource on record.
     """
 
     record: RecordName
-    standing: Standing
+    standing: RecordStanding
     why: str = ""
     name: str = ""
     created_at: float | None = None
@@ -56,7 +56,7 @@ class RecordEvidence:
 
 @dataclass(frozen=True)
 class ObjectEvidence:
-    """One object that names the lost key. ``rows`` are empty where no record of a resource names it."""
+    """One object that names the lost key. ``rows`` is empty if no record of a resource names the key."""
 
     kind: str
     object: Key
@@ -64,11 +64,11 @@ class ObjectEvidence:
     rows: tuple[RecordEvidence, ...] = ()
 
 
-def digest_of_list(lost: str, objects: Sequence[ObjectEvidence]) -> str:
+def digest_list(lost: str, objects: Sequence[ObjectEvidence]) -> str:
     """Return the SHA-256 of all that a person is shown before key ``lost`` is given up.
 
-    It is used whole: whoever may edit objects and tag resources could search for two lists with one short digest.
-    What a failed read said is left out: it differs each time.
+    It is not shortened: whoever may edit objects and tag resources could find two lists with one short digest.
+    Messages of failed reads are left out, because they differ each time.
     """
     said = [
         [each.kind, str(each.object), each.uuid, [[*astuple(row)[:2], *astuple(row)[3:]] for row in each.rows]]
@@ -77,24 +77,28 @@ def digest_of_list(lost: str, objects: Sequence[ObjectEvidence]) -> str:
     return hashlib.sha256(json.dumps(["freehold keys accept", lost, said]).encode()).hexdigest()
 
 
-def unread(records: Collection[RecordName], why: str) -> tuple[RecordEvidence, ...]:
-    """Return these records of an object whose account could not be asked."""
-    return tuple(RecordEvidence(each, Standing.UNREAD, why) for each in sorted(records))
+def build_unread_rows(records: Collection[RecordName], why: str) -> tuple[RecordEvidence, ...]:
+    """Build the rows of an object whose account could not be read."""
+    return tuple(RecordEvidence(each, RecordStanding.UNREAD, why) for each in sorted(records))
 
 
-async def evidence(journal: Journal, records: Collection[RecordName], deps: EngineDeps) -> tuple[RecordEvidence, ...]:
-    """Read what each record names. The ring of ``deps`` accepts all of them, so that the marks alone decide.
+async def gather_evidence(
+    journal: Journal, records: Collection[RecordName], deps: EngineDeps
+) -> tuple[RecordEvidence, ...]:
+    """Read the resource of each record. The ring of ``deps`` accepts all records, so that the marks alone decide.
 
-    Each is read by itself: one whose id the cloud refuses must not hide the others.
+    Each resource is read by itself, so that an id that the cloud refuses does not hide the others.
     """
     ctx = PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
-    rows = [await _of_record(ctx, each) for each in sorted(records)]
-    claims = await _claims(ctx, [row.record for row in rows if row.standing in (Standing.AGREES, Standing.DIFFERS)])
+    rows = [await _gather_for_record(ctx, each) for each in sorted(records)]
+    claims = await _find_claims(
+        ctx, [row.record for row in rows if row.standing in (RecordStanding.AGREES, RecordStanding.DIFFERS)]
+    )
     return tuple(replace(row, others=claims.get(row.record, ())) for row in rows)
 
 
-async def _claims(ctx: PassContext, records: Sequence[RecordName]) -> dict[RecordName, tuple[str, ...]]:
-    """The other objects that have these resources on record, read once for each kind."""
+async def _find_claims(ctx: PassContext, records: Sequence[RecordName]) -> dict[RecordName, tuple[str, ...]]:
+    """Find the other objects that have these resources on record, with one read for each kind."""
     found = {}
     for kind in {NodeKey.parse(each.node).kind for each in records}:
         ids = {each.id: each for each in records if NodeKey.parse(each.node).kind == kind}
@@ -103,23 +107,23 @@ async def _claims(ctx: PassContext, records: Sequence[RecordName]) -> dict[Recor
     return found
 
 
-async def _of_record(ctx: PassContext, record: RecordName) -> RecordEvidence:
+async def _gather_for_record(ctx: PassContext, record: RecordName) -> RecordEvidence:
     key = NodeKey.parse(record.node)
     if key.kind not in ctx.deps.registry:
-        return RecordEvidence(record, Standing.UNREAD, f"no kind of resource is called {key.kind!r}")
+        return RecordEvidence(record, RecordStanding.UNREAD, f"no kind of resource is called {key.kind!r}")
     seen = (await observe.read_each(ctx, [key]))[key]
     if seen is None:
-        return RecordEvidence(record, Standing.GONE)
+        return RecordEvidence(record, RecordStanding.GONE)
     try:
         if isinstance(seen, CloudError):
             raise seen
-        return await _shown(ctx, key, record, seen)
+        return await _judge_marks(ctx, key, record, seen)
     except CloudError as error:
-        return RecordEvidence(record, Standing.UNREAD, error.message)
+        return RecordEvidence(record, RecordStanding.UNREAD, error.message)
 
 
-async def _shown(ctx: PassContext, key: NodeKey, record: RecordName, seen: Observed) -> RecordEvidence:
-    """Raises CloudError."""
+async def _judge_marks(ctx: PassContext, key: NodeKey, record: RecordName, seen: Observed) -> RecordEvidence:
+    """Judge a record by the marks of its resource. Raises CloudError."""
     tags = seen.tags
     if tags is None:
         tags = await ctx.deps.tagger.tags_of(seen.target) if seen.target else frozenset()
@@ -134,7 +138,7 @@ async def _shown(ctx: PassContext, key: NodeKey, record: RecordName, seen: Obser
     users = await kind.deletion.usage.users(ref) if kind.deletion.usage is not None else None
     return RecordEvidence(
         record,
-        Standing.AGREES if agrees else Standing.DIFFERS,
+        RecordStanding.AGREES if agrees else RecordStanding.DIFFERS,
         "" if agrees else found.source,
         seen.name,
         seen.created_at,
@@ -148,4 +152,4 @@ async def _shown(ctx: PassContext, key: NodeKey, record: RecordName, seen: Obser
 
 class _Unsaved:
     async def save(self, journal: Journal) -> None:
-        """Nothing is stored by asking."""
+        """Store nothing: evidence is only read."""

@@ -1,4 +1,4 @@
-"""What the stored objects need of a key ring, and the one case in which a ring may be made."""
+"""Keys that stored objects need, and the one case in which a new ring may be made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from freehold.controllers.keyring.stored_form import (
     RingStore,
     StoredRing,
     UnreachableRing,
-    listed,
+    join_digests,
 )
 from freehold.engine.journal import CorruptJournal, Journal
 from freehold.engine.keys import fingerprint
@@ -26,17 +26,17 @@ from freehold.providers.objects import identity
 
 _SHOWN = 5
 _DIGEST = re.compile(r"[a-z2-7]{10}")
-"""As keys.digest_of makes them."""
+"""The form of the digests of keys.digest_of."""
 _LONGEST = 40
-"""Characters of a text that is no digest."""
+"""The most characters of a text that is no digest."""
 
 
 @dataclass(frozen=True)
-class Need:
-    """One object's. ``damaged``: nobody can tell what it needs.
+class KeyNeed:
+    """The keys that one object needs. ``damaged``: its journal cannot be read, so they are not known.
 
-    ``records`` are its records of resources by the digest of the key that they name. ``kind`` is empty for what has
-    no journal.
+    ``records`` are its records of resources by the digest of the key that signed them. ``kind`` is empty for an object
+    without a journal.
     """
 
     object: Key
@@ -47,22 +47,22 @@ class Need:
     kind: str = ""
 
 
-Needs = Callable[[], Awaitable[Sequence[Need]]]
+Needs = Callable[[], Awaitable[Sequence[KeyNeed]]]
 
 
-def need_of(raw: Json) -> Need:
-    """From the journal that the object carries, else from its status."""
+def need_of(raw: Json) -> KeyNeed:
+    """Read the need from the journal of the object, else from its status."""
     key = key_of(raw)
     try:
-        journal = identity.recorded(raw)
+        journal = identity.read_record(raw)
     except CorruptJournal:
-        return Need(key, damaged=True)
+        return KeyNeed(key, damaged=True)
     if journal is None:
-        return Need(key)
-    return Need(key, journal.owner.uuid, journal.keys, records=_records(journal), kind=raw["kind"])
+        return KeyNeed(key)
+    return KeyNeed(key, journal.owner.uuid, journal.keys, records=_collect_records(journal), kind=raw["kind"])
 
 
-def _records(journal: Journal) -> dict[str, frozenset[RecordName]]:
+def _collect_records(journal: Journal) -> dict[str, frozenset[RecordName]]:
     found: dict[str, frozenset[RecordName]] = {}
     for node, entry in journal.entries.items():
         if entry.key and entry.id:
@@ -72,9 +72,9 @@ def _records(journal: Journal) -> dict[str, frozenset[RecordName]]:
     return found
 
 
-async def needs(client: KubeClient, resources: Iterable[Resource], namespace: str = "") -> list[Need]:
-    """Of every stored object of these kinds; a kind that is not installed has none. Raises KubeError."""
-    found: list[Need] = []
+async def read_needs(client: KubeClient, resources: Iterable[Resource], namespace: str = "") -> list[KeyNeed]:
+    """Read the needs of every stored object of these kinds; a kind may not be installed. Raises KubeError."""
+    found: list[KeyNeed] = []
     for resource in resources:
         try:
             listing = await client.list(resource, namespace)
@@ -85,16 +85,16 @@ async def needs(client: KubeClient, resources: Iterable[Resource], namespace: st
     return found
 
 
-async def opened_ring(store: RingStore, needed: Needs, now: float) -> StoredRing:
-    """The ring that is there; a new one where none is and no object needs one. Raises RingError.
+async def open_ring(store: RingStore, needed: Needs, now: float) -> StoredRing:
+    """Read the ring; make a new one if there is none and no object names a key. Raises RingError.
 
-    Of two operators that begin at once the first to write decides, and both read what it wrote.
+    If two operators start at once, the first writer wins, and both read its ring.
     """
     found = await store.read()
     if found.document is not None:
         return found
     try:
-        document = first_ring(store.where, await needed(), now)
+        document = build_first_ring(store.where, await needed(), now)
     except kube.KubeError as problem:
         raise UnreachableRing(
             f"there is no key ring in {store.where}, and whether objects name a key cannot be told: {problem}"
@@ -107,36 +107,36 @@ async def opened_ring(store: RingStore, needed: Needs, now: float) -> StoredRing
     return found
 
 
-def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
-    """A new ring. Raises MissingRing where an object names a key, or cannot be read: it may name one."""
+def build_first_ring(where: str, needed: Sequence[KeyNeed], now: float) -> RingDocument:
+    """Build a new ring. Raises MissingRing if an object names a key, or cannot be read and so may name one."""
     damaged = [each for each in needed if each.damaged]
     naming = [each for each in needed if each.digests]
     if naming:
         named = frozenset[str]().union(*(each.digests for each in naming))
-        digests, known = listed(map(_shown, named)), sorted(filter(_DIGEST.fullmatch, named))
+        digests, known = join_digests(map(_quote_digest, named)), sorted(filter(_DIGEST.fullmatch, named))
         lost = f" (lost for ever: freehold keys accept {known[0]})" if known else ""
         raise MissingRing(
-            f"there is no key ring in {where}, and {objects(naming)} {_names(naming)} key {digests}: nothing is "
-            f"served until the ring is back; put it back from a backup, or: freehold keys add FILE{lost}"
+            f"there is no key ring in {where}, and {join_objects(naming)} {_pick_verb(naming)} key {digests}: nothing "
+            f"is served until the ring is back; put it back from a backup, or: freehold keys add FILE{lost}"
         )
     if damaged:
         raise MissingRing(
-            f"there is no key ring in {where}, and the journal of {objects(damaged)} cannot be read: it may name a key "
-            f"of one; put ring or journal back from a backup, or: freehold keys add FILE"
+            f"there is no key ring in {where}, and the journal of {join_objects(damaged)} cannot be read: it may name "
+            f"a key of one; put ring or journal back from a backup, or: freehold keys add FILE"
         )
-    return RingDocument.fresh(now)
+    return RingDocument.create(now)
 
 
-def _shown(digest: str) -> str:
-    """What names no key is anybody's text: quoted, escaped, and not to be copied into a command."""
+def _quote_digest(digest: str) -> str:
+    """Quote and escape a text that is no digest: anybody may have written it, and it must not get into a command."""
     return digest if _DIGEST.fullmatch(digest) else ascii(digest[:_LONGEST])
 
 
-def objects(needed: Sequence[Need]) -> str:
-    """Some of them by name, for a sentence."""
+def join_objects(needed: Sequence[KeyNeed]) -> str:
+    """Join the names of some of the objects for a sentence."""
     shown = ", ".join(str(each.object) for each in needed[:_SHOWN])
     return shown + (f" and {len(needed) - _SHOWN} more" if len(needed) > _SHOWN else "")
 
 
-def _names(needed: Sequence[Need]) -> str:
+def _pick_verb(needed: Sequence[KeyNeed]) -> str:
     return "names" if len(needed) == 1 else "name"

@@ -25,14 +25,14 @@ from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import SECRETS, Json, Key
 
 NAMESPACE = "freehold-system"
-"""Where the operator is installed, unless it runs in a pod of another namespace."""
+"""The namespace of the operator, unless it runs in a pod of another namespace."""
 
 NAME = "freehold-keys"
 ENTRY = "ring.json"
 
 
 class SecretRing:
-    """A ring in a Secret."""
+    """A key ring in a Secret."""
 
     def __init__(self, client: ObjectClient, namespace: str = NAMESPACE, name: str = NAME) -> None:
         self._client = client
@@ -43,14 +43,14 @@ class SecretRing:
         return f"Secret {self._key}"
 
     async def read(self) -> StoredRing:
-        """What the Secret holds. Raises UnreadableRing, UnreachableRing."""
+        """Read the Secret. Raises UnreadableRing, UnreachableRing."""
         try:
             found = await self._client.get(SECRETS, self._key)
         except kube.NotFound:
             return StoredRing(None)
         except kube.KubeError as problem:
-            raise self._problem(problem, "get") from problem
-        text = text_of(found, self.where)
+            raise self._translate_error(problem, "get") from problem
+        text = read_ring_text(found, self.where)
         document = None if text is None else loads(text, self.where)
         return StoredRing(document, str(found["metadata"]["resourceVersion"]))
 
@@ -58,31 +58,31 @@ class SecretRing:
         """Create the Secret, or replace it at the resourceVersion ``version``. Raises ChangedRing."""
         try:
             if version:
-                await self._client.replace(SECRETS, self._secret(document, version))
+                await self._client.replace(SECRETS, self._build_secret(document, version))
             else:
-                await self._client.create(SECRETS, self._secret(document, version))
+                await self._client.create(SECRETS, self._build_secret(document, version))
         except (kube.AlreadyExists, kube.Conflict) as problem:
             raise ChangedRing(f"the key ring in {self.where} changed meanwhile; run the command again") from problem
         except kube.NotFound as problem:
-            raise UnreadableRing(self._no_place()) from problem
+            raise UnreadableRing(self._explain_missing_namespace()) from problem
         except kube.KubeError as problem:
-            raise self._problem(problem, "update" if version else "create") from problem
+            raise self._translate_error(problem, "update" if version else "create") from problem
 
-    def _secret(self, document: RingDocument, version: str) -> Json:
+    def _build_secret(self, document: RingDocument, version: str) -> Json:
         metadata: dict[str, Any] = {"name": self._key.name, "namespace": self._key.namespace}
         if version:
             metadata["resourceVersion"] = version
         data = {ENTRY: base64.b64encode(dumps(document).encode()).decode()}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
 
-    def _no_place(self) -> str:
+    def _explain_missing_namespace(self) -> str:
         namespace = self._key.namespace
         return (
             f"{self.where} cannot be made: there is no namespace {namespace}; make it "
             f"(kubectl create namespace {namespace}), or name the operator's own"
         )
 
-    def _problem(self, problem: kube.KubeError, verb: str) -> UnreadableRing | UnreachableRing:
+    def _translate_error(self, problem: kube.KubeError, verb: str) -> UnreadableRing | UnreachableRing:
         if isinstance(problem, kube.Forbidden) and verb == "create":
             return UnreadableRing(
                 f"the key ring {self.where} does not exist and may not be made ({problem}); make an empty one: "
@@ -96,8 +96,8 @@ class SecretRing:
         )
 
 
-def text_of(secret: Json, where: str) -> str | None:
-    """The ring's text in a Secret, None where it holds nothing at all. Raises UnreadableRing."""
+def read_ring_text(secret: Json, where: str) -> str | None:
+    """Read the ring's text from a Secret; None if the Secret is empty. Raises UnreadableRing."""
     data, plain = secret.get("data") or {}, secret.get("stringData") or {}
     if ENTRY in plain:
         return str(plain[ENTRY])

@@ -1,4 +1,4 @@
-"""What is collected with an object, and its form in JSON: it is made where the SDKs are loaded, shown elsewhere."""
+"""Plan of an object's collection, and its JSON form: one process makes it with the SDKs, another one shows it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 
 class Fate(StrEnum):
-    """What a delete of the object does with one leftover."""
+    """The fate of a leftover when the object is deleted."""
 
     DELETE = "delete"
     HOLD = "hold"
-    """It would go, and a person must take something away first."""
+    """It would be deleted, but a person must remove something first."""
     KEEP = "keep"
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """One resource that the workloads of a cluster made, or that looks so.
+    """A resource that the workloads of a cluster made, or that looks so.
 
-    ``task`` is that which collects it. ``proven``: it is theirs by all proofs, whether it is collected or not.
+    ``task`` is the task that collects it. ``proven``: all proofs hold, whether it is collected or not.
     """
 
     fate: Fate
@@ -35,12 +35,12 @@ class Leftover:
 
 @dataclass(frozen=True)
 class CollectionPlan:
-    """What a delete of ``object`` (``namespace/name``) collects: what goes first in ``rows``, in that order.
+    """The collection that a delete of ``object`` (``namespace/name``) does; ``rows`` begins with the deletes, in order.
 
-    ``cluster`` is its name in tags, ``network`` where its workloads are. ``collected`` is the policy; ``reason`` (a
-    word) and ``policy`` (a sentence) say where it comes from. ``running``: machines whose end the collection waits for.
-    ``held``: why nothing is collected, and nothing of the network goes, before a person has acted. ``unanswered``: what
-    could not be asked.
+    ``cluster`` is its name in tags, ``network`` that of its workloads. ``collected`` is the policy; ``reason`` (a
+    word) and ``policy`` (a sentence) explain it. ``running``: machines that must stop before the collection begins.
+    ``held``: why nothing is collected, and nothing of the network deleted, before a person has acted. ``unanswered``:
+    questions that the cloud did not answer.
     """
 
     kind: str
@@ -66,12 +66,12 @@ class CollectionPlan:
 _LISTS = ("tasks", "running", "held", "unanswered", "notes")
 
 
-def dumped(plan: CollectionPlan) -> dict[str, Any]:
-    """Return what :func:`loaded` reads; only what JSON has."""
+def dump_collection_plan(plan: CollectionPlan) -> dict[str, Any]:
+    """Return the JSON form that :func:`load_collection_plan` reads."""
     return asdict(plan)
 
 
-def loaded(content: Mapping[str, Any]) -> CollectionPlan:
-    """Return the plan that :func:`dumped` was given. Raises KeyError, TypeError or ValueError for anything else."""
+def load_collection_plan(content: Mapping[str, Any]) -> CollectionPlan:
+    """Read a plan from its JSON form. Raises KeyError, TypeError or ValueError for anything else."""
     rows = tuple(Leftover(**{**row, "fate": Fate(row["fate"])}) for row in content["rows"])
     return CollectionPlan(**{**content, **{name: tuple(content[name]) for name in _LISTS}, "rows": rows})

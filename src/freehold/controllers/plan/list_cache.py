@@ -1,4 +1,4 @@
-"""The stored objects of one kind, for plans: listed when they are first asked for, once for all that is planned."""
+"""Cache of the stored objects of one kind, for plans: they are listed once, at the first use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from freehold.kube.errors import Forbidden, KubeError
 from freehold.kube.resources import Json, Resource, key_of
 
 
-class ListedOnce:
-    """``beside`` are objects of the kind that a manifest has: they count as they are there, not as they are stored.
+class ListCache:
+    """The objects of one kind. Objects in ``beside`` come from a manifest, and replace their stored versions.
 
     ``namespace`` is the operator's, empty for all.
     """
@@ -23,7 +23,7 @@ class ListedOnce:
         self._objects: Sequence[Json] | None = None
 
     async def read(self) -> None:
-        """Raises KubeError with a sentence on what is not known then."""
+        """List the objects at the first call. Raises KubeError with a sentence about what is not known then."""
         if self._objects is not None:
             return
         kind, wished = self._resource.kind, {key_of(each) for each in self._beside}
@@ -35,6 +35,6 @@ class ListedOnce:
             raise type(problem)(message, code=problem.code) from problem
         self._objects = [*self._beside, *(each for each in stored if key_of(each) not in wished)]
 
-    def objects(self) -> Sequence[Json]:
-        """Empty before they were read."""
+    def list_objects(self) -> Sequence[Json]:
+        """Return the objects; none before they were read."""
         return self._objects or ()

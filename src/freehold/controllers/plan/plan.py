@@ -1,4 +1,4 @@
-"""What planning comes to, and its form in JSON: a plan is made where the SDKs are loaded, and shown elsewhere."""
+"""Plan of an object, and its JSON form: one process makes it with the SDKs, another one shows it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 
-class Action(StrEnum):
-    """What would become of one resource, or of something of it."""
+class PlanAction(StrEnum):
+    """The action on a resource, or on a part or tag of it."""
 
     CREATE = "create"
     MAY_CREATE = "may create"
@@ -20,7 +20,7 @@ class Action(StrEnum):
     CHANGE_TAG = "change tag"
     REMOVE_TAG = "remove tag"
     DELETE = "delete"
-    LEAVE = "leave"  # it stays as it is: what differs from the spec is not changed in place
+    LEAVE = "leave"  # it differs from the spec in something that is not changed in place
     SURPLUS = "surplus"
     REUSE = "reuse"
     KEEP = "keep"
@@ -29,38 +29,38 @@ class Action(StrEnum):
 
     @property
     def changes(self) -> bool:
-        """Whether it writes to the cloud."""
+        """True if the action writes to the cloud."""
         return self in _CHANGES
 
 
 _CHANGES = frozenset(
     {
-        Action.CREATE,
-        Action.MAY_CREATE,
-        Action.UPDATE,
-        Action.ADD_PART,
-        Action.REMOVE_PART,
-        Action.ADD_TAG,
-        Action.CHANGE_TAG,
-        Action.REMOVE_TAG,
-        Action.DELETE,
+        PlanAction.CREATE,
+        PlanAction.MAY_CREATE,
+        PlanAction.UPDATE,
+        PlanAction.ADD_PART,
+        PlanAction.REMOVE_PART,
+        PlanAction.ADD_TAG,
+        PlanAction.CHANGE_TAG,
+        PlanAction.REMOVE_TAG,
+        PlanAction.DELETE,
     }
 )
-TAG_ACTIONS = frozenset({Action.ADD_TAG, Action.CHANGE_TAG, Action.REMOVE_TAG})
+TAG_ACTIONS = frozenset({PlanAction.ADD_TAG, PlanAction.CHANGE_TAG, PlanAction.REMOVE_TAG})
 
 
 @dataclass(frozen=True)
 class PlanRow:
-    """One resource, or one change of it. ``reason`` says why, and what proves it, for a person.
+    """A row of a plan: one resource, or one change of it. ``reason`` says why, and what proves it, for a person.
 
-    ``attribute`` is what changes inside (an attribute, a part, a tag), ``before`` and ``after`` its values. ``mark``:
-    the tag is a mark of ours. ``values`` are those of a create, without the resources that ``reason`` names.
+    ``attribute`` is what changes (an attribute, a part, a tag), ``before`` and ``after`` are its values. ``mark``:
+    the tag is a mark of ours. ``values`` are the arguments of a create, without the resources that ``reason`` names.
     """
 
     kind: str
     logical: str
     name: str
-    action: Action
+    action: PlanAction
     reason: str
     id: str = ""
     attribute: str = ""
@@ -72,12 +72,12 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of one object (``namespace/name``). The last of ``rows`` are the deletions, in their order.
+    """The plan of one object (``namespace/name``). ``rows`` ends with the deletions, in their order.
 
-    ``problems`` are sentences with a field path that stop everything.
-    ``lacking`` are those that stop no create, and without which the object does not become Ready.
-    ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
-    ``writes``: at most how many writes each API gets. ``gone``: the object would be deleted.
+    ``problems`` are sentences with a field path; one of them stops everything.
+    ``lacking`` are fields that must be set before the object becomes Ready; they stop no create.
+    ``unanswered`` are questions that the cloud did not answer: nothing is known to be wrong with the manifest.
+    ``writes`` is the most writes that each API gets. ``gone``: the object would be deleted.
     ``refused``: decisions that would not be acted on, by node, and why.
     """
 
@@ -99,17 +99,17 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether anything would be written to the cloud."""
+        """True if a row writes to the cloud."""
         return any(row.action.changes for row in self.rows)
 
 
-def dumped(plan: Plan) -> dict[str, Any]:
-    """For :func:`loaded`; only what JSON has."""
+def dump_plan(plan: Plan) -> dict[str, Any]:
+    """Return the JSON form that :func:`load_plan` reads."""
     return asdict(plan)
 
 
-def loaded(content: Mapping[str, Any]) -> Plan:
-    """The plan that :func:`dumped` was given. Raises KeyError, TypeError or ValueError for anything else."""
+def load_plan(content: Mapping[str, Any]) -> Plan:
+    """Read a plan from its JSON form. Raises KeyError, TypeError or ValueError for anything else."""
     lists = {name: tuple(content[name]) for name in ("problems", "unanswered", "notes", "lacking")}
-    rows = tuple(PlanRow(**{**row, "action": Action(row["action"])}) for row in content["rows"])
+    rows = tuple(PlanRow(**{**row, "action": PlanAction(row["action"])}) for row in content["rows"])
     return Plan(**{**content, **lists, "rows": rows})

@@ -1,6 +1,6 @@
-"""What carries our marks in an account and has no object in this API server: listed by owner, never touched.
+"""Orphans: resources in an account with our marks, but without an object in this API server. They are only listed.
 
-Another management cluster or a laptop may serve the owner, so nothing follows from being listed.
+Another management cluster or a laptop may serve their owner.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ UNKNOWN_KIND = "this version does not know its kind"
 
 
 @dataclass(frozen=True)
-class Marked:
-    """One resource; ``key`` has no logical name where no mark says which node it is. ``target`` is what the mark is on:
-    the resource itself, or its carrier, with all its ``tags``.
+class MarkedResource:
+    """A resource with marks. ``key`` has no logical name if no mark names the node.
 
-    ``seen`` is how it was read now, None where it could not be: ``unread`` says why.
+    ``target`` has the mark: it is the resource itself, or its carrier; ``tags`` are all tags of the target.
+    ``seen`` is the result of a read; None if it failed, and ``unread`` says why.
     """
 
     key: NodeKey
@@ -36,83 +36,83 @@ class Marked:
 
     @property
     def name(self) -> str:
-        """Empty for what has none of its own, and is shown with its id."""
+        """The name; empty for a resource whose name is its id."""
         return self.seen.name if self.seen and self.seen.name != self.seen.id else ""
 
     @property
     def created_at(self) -> float | None:
-        """In epoch seconds of the cloud's clock, None where it is not known."""
+        """The creation time in epoch seconds of the cloud's clock; None if it is not known."""
         return self.seen.created_at if self.seen else None
 
 
 @dataclass(frozen=True)
 class MarkedOwner:
-    """All that carries the marks of one uuid. ``names`` are the owners that its marks name: ``namespace/name``."""
+    """The resources with the marks of one uuid. ``names`` are the owners in these marks: ``namespace/name``."""
 
     uuid: str
     names: tuple[str, ...]
-    resources: tuple[Marked, ...]
+    resources: tuple[MarkedResource, ...]
 
     @property
     def since(self) -> float | None:
-        """When the oldest of its resources was created."""
+        """The creation time of the oldest resource."""
         return min((one.created_at for one in self.resources if one.created_at is not None), default=None)
 
 
-async def orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwner, ...]:
-    """Owners whose uuid is not among ``present``, with what exists of theirs; by uuid. Raises CloudError.
+async def find_orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwner, ...]:
+    """Find owners whose uuid is not among ``present``, with their existing resources, by uuid. Raises CloudError.
 
-    The index may be behind: each resource is read itself, and one that is gone is left out.
+    The index may lag, so each resource is read itself, and left out if it is gone.
     """
     here = {uuid.casefold() for uuid in present}
     targets = await deps.tagger.everything()
-    found: dict[str, list[Marked]] = {}
-    for uuid, one in _marked(targets, deps.codec, deps.registry):
+    found: dict[str, list[MarkedResource]] = {}
+    for uuid, one in _read_marks(targets, deps.codec, deps.registry):
         if uuid not in here:
             found.setdefault(uuid, []).append(one)
-    existing = await _as_tagged_now(deps, await _existing(deps, [one for ones in found.values() for one in ones]))
+    existing = await _read_tags_now(deps, await _read_existing(deps, [one for ones in found.values() for one in ones]))
     owners = []
     for uuid, ones in found.items():
         there = [existing[place] for one in ones if (place := (one.key, one.target)) in existing]
-        marked = [one for one in there if uuid in _uuids(deps.codec, one.tags)]
-        owners.append(_owner(uuid, targets, deps.codec, marked))
+        marked = [one for one in there if uuid in _read_uuids(deps.codec, one.tags)]
+        owners.append(_build_owner(uuid, targets, deps.codec, marked))
     return tuple(sorted((owner for owner in owners if owner.resources), key=lambda owner: owner.uuid))
 
 
 @dataclass(frozen=True)
-class Unmarked:
-    """Resources with the birth name of a create, and no mark: nothing tells of which object.
+class UnmarkedResources:
+    """Resources with the birth name of a create and without any mark: their object is unknown.
 
-    ``problems``: what could not be listed, and why.
+    ``problems`` are kinds that could not be listed, and why.
     """
 
     resources: tuple[tuple[str, Observed], ...]
     problems: tuple[str, ...]
 
 
-class _Everything:
+class _AnyNonce:
     def __contains__(self, word: object) -> bool:
         return True
 
 
-class _BirthMarks:
+class _OurNonces:
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and NONCE.fullmatch(word) is not None
 
 
-async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
-    """What a create made that was cut off before anything carried its owner's uuid, and whose object was lost.
+async def find_unmarked(deps: EngineDeps, recorded: Collection[str]) -> UnmarkedResources:
+    """Find resources of lost objects whose create was interrupted before anything had the owner's uuid.
 
-    ``recorded`` are the ids that the objects of this API server have on record. A create that sets tags leaves nothing
-    of the sort.
+    ``recorded`` are the ids that the objects of this API server have on record. A create that sets tags leaves no such
+    resource.
     """
     if all(kind.tagging is Tagging.ON_CREATE for kind in deps.registry.values()):
-        return Unmarked((), ())
+        return UnmarkedResources((), ())
     targets = await deps.tagger.everything()
     carried = {mark.id for tags in targets.values() for mark in deps.codec.read(tags).carried}
-    homes, problems = await _by_nonce(deps, (), _Everything())
+    homes, problems = await _find_by_nonce(deps, (), _AnyNonce())
     places = [ParentResource(kind, Ref(one.id, one.target)) for kind, one in homes]
-    born, more = await _by_nonce(deps, places, _BirthMarks())
+    born, more = await _find_by_nonce(deps, places, _OurNonces())
     left = [
         (kind, one)
         for kind, one in born
@@ -121,10 +121,10 @@ async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
         and deps.codec.carried_id(kind, one.id) not in carried
         and one.state is not State.DELETING
     ]
-    return Unmarked(tuple(sorted(left, key=lambda pair: (pair[0], pair[1].name))), (*problems, *more))
+    return UnmarkedResources(tuple(sorted(left, key=lambda pair: (pair[0], pair[1].name))), (*problems, *more))
 
 
-async def _by_nonce(
+async def _find_by_nonce(
     deps: EngineDeps, places: Sequence[ParentResource], nonces: NonceSet
 ) -> tuple[list[tuple[str, Observed]], list[str]]:
     found: list[tuple[str, Observed]] = []
@@ -137,31 +137,31 @@ async def _by_nonce(
     return found, problems
 
 
-def _marked(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator[tuple[str, Marked]]:
+def _read_marks(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator[tuple[str, MarkedResource]]:
     for target, tags in sorted(targets.items()):
         marks = codec.read(tags)
         for uuid in sorted({uuid.casefold() for uuid in marks.uuids if UUID.fullmatch(uuid)}):
-            key = min((mark.key for mark in marks.nodes), default=NodeKey(_kind_of(target, registry), ""))
+            key = min((mark.key for mark in marks.nodes), default=NodeKey(_find_kind(target, registry), ""))
             kind = registry.get(key.kind)
-            yield uuid, Marked(key, kind.driver.identify(target) if kind else "", target, tags)
+            yield uuid, MarkedResource(key, kind.driver.identify(target) if kind else "", target, tags)
         for mark in sorted(marks.carried, key=lambda mark: (mark.kind, mark.id)):
             kind = registry.get(mark.kind)
             ident = kind.driver.identify(target, mark.id) if kind else ""
-            yield mark.uuid.casefold(), Marked(NodeKey(mark.kind, mark.id), ident, target, tags)
+            yield mark.uuid.casefold(), MarkedResource(NodeKey(mark.kind, mark.id), ident, target, tags)
 
 
-def _kind_of(target: str, registry: Registry) -> str:
-    """Of what has no mark that names its node: it was not made by Freehold, or has lost that mark."""
+def _find_kind(target: str, registry: Registry) -> str:
+    """Find the kind of a target without a mark that names its node: Freehold did not make it, or the mark is lost."""
     return next((name for name, kind in registry.items() if kind.driver.identify(target)), "unknown")
 
 
 _Place = tuple[NodeKey, str]
 
 
-async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[_Place, Marked]:
-    """As they were read now, a call a kind where the driver can. What cannot be read may exist, and is kept."""
-    found: dict[_Place, Marked] = {}
-    by_kind: dict[str, list[Marked]] = {}
+async def _read_existing(deps: EngineDeps, marked: Iterable[MarkedResource]) -> Mapping[_Place, MarkedResource]:
+    """Read the resources now, with one call for a kind if the driver can. Unreadable ones may exist, and are kept."""
+    found: dict[_Place, MarkedResource] = {}
+    by_kind: dict[str, list[MarkedResource]] = {}
     for one in marked:
         if one.id:
             by_kind.setdefault(one.key.kind, []).append(one)
@@ -179,8 +179,10 @@ async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[_Plac
     return found
 
 
-async def _as_tagged_now(deps: EngineDeps, existing: Mapping[_Place, Marked]) -> Mapping[_Place, Marked]:
-    """With the tags that the resources themselves have, where these can be asked: an index shows what was."""
+async def _read_tags_now(
+    deps: EngineDeps, existing: Mapping[_Place, MarkedResource]
+) -> Mapping[_Place, MarkedResource]:
+    """Read the tags from the resources themselves, if the cloud offers that: the index may be old."""
     if not deps.tagger.asks_resources:
         return existing
     own = {place: one.seen for place, one in existing.items() if one.seen and not one.seen.carried}
@@ -196,14 +198,14 @@ async def _as_tagged_now(deps: EngineDeps, existing: Mapping[_Place, Marked]) ->
     return found
 
 
-def _uuids(codec: Codec, tags: frozenset[str]) -> frozenset[str]:
-    """Those that the marks name, of what is on a carrier too."""
+def _read_uuids(codec: Codec, tags: frozenset[str]) -> frozenset[str]:
+    """Read the uuids that the marks name, also those of resources whose mark is on this carrier."""
     marks = codec.read(tags)
     return frozenset(uuid.casefold() for uuid in (*marks.uuids, *(mark.uuid for mark in marks.carried)))
 
 
-def _owner(uuid: str, targets: TagsByTarget, codec: Codec, resources: Iterable[Marked]) -> MarkedOwner:
-    """A carrier may be somebody else's: only what has the uuid itself names its owner."""
+def _build_owner(uuid: str, targets: TagsByTarget, codec: Codec, resources: Iterable[MarkedResource]) -> MarkedOwner:
+    """Build the owner. Names come only from targets with the uuid itself: a carrier may be somebody else's."""
     names: set[str] = set()
     for tags in targets.values():
         marks = codec.read(tags)

@@ -1,4 +1,4 @@
-"""The account that an object is served in, and the adapter that asks it: each object may have another one."""
+"""Accounts that objects are served in, with the adapters that ask them: each object may have another account."""
 
 from __future__ import annotations
 
@@ -16,55 +16,55 @@ from freehold.providers.objects.adapter import Adapter
 
 
 class CloudAccount(Protocol):
-    """One account, region and identity that objects are served in. ``name`` is that of its cloud, for messages."""
+    """An account, with region and identity, that objects are served in. ``name`` is that of its cloud, for messages."""
 
     @property
     def name(self) -> str: ...
 
-    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
-        """The engine's dependencies for one object; ``uuid`` is that of its identity."""
+    def build_deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
+        """Build the engine's dependencies for one object; ``uuid`` is that of its identity."""
         ...
 
-    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
-        """The same, sending no write."""
+    def build_read_only_deps(self, ring: KeyRing) -> EngineDeps:
+        """Build the same dependencies, sending no write."""
         ...
 
-    def survey(self, subject: str, cluster: str) -> Survey | None:
-        """What collects what the workloads of this cluster made; None where nothing is. Audited as ``deps`` is."""
+    def build_survey(self, subject: str, cluster: str) -> Survey | None:
+        """Build the collector of this cluster's leftovers, with audited writes; None if this cloud collects nothing."""
         ...
 
-    def read_only_survey(self, cluster: str) -> Survey | None:
-        """The same, sending no write."""
+    def build_read_only_survey(self, cluster: str) -> Survey | None:
+        """Build the same collector, sending no write."""
         ...
 
-    async def account(self) -> str:
-        """The id of the account that the credentials are of. Raises CloudError."""
+    async def read_account(self) -> str:
+        """Read the id of the account that the credentials belong to. Raises CloudError."""
         ...
 
-    def look_anew(self) -> None:
-        """Somebody has asked for a look at everything: what was asked of the account before counts no more."""
+    def forget_answers(self) -> None:
+        """Forget cached answers about the account, for a requested full look."""
         ...
 
-    def left(self, subject: str, resource: str, why: str) -> None:
-        """The object goes, and this resource stays."""
+    def audit_left(self, subject: str, resource: str, why: str) -> None:
+        """Write to the audit log that a deleted object leaves this resource."""
         ...
 
-    def collected(self, subject: str, summary: str) -> None:
-        """What the workloads of a cluster made was collected with it."""
+    def audit_collected(self, subject: str, summary: str) -> None:
+        """Write the summary of a collection to the audit log."""
         ...
 
-    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
-        """A person's decision about a resource was acted on, or refused."""
+    def audit_decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """Write to the audit log that a person's decision was acted on, or refused."""
         ...
 
     def forget(self, subject: str) -> None:
-        """The object is gone."""
+        """Forget what is kept for an object that is gone."""
         ...
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What one object is served with: its account, and the adapter of its kind, which asks that account."""
+    """The binding of one object: its account, and the adapter of its kind, which asks that account."""
 
     cloud: CloudAccount
     adapter: Adapter
@@ -74,7 +74,7 @@ class Binding:
 class NoCredentials:
     """The operator has no credentials for the account of this object, or it names no account.
 
-    ``message`` says which, and where they go. ``parts`` are conditions that say it in upstream's words.
+    ``message`` says which credentials are missing, and where they belong. ``parts`` are upstream's conditions about it.
     """
 
     message: str
@@ -85,20 +85,20 @@ class NoCredentials:
 class Accounts(Protocol):
     """The accounts of one kind of object."""
 
-    async def binding(self, raw: Json) -> Binding | NoCredentials:
-        """What serves ``raw``. One account is one value in memory: what was seen in another one is forgotten.
+    async def bind(self, raw: Json) -> Binding | NoCredentials:
+        """Find the account and adapter of ``raw``. One account is one value: another value is another account.
 
-        Raises KubeError where the API server had to be asked and did not answer.
+        Raises KubeError if the API server had to be asked and did not answer.
         """
         ...
 
 
 @dataclass(frozen=True)
-class Around:
-    """What tells in which accounts objects of a kind are, or were before they were lost.
+class AccountScope:
+    """The scope of a search for the accounts of one kind's objects, also of lost ones.
 
-    ``objects`` are those that the API server has, ``referred`` what objects can refer to (identities). ``regions`` are
-    named by a person or by the environment; ``own``: whether the operator's own credentials are to be used there.
+    ``objects`` are those of the API server, ``referred`` the ones they can refer to (identities). ``regions`` are
+    named by a person or by the environment; ``own``: search there with the operator's own credentials, too.
     """
 
     objects: Sequence[Json] = ()
@@ -108,8 +108,8 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Place:
-    """One account, in some clouds one region of it. ``spec`` is what an object that is served there must say."""
+class AccountPlace:
+    """An account, in some clouds one region of it. ``spec`` are the fields of an object that is served there."""
 
     binding: Binding
     spec: Mapping[str, Any] = field(default_factory=dict)
@@ -118,19 +118,19 @@ class Place:
 class KnownAccounts(Accounts, Protocol):
     """The accounts of one kind, which can be listed."""
 
-    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
-        """All that are known, one identity in one region each; for a person who looks around, not for an object."""
+    async def list_places(self, around: AccountScope) -> Sequence[AccountPlace | NoCredentials]:
+        """List all known accounts, one identity in one region each, for a command that searches them."""
         ...
 
 
 @dataclass(frozen=True)
 class OneAccount:
-    """All objects of a kind are in the same account."""
+    """The accounts of a kind whose objects are all in the same account."""
 
-    found: Binding | NoCredentials
+    only: Binding | NoCredentials
 
-    async def binding(self, raw: Any) -> Binding | NoCredentials:
-        return self.found
+    async def bind(self, raw: Any) -> Binding | NoCredentials:
+        return self.only
 
-    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
-        return [Place(self.found) if isinstance(self.found, Binding) else self.found]
+    async def list_places(self, around: AccountScope) -> Sequence[AccountPlace | NoCredentials]:
+        return [AccountPlace(self.only) if isinstance(self.only, Binding) else self.only]

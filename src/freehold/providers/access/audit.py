@@ -1,11 +1,11 @@
 """The audit log: append-only JSON lines, one before and one after every mutating call.
 
-A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome. What is
-left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
-nothing can be created in a namespace that is being deleted. So has what was collected in all (outcome ``collected``).
-Before a call that changes tags there is one with the
-values that were there (outcome ``changes``, no call). So has a decision of a person, with who made it.
-Requests that drivers put into ``Call.detail`` never hold secrets; what they put into ``Call.hidden`` is taken out.
+A line has the object, the call, the resource, the request, the vendor's request id and the outcome. A resource that
+a deleted object leaves in the cloud has a line, too (outcome ``kept``, no call): its event may be refused, because
+nothing can be created in a namespace that is being deleted. So has the summary of a collection (outcome ``collected``).
+A call that changes tags has a line before it with the old
+values (outcome ``changes``, no call). A person's decision has one with who made it.
+Drivers put no secrets into ``Call.detail``; values in ``Call.hidden`` are removed from it.
 Each line seals those before it (:mod:`freehold.providers.access.audit_chain`).
 """
 
@@ -24,15 +24,15 @@ from freehold.engine.clock import Clock
 from freehold.engine.collection import KIND
 from freehold.engine.errors import CloudError, Unknown
 from freehold.engine.port import Call
-from freehold.providers.access.audit_chain import begun, head_of, sealed
+from freehold.providers.access.audit_chain import build_first_line, read_head, seal_line
 
 _LOG = logging.getLogger(__name__)
 _TELL_EVERY = 100
-"""Lines after which the head goes to the log."""
+"""Number of lines after which the head is logged."""
 
 
 Changes = Mapping[str, Mapping[str, tuple[str | None, str | None]]]
-"""Tags, by resource and key: from which value to which; None where there is none."""
+"""Changes of tags, by resource and key: the values before and after, None for no tag."""
 
 
 class AuditInUse(Exception):
@@ -40,23 +40,23 @@ class AuditInUse(Exception):
 
 
 class Audit(Protocol):
-    """Where the lines go."""
+    """An audit log."""
 
-    def sent(self, subject: str, call: Call) -> None: ...
+    def log_sent(self, subject: str, call: Call) -> None: ...
 
-    def done(self, subject: str, call: Call, error: BaseException | None) -> None: ...
+    def log_done(self, subject: str, call: Call, error: BaseException | None) -> None: ...
 
-    def kept(self, subject: str, resource: str, why: str) -> None: ...
+    def log_kept(self, subject: str, resource: str, why: str) -> None: ...
 
-    def collected(self, subject: str, summary: str) -> None: ...
+    def log_collected(self, subject: str, summary: str) -> None: ...
 
-    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None: ...
+    def log_decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None: ...
 
 
 class FileAudit:
-    """Lines in a file of mode 0600, each written by one ``write`` in append mode; one process a file.
+    """An audit log in a file of mode 0600. Each line is one ``write`` in append mode, and each file has one process.
 
-    A new file goes on where the newest rotated one (``audit.jsonl.1``) ended. Raises AuditInUse and OSError.
+    The chain of a new file continues that of the newest rotated one (``audit.jsonl.1``). Raises AuditInUse and OSError.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -69,11 +69,11 @@ class FileAudit:
         except OSError:
             os.close(self._fd)
             raise AuditInUse(f"another process writes the audit log {path}: give each its own file") from None
-        self._head, self._torn = _last_head(path)
-        if not os.fstat(self._fd).st_size and (before := _rotated_head(path)):
+        self._head, self._torn = _read_last_head(path)
+        if not os.fstat(self._fd).st_size and (before := _read_rotated_head(path)):
             self._head = before
-            self._append(begun(before))
-        self._tell()
+            self._append(build_first_line(before))
+        self._log_head()
 
     def __enter__(self) -> FileAudit:
         return self
@@ -82,32 +82,32 @@ class FileAudit:
         self.close()
 
     def close(self) -> None:
-        """End the file, with its head in the log. It lets another process have the file."""
-        self._tell()
+        """Log the head, and close the file, so that another process can use it."""
+        self._log_head()
         os.close(self._fd)
 
-    def sent(self, subject: str, call: Call) -> None:
-        self._write(subject, _name(call), call.subject, {"outcome": "sent", "request": dict(call.detail)})
+    def log_sent(self, subject: str, call: Call) -> None:
+        self._write(subject, _name_call(call), call.subject, {"outcome": "sent", "request": dict(call.detail)})
 
-    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
-        self._write(subject, _name(call), call.subject, _outcome(error))
+    def log_done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        self._write(subject, _name_call(call), call.subject, _describe_outcome(error))
 
-    def kept(self, subject: str, resource: str, why: str) -> None:
+    def log_kept(self, subject: str, resource: str, why: str) -> None:
         self._write(subject, "", resource, {"outcome": "kept", "reason": why})
 
-    def collected(self, subject: str, summary: str) -> None:
+    def log_collected(self, subject: str, summary: str) -> None:
         self._write(subject, "", KIND, {"outcome": "collected", "reason": summary})
 
-    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+    def log_decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         self._write(subject, "", what, {"outcome": "decided" if done else "not decided", "by": by, "reason": why})
 
-    def changes(self, subject: str, changes: Changes) -> None:
+    def log_changes(self, subject: str, changes: Changes) -> None:
         names = sorted(changes)
         what = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
         self._write(subject, "", what, {"outcome": "changes", "changes": changes})
 
-    def refused(self, subject: str, resource: str, error: CloudError) -> None:
-        self._write(subject, "", resource, _outcome(error))
+    def log_refused(self, subject: str, resource: str, error: CloudError) -> None:
+        self._write(subject, "", resource, _describe_outcome(error))
 
     def _write(self, subject: str, call: str, resource: str, more: Mapping[str, Any]) -> None:
         line = {
@@ -120,52 +120,52 @@ class FileAudit:
         self._append(line)
         self._lines += 1
         if self._lines % _TELL_EVERY == 0:
-            self._tell()
+            self._log_head()
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        """A line that is cut off, as by a full disk, is not in the chain: the next one begins after its end."""
-        text, head = sealed(self._head, line)
+        """Append a line to the chain. One that is cut off, as by a full disk, is not in it, and is ended first."""
+        text, head = seal_line(self._head, line)
         data = f"{chr(10) if self._torn else ''}{text}{chr(10)}".encode()
         self._torn = True
         if os.write(self._fd, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._head, self._torn = head, False
 
-    def _tell(self) -> None:
+    def _log_head(self) -> None:
         if self._head:
             _LOG.info("the audit log %s ends with chain %s", self._path, self._head)
 
 
 class NoAudit:
-    """For plans and tools that change nothing."""
+    """An audit log for plans and tools that change nothing."""
 
-    def sent(self, subject: str, call: Call) -> None:
-        """Nothing is written."""
+    def log_sent(self, subject: str, call: Call) -> None:
+        """Write nothing."""
 
-    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
-        """Nothing is written."""
+    def log_done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        """Write nothing."""
 
-    def kept(self, subject: str, resource: str, why: str) -> None:
-        """Nothing is written."""
+    def log_kept(self, subject: str, resource: str, why: str) -> None:
+        """Write nothing."""
 
-    def collected(self, subject: str, summary: str) -> None:
-        """Nothing is written."""
+    def log_collected(self, subject: str, summary: str) -> None:
+        """Write nothing."""
 
-    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
-        """Nothing is written."""
+    def log_decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """Write nothing."""
 
-    def changes(self, subject: str, changes: Changes) -> None:
-        """Nothing is written."""
+    def log_changes(self, subject: str, changes: Changes) -> None:
+        """Write nothing."""
 
-    def refused(self, subject: str, resource: str, error: CloudError) -> None:
-        """Nothing is written."""
+    def log_refused(self, subject: str, resource: str, error: CloudError) -> None:
+        """Write nothing."""
 
 
-def _name(call: Call) -> str:
+def _name_call(call: Call) -> str:
     return f"{call.api}.{call.operation}"
 
 
-def _outcome(error: BaseException | None) -> dict[str, str]:
+def _describe_outcome(error: BaseException | None) -> dict[str, str]:
     if error is None:
         return {"outcome": "done"}
     if isinstance(error, CloudError):
@@ -177,8 +177,8 @@ def _outcome(error: BaseException | None) -> dict[str, str]:
 _WINDOW = 1 << 16
 
 
-def _last_head(path: Path) -> tuple[str, bool]:
-    """The head of the last whole line that has one, and whether a line after it was cut off."""
+def _read_last_head(path: Path) -> tuple[str, bool]:
+    """Read the head of the last whole line that has one, and whether a line after it was cut off."""
     with path.open("rb") as file:
         size, window = file.seek(0, os.SEEK_END), _WINDOW
         while True:
@@ -186,13 +186,13 @@ def _last_head(path: Path) -> tuple[str, bool]:
             file.seek(begin)
             lines = file.read().split(b"\n")
             whole = lines[:-1] if begin == 0 else lines[1:-1]
-            head = next(filter(None, (head_of(line.decode(errors="replace")) for line in reversed(whole))), "")
+            head = next(filter(None, (read_head(line.decode(errors="replace")) for line in reversed(whole))), "")
             if head or begin == 0:
                 return head, bool(lines[-1])
             window *= 8
 
 
-def _rotated_head(path: Path) -> str:
-    """The head of the newest file that a rotation has put beside this one."""
+def _read_rotated_head(path: Path) -> str:
+    """Read the head of the newest file that a rotation has put beside this one."""
     rotated = sorted(path.parent.glob(f"{path.name}.*"), key=lambda each: each.stat().st_mtime, reverse=True)
-    return next(filter(None, (_last_head(each)[0] for each in rotated)), "")
+    return next(filter(None, (_read_last_head(each)[0] for each in rotated)), "")

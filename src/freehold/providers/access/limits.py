@@ -1,4 +1,4 @@
-"""One token bucket an API: bounds the rate, slows down when the cloud refuses, and waits for as long as it asks."""
+"""Rate limits: a token bucket for each API, which slows down when the cloud refuses, and waits as long as it asks."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 SLOWEST = 0.1
-"""Calls a second below which a bucket is never throttled: somebody has to find out when it is over."""
+"""The lowest rate in calls a second: some calls must go on, to find out when the throttling ends."""
 
 LOOK_SHARE = 20
-"""While others wait, one token in so many is for looks at what is at rest, so that these go on."""
+"""While others wait, one token of so many is for a read of an object at rest."""
 
 READ_SHARE = 2
-"""While writes wait, one token in so many is for a read: nobody's many writes keep the others from going on. With 55
-objects at two calls a second none waits longer than a minute (``powervs.fair.wait`` of ``make bench``)."""
+"""While writes wait, one token of so many is for a read, so that the writes of one object do not stop the others. With
+55 objects at two calls a second none waits longer than a minute (``powervs.fair.wait`` of ``make bench``)."""
 
 _TIMES: Final[Mapping[str, float]] = {"secretsmanager": 4.0}
-"""APIs that take more than the others: 50 writes and 10,000 DescribeSecret a second, where each secret is asked alone.
+"""APIs with higher limits: 50 writes and 10,000 DescribeSecret a second, and each secret needs a call of its own.
 
 Source: https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
 """
 
 SHORTEST_PAUSE = 0.001
-"""Of a wait that rounding leaves: a sleep must move the clock."""
+"""The least seconds of a sleep, so that rounding does not leave one that does not move the clock."""
 
 
-class Expired(Exception):
-    """The turn of a call came after its time; no token was spent."""
+class TurnExpired(Exception):
+    """The turn of a call came after its time limit; no token was spent."""
 
 
 @dataclass(eq=False)
 class _Turn:
-    """One call that waits for a token. ``number``: the order in which they came; ``until``: its time is over then."""
+    """A call that waits for a token. ``number`` is the order of arrival, ``until`` the time limit."""
 
     sender: str
     write: bool
     look: bool
     until: float
     number: int
-    called: asyncio.Future[None] | None = None
+    wakeup: asyncio.Future[None] | None = None
 
-    def call(self) -> None:
-        if self.called is not None and not self.called.done():
-            self.called.set_result(None)
+    def wake(self) -> None:
+        if self.wakeup is not None and not self.wakeup.done():
+            self.wakeup.set_result(None)
 
 
-class Bucket:
-    """Tokens refill at ``rate`` a second up to ``burst``; wall time, because vendors count in wall time.
+class TokenBucket:
+    """A token bucket: ``rate`` tokens a second of wall time, as vendors count, up to ``burst``.
 
-    Those who wait take turns by sender, so that nobody's many calls keep another one's few waiting. Writes go before
-    reads, and one sender's writes one after the other: what they were decided on grows old, and a write that comes too
-    late costs all the reads before it again. Looks at what is at rest go last.
+    Senders take turns, so that the many calls of one do not delay the few of another. Writes go before
+    reads, and the writes of one sender in a row: they were decided on readings that age, and a write that comes too
+    late costs all its reads again. Reads of objects at rest (looks) go last.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Bucket:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._top, self._rate, self._burst = rate, rate, float(burst)
-        self._tokens, self._seen = float(burst), now()
+        self._tokens, self._refilled_at = float(burst), now()
         self._closed_until = self._halved_at = float("-inf")
         self._now, self._pause = now, pause
         self._waiting: list[_Turn] = []
         self._numbers = itertools.count(1)
-        self._served: dict[str, int] = {}
+        self._last_turns: dict[str, int] = {}
         self._last: _Turn | None = None
         self._since_look = 0
         self._writes_in_a_row = 0
@@ -82,7 +82,7 @@ class Bucket:
     async def take(
         self, sender: str = "", *, write: bool = False, look: bool = False, until: float = float("inf")
     ) -> float:
-        """Wait for a token; when it came. Raises Expired when the turn comes after ``until``."""
+        """Wait for a token. Return the time when it came. Raises TurnExpired if the turn comes after ``until``."""
         turn = _Turn(sender, write, look and not write, until, next(self._numbers))
         self._waiting.append(turn)
         try:
@@ -90,18 +90,18 @@ class Bucket:
         finally:
             self._waiting.remove(turn)
             if self._waiting:
-                self._next().call()
+                self._choose_next().wake()
             else:
-                self._served.clear()  # nobody has a turn to be compared with
+                self._last_turns.clear()  # nobody has a turn to be compared with
 
     async def _wait_for(self, turn: _Turn) -> float:
         while True:
-            if self._next() is not turn:
-                turn.called = asyncio.get_running_loop().create_future()
-                await turn.called
+            if self._choose_next() is not turn:
+                turn.wakeup = asyncio.get_running_loop().create_future()
+                await turn.wakeup
             elif self._now() > turn.until:
-                raise Expired
-            elif (left := self.wait()) > 0.0:
+                raise TurnExpired
+            elif (left := self.find_wait()) > 0.0:
                 await self._pause(max(left, SHORTEST_PAUSE))
             else:
                 self._spend(turn)
@@ -109,13 +109,13 @@ class Bucket:
 
     def _spend(self, turn: _Turn) -> None:
         self._tokens = max(0.0, self._tokens - 1.0)
-        self._served[turn.sender] = next(self._numbers)
+        self._last_turns[turn.sender] = next(self._numbers)
         self._last = turn
         self._since_look = 0 if turn.look else self._since_look + 1
         self._writes_in_a_row = self._writes_in_a_row + 1 if turn.write else 0
 
-    def _next(self) -> _Turn:
-        """Whose turn it is: a look's only where nothing else waits, or after :data:`LOOK_SHARE` others."""
+    def _choose_next(self) -> _Turn:
+        """Choose whose turn it is: a look's only if nothing else waits, or after :data:`LOOK_SHARE` others."""
         looks = [turn for turn in self._waiting if turn.look]
         urgent = [turn for turn in self._waiting if not turn.look]
         if looks and (not urgent or self._since_look >= LOOK_SHARE - 1):
@@ -128,19 +128,19 @@ class Bucket:
     def _rank(self, turn: _Turn) -> tuple[bool, bool, int, int]:
         last = self._last
         goes_on = last is not None and turn.write and last.write and last.sender == turn.sender
-        return not turn.write, not goes_on, self._served.get(turn.sender, 0), turn.number
+        return not turn.write, not goes_on, self._last_turns.get(turn.sender, 0), turn.number
 
-    def wait(self) -> float:
-        """Seconds until the next token, if nobody is before us."""
+    def find_wait(self) -> float:
+        """Return the seconds until the next token, if nobody else waits."""
         self._refill()
         missing = (1.0 - self._tokens) / self._rate if self._tokens < 1.0 else 0.0
         return max(missing, self._closed_until - self._now())
 
-    def throttled(self, retry_after: float | None = None, *, sent: float = float("inf")) -> None:
-        """The cloud refused for rate: halve, start empty, and send nothing for as long as it asks.
+    def slow_down(self, retry_after: float | None = None, *, sent: float = float("inf")) -> None:
+        """Halve the rate, empty the bucket, and wait as long as the cloud asks: it has refused a call for its rate.
 
-        Calls that were in flight together and are all refused tell one thing: what was ``sent`` before the last halving
-        halves no more.
+        Calls that were in flight together and are all refused count once: one that was ``sent`` before the last halving
+        does not halve the rate again.
         """
         self._refill()
         if sent > self._halved_at:
@@ -150,20 +150,20 @@ class Bucket:
         if retry_after is not None:
             self._closed_until = max(self._closed_until, self._now() + retry_after)
 
-    def served(self) -> None:
-        """Recover by a twentieth of the top rate a call."""
+    def speed_up(self) -> None:
+        """Raise the rate by a twentieth of the top rate, after a successful call."""
         self._rate = min(self._top, self._rate + self._top / 20)
 
     def _refill(self) -> None:
         now = self._now()
-        self._tokens = min(self._burst, self._tokens + (now - self._seen) * self._rate)
-        self._seen = now
+        self._tokens = min(self._burst, self._tokens + (now - self._refilled_at) * self._rate)
+        self._refilled_at = now
 
 
-class Buckets(Protocol):
-    """The buckets of each API: those of one account, or of several that are told apart somehow."""
+class TokenBuckets(Protocol):
+    """The buckets of each API, for one account or for several."""
 
-    def bucket(self, api: str) -> Bucket: ...
+    def find_bucket(self, api: str) -> TokenBucket: ...
 
 
 class Limits:
@@ -178,10 +178,10 @@ class Limits:
     ) -> None:
         self._rate, self._burst = rate, burst
         self._now, self._pause = now, pause
-        self._buckets: dict[str, Bucket] = {}
+        self._buckets: dict[str, TokenBucket] = {}
 
-    def bucket(self, api: str) -> Bucket:
+    def find_bucket(self, api: str) -> TokenBucket:
         if api not in self._buckets:
             rate = self._rate * _TIMES.get(api, 1.0)
-            self._buckets[api] = Bucket(rate, self._burst, self._now, self._pause)
+            self._buckets[api] = TokenBucket(rate, self._burst, self._now, self._pause)
         return self._buckets[api]

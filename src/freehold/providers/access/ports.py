@@ -1,4 +1,4 @@
-"""The production port, in layers: a thread pool under the SDKs, the rate limits, an audit line for each change."""
+"""Layers of the production port: a thread pool under the SDKs, the rate limits, an audit line for each change."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, PassFlags, Port, too_late
 from freehold.engine.secret_values import withhold, without
 from freehold.providers.access.audit import Audit, NoAudit
-from freehold.providers.access.limits import Buckets, Expired
+from freehold.providers.access.limits import TokenBuckets, TurnExpired
 
 T = TypeVar("T")
 
 
 STALE_WRITE = 30.0
-"""Wall seconds after which a write that is still queued is not sent any more. What it was decided on is old: the
-marks that allow a delete, or, for a create, the time in which another process takes it to have had its effect."""
+"""Wall seconds after which a queued write is not sent any more. Its decision is too old: the
+marks that allow a delete, or, for a create, the time within which another process assumes that it took effect."""
 
 THREADS = 32
 """SDK calls in flight, of all accounts of a cloud; more objects than this wait their turn. A thread begins only when
 all others have a call."""
 
 PATIENCE = 60.0
-"""Wall seconds for which a read that is refused for rate is sent again, before its pass is told."""
+"""Wall seconds for which a read that is refused for its rate is sent again, before its pass gets the error."""
 
 
 class ThreadPort:
-    """Sends blocking calls in ``pool`` and awaits store writes on the loop."""
+    """A port that sends blocking calls in ``pool`` and awaits store writes on the loop."""
 
     def __init__(self, pool: Executor) -> None:
         self._pool = pool
@@ -47,13 +47,15 @@ class ThreadPort:
 
 
 class PacedPort:
-    """Each API's calls in turn, within its limit; what is refused for rate is sent again when the cloud allows it.
+    """A port within the limit of each API. A call that is refused for its rate is sent again when the cloud allows it.
 
-    Not the next pass but this one: a pass that begins anew spends what few calls there are on the same
-    reads, and where they are fewer than a pass has reads it would never come to its deletes.
+    The same pass sends it again: a new pass would spend the few calls that the limit allows on the same
+    reads, and might never come to its deletes.
     """
 
-    def __init__(self, inner: Port, limits: Buckets, clock: Clock, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, inner: Port, limits: TokenBuckets, clock: Clock, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._inner = inner
         self._limits = limits
         self._clock = clock
@@ -67,19 +69,19 @@ class PacedPort:
         write = call.effect is Effect.WRITE
         last = decided + (STALE_WRITE if write else PATIENCE)
         until = last if write else inf
-        bucket = self._limits.bucket(call.api)
+        bucket = self._limits.find_bucket(call.api)
         while True:
             try:
                 sent = await bucket.take(call.sender, write=write, look=call.look, until=until)
                 reply = await self._inner.send(timely)
-            except Expired as expired:
+            except TurnExpired as expired:
                 raise too_late(call) from expired
             except Throttled as refused:
-                bucket.throttled(refused.retry_after, sent=sent)
-                if self._now() + bucket.wait() > last:
+                bucket.slow_down(refused.retry_after, sent=sent)
+                if self._now() + bucket.find_wait() > last:
                     raise
             else:
-                bucket.served()
+                bucket.speed_up()
                 return reply
 
     def _run(self, call: Call, decided: float) -> Any:
@@ -90,9 +92,9 @@ class PacedPort:
 
 
 class ObjectPort:
-    """One object's port: what it changes is audited under its name, and it says which pass a read is of.
+    """The port of one object: its changes are audited under its name, and its reads have the priority of its pass.
 
-    Secret values leave it towards the cloud only: they are in no line of the audit log and in no error.
+    Secret values go to the cloud only: they are in no line of the audit log and in no error.
     """
 
     def __init__(self, inner: Port, subject: str, audit: Audit, flags: PassFlags | None = None) -> None:
@@ -107,14 +109,14 @@ class ObjectPort:
             return await self._inner.send(call)
         if call.hidden:
             call = replace(call, detail=without(call.detail, call.hidden))
-        self._audit.sent(self._subject, call)
+        self._audit.log_sent(self._subject, call)
         try:
             reply = await self._inner.send(call)
         except BaseException as error:
             withhold(error, call.hidden)
-            self._audit.done(self._subject, call, error)
+            self._audit.log_done(self._subject, call, error)
             raise
-        self._audit.done(self._subject, call, None)
+        self._audit.log_done(self._subject, call, None)
         return reply
 
 

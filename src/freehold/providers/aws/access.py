@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from freehold.kube.resources import Json
 from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
-from freehold.providers.base import ObjectKind, Shared
+from freehold.providers.base import ConnectionContext, ObjectKind
 
 if TYPE_CHECKING:
     from freehold.engine.clock import Clock
-    from freehold.providers.access.accounts import Around, Binding, KnownAccounts, NoCredentials, Place
+    from freehold.providers.access.accounts import AccountPlace, AccountScope, Binding, KnownAccounts, NoCredentials
     from freehold.providers.aws.accounts import AwsAccount, AwsAccounts, AwsCloud
     from freehold.providers.aws.identity_objects import StoredIdentities
     from freehold.providers.objects.adapter import Adapter
@@ -68,14 +68,14 @@ class AwsAccess:
     regions: tuple[str, ...] = ()
     has_own: bool = False
 
-    def connect(self, shared: Shared) -> AwsConnection:
+    def connect(self, shared: ConnectionContext) -> AwsConnection:
         return AwsConnection(self, shared)
 
 
 class AwsConnection:
     """AWS and the stored identities of its accounts. The SDK is imported for the first object, not before."""
 
-    def __init__(self, access: AwsAccess, shared: Shared) -> None:
+    def __init__(self, access: AwsAccess, shared: ConnectionContext) -> None:
         self._access = access
         self._shared = shared
 
@@ -100,7 +100,7 @@ class AwsConnection:
 
         return StoredIdentities(self._shared.reader, self._shared.namespace, self._access.own)
 
-    def accounts(self, kind: ObjectKind) -> KnownAccounts:
+    def find_accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Return the accounts of AWSClusters: each object names its own by identity and region."""
         return _LazyAccounts(self, kind)
 
@@ -129,8 +129,8 @@ class _LazyAccounts:
         adapt = partial(self._connection.adapter, self._kind)
         return AwsAccounts(self._connection.cloud, self._connection.identities, adapt)
 
-    async def binding(self, raw: Json) -> Binding | NoCredentials:
-        return await self._accounts.binding(raw)
+    async def bind(self, raw: Json) -> Binding | NoCredentials:
+        return await self._accounts.bind(raw)
 
-    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
-        return await self._accounts.places(around)
+    async def list_places(self, around: AccountScope) -> Sequence[AccountPlace | NoCredentials]:
+        return await self._accounts.list_places(around)

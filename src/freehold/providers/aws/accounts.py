@@ -20,9 +20,9 @@ from freehold.engine.inventory import Inventory
 from freehold.engine.keys import KeyRing
 from freehold.engine.port import Port, ReadOnlyPort
 from freehold.engine.shared_lists import SharedLists
-from freehold.providers.access.accounts import Around, Binding, NoCredentials, Place
+from freehold.providers.access.accounts import AccountPlace, AccountScope, Binding, NoCredentials
 from freehold.providers.access.audit import Audit
-from freehold.providers.access.limits import Bucket, Limits
+from freehold.providers.access.limits import Limits, TokenBucket
 from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort, shared_look_port
 from freehold.providers.access.served_account import ServedAccount
 from freehold.providers.aws import api_names as aws_names
@@ -88,7 +88,7 @@ class AwsAccount(ServedAccount):
     def identity(self) -> Identity:
         return self._session.identity
 
-    async def account(self) -> str:
+    async def read_account(self) -> str:
         """Return ``111122223333/eu-central-1``. From another region, all resources of an object would seem gone."""
         region = self._session.region
         try:
@@ -102,7 +102,7 @@ class AwsAccount(ServedAccount):
     def region(self) -> str:
         return self._session.region
 
-    def look_anew(self) -> None:
+    def forget_answers(self) -> None:
         self.facts.renew(self._new_facts())
 
     def _new_facts(self) -> AwsFacts:
@@ -117,7 +117,7 @@ class AwsAccount(ServedAccount):
         for session in (self._session, *self._narrowed.values(), *self._collecting.values()):
             session.close()
 
-    def survey(self, subject: str, cluster: str) -> AwsSurvey:
+    def build_survey(self, subject: str, cluster: str) -> AwsSurvey:
         """Return a survey. With a role, AWS itself refuses deletes of resources without a mark of the cluster."""
         deletes = self._session.collection_session(marks_of(cluster))
         if deletes is not None:
@@ -127,7 +127,7 @@ class AwsAccount(ServedAccount):
         client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
         return AwsSurvey(client, self._new_tagger(client, ()), self._turns)
 
-    def read_only_survey(self, cluster: str) -> AwsSurvey:
+    def build_read_only_survey(self, cluster: str) -> AwsSurvey:
         client = ApiClient(self._session, ReadOnlyPort(self.port))
         return AwsSurvey(client, self._new_tagger(client, ()), self._turns)
 
@@ -146,7 +146,7 @@ class AwsAccount(ServedAccount):
     def _new_tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
         return AwsTagger(client, self._clock, carried, self._refused_at)
 
-    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
+    def _build_deps_behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
         """Return the engine's tools. With a role, AWS itself refuses deletes of resources without ``uuid``."""
         deletes = self._session.owner_session(uuid) if uuid else None
         if deletes is not None:
@@ -179,14 +179,14 @@ class AccountLimits:
         self._new = new
         self._unknown = new()
 
-    def bucket(self, api: str) -> Bucket:
+    def find_bucket(self, api: str) -> TokenBucket:
         account = self._session.caller.get("Account", "")
         if not account:
-            return self._unknown.bucket(api)
+            return self._unknown.find_bucket(api)
         place = (account, self._session.region)
         if place not in self._shared:
             self._shared[place] = self._new()
-        return self._shared[place].bucket(api)
+        return self._shared[place].find_bucket(api)
 
 
 class AwsCloud:
@@ -260,7 +260,7 @@ class AwsAccounts:
         self._adapter = adapter
         self._adapters: WeakKeyDictionary[AwsAccount, Adapter] = WeakKeyDictionary()
 
-    async def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
+    async def bind(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
         namespace = str(raw["metadata"].get("namespace", ""))
         try:
             reference = reference_of(raw)
@@ -280,17 +280,17 @@ class AwsAccounts:
         except ValueError as problem:
             return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
         try:
-            await account.account()
+            await account.read_account()
         except Denied as refused:  # GetCallerIdentity needs no permission: the credentials themselves are refused
             return _retrieval_failed(f"{_IDENTITY}: {refused.message}")
         except CloudError:
             pass  # the pass meets the same error and reports it
         return self._bind(account)
 
-    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+    async def list_places(self, around: AccountScope) -> Sequence[AccountPlace | NoCredentials]:
         """Return every known identity in every known region: a lost object may have been in any of them."""
         regions = dict.fromkeys((*around.regions, *_regions_of(around.objects)))
-        found: list[Place | NoCredentials] = []
+        found: list[AccountPlace | NoCredentials] = []
         for reference in dict.fromkeys(_identity_references(around)):
             try:
                 identity = await self._identities.resolve_unchecked(reference)
@@ -300,13 +300,13 @@ class AwsAccounts:
             found += [self._place(reference, identity, region) for region in regions]
         return found or [NoCredentials(_NO_PLACE)]
 
-    def _place(self, reference: IdentityReference, identity: Identity, region: str) -> Place | NoCredentials:
+    def _place(self, reference: IdentityReference, identity: Identity, region: str) -> AccountPlace | NoCredentials:
         try:
             account = self._cloud.account(reference, identity, region)
         except ValueError as problem:
             return NoCredentials(str(problem), names.REASON_INVALID_SPEC)
         named = {} if reference == DEFAULT else {"identityRef": reference._asdict()}
-        return Place(self._bind(account), {"region": region, **named})
+        return AccountPlace(self._bind(account), {"region": region, **named})
 
     def _bind(self, account: AwsAccount) -> Binding:
         if account not in self._adapters:  # an adapter caches answers of one account
@@ -337,7 +337,7 @@ def _regions_of(objects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield region
 
 
-def _identity_references(around: Around) -> Iterator[IdentityReference]:
+def _identity_references(around: AccountScope) -> Iterator[IdentityReference]:
     """Yield the identities that objects name, then those that no object names now."""
     if around.own:
         yield DEFAULT

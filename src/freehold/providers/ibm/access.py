@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from freehold.providers.base import ObjectKind, Shared
+from freehold.providers.base import ConnectionContext, ObjectKind
 
 if TYPE_CHECKING:
     from freehold.engine.clock import Clock
@@ -53,14 +53,14 @@ class IbmAccess:
     def has_own(self) -> bool:
         return bool(self.key)
 
-    def connect(self, shared: Shared) -> IbmConnection:
+    def connect(self, shared: ConnectionContext) -> IbmConnection:
         return IbmConnection(self, shared)
 
 
 class IbmConnection:
     """The one account of the API key."""
 
-    def __init__(self, access: IbmAccess, shared: Shared) -> None:
+    def __init__(self, access: IbmAccess, shared: ConnectionContext) -> None:
         self._access = access
         self._shared = shared
 
@@ -84,7 +84,7 @@ class IbmConnection:
         )
         return shared.stack.enter_context(account)
 
-    def accounts(self, kind: ObjectKind) -> KnownAccounts:
+    def find_accounts(self, kind: ObjectKind) -> KnownAccounts:
         """Return the account of the API key, which all objects share."""
         from freehold.providers.access.accounts import Binding, NoCredentials, OneAccount
 

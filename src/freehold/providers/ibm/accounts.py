@@ -32,7 +32,7 @@ from freehold.providers.ibm.powervs.keys import BALANCER_KIND, SUBNET_KIND, WORK
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession, Mount
 from freehold.providers.ibm.tags import IbmTagger
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, SeveralFound
 
 
 class IbmAccount(ServedAccount):
@@ -88,7 +88,7 @@ class IbmAccount(ServedAccount):
     def _forget_owner(self, uuid: str) -> None:
         """Do nothing: nothing is kept for one owner alone."""
 
-    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
+    def _build_deps_behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
         registry = ibm_kinds(self._session, port)
         return EngineDeps(
             registry=registry,
@@ -104,7 +104,7 @@ class IbmAccount(ServedAccount):
             identity=self._session.iam_id,
         )
 
-    async def account(self) -> str:
+    async def read_account(self) -> str:
         """Return the id of the API key's account. Raises CloudError."""
         return await ApiClient(self._session, self.port).account()
 
@@ -112,7 +112,7 @@ class IbmAccount(ServedAccount):
         """Return a tagger for one object; its calls are audited under ``subject``."""
         return IbmTagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
-    def look_anew(self) -> None:
+    def forget_answers(self) -> None:
         """Do nothing: the cached facts, zones and the id of a resource group, do not change under an object."""
 
     def facts_reader(self) -> IbmFactsReader:
@@ -128,57 +128,57 @@ class IbmFactsReader:
         self._kinds = registry
         self._places: dict[tuple[str, str], str] = {}
 
-    async def resource_group(self, name: str) -> Answer[str] | NoSuch:
+    async def resource_group(self, name: str) -> Answer[str] | NotThere:
         try:
             return Answer(await self._facts.resource_group_id(name))
         except NoSuchValue as error:
-            return NoSuch(error.known)
+            return NotThere(error.known)
 
-    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch:
+    async def zone(self, zone: str) -> Answer[PowerZone] | NotThere:
         try:
             found = await self._facts.power_zone(zone)
         except NoSuchValue as error:
-            return NoSuch(error.known)
+            return NotThere(error.known)
         return Answer(PowerZone(found.region, found.edge_router))
 
-    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch:
+    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NotThere:
         try:
             return Answer(await self._facts.vpc_zones(region))
         except NoSuchValue as error:
-            return NoSuch(error.known)
+            return NotThere(error.known)
 
-    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NoSuch | NoAnswer:
+    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NotThere | NoAnswer:
         """Return the zone of a workspace, or the VPC of a resource in one. Cached: nothing ever moves."""
         if (kind, ident) in self._places:
             return Answer(self._places[kind, ident])
         lookup = ById(NodeKey(kind, ident), ident if kind == WORKSPACE.kind else vpc.join_id(region, ident))
         seen = await self.look_up(lookup)
         if not isinstance(seen, Answer):
-            return NoSuch() if isinstance(seen, Several) else seen
+            return NotThere() if isinstance(seen, SeveralFound) else seen
         found = await self._place_of(kind, region, seen.value)
         if isinstance(found, Answer):
             self._places[kind, ident] = found.value
         return found
 
-    async def _place_of(self, kind: str, region: str, seen: Observed) -> Answer[str] | NoSuch | NoAnswer:
+    async def _place_of(self, kind: str, region: str, seen: Observed) -> Answer[str] | NotThere | NoAnswer:
         """Return its zone or VPC; that of a load balancer is its subnets'."""
         if kind != BALANCER_KIND:
             return Answer(str(seen.attributes["zone" if kind == WORKSPACE.kind else "vpc"]))
         subnets = seen.attributes["subnets"]
-        return await self.place(SUBNET_KIND, region, subnets[0]) if subnets else NoSuch()
+        return await self.place(SUBNET_KIND, region, subnets[0]) if subnets else NotThere()
 
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer:
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NotThere | SeveralFound | NoAnswer:
         """Return a resource that must exist already, by id or by name."""
         driver = self._kinds[lookup.key.kind].driver
         try:
             if isinstance(lookup, ById):
                 seen = (await driver.observe([Ref(lookup.id)])).get(lookup.id)
-                return Answer(seen) if seen else NoSuch()
+                return Answer(seen) if seen else NotThere()
             found = (await driver.find([lookup])).get(lookup.key, ())
         except CloudError as error:
             outcome = outcome_of_error(error)
             return NoAnswer(outcome.reason, outcome.message, outcome.after)
         there = [one for one in found if one.state is not State.DELETING]
         if len(there) > 1:
-            return Several(tuple(sorted(one.id.rpartition("/")[2] for one in there)))
-        return Answer(there[0]) if there else NoSuch()
+            return SeveralFound(tuple(sorted(one.id.rpartition("/")[2] for one in there)))
+        return Answer(there[0]) if there else NotThere()

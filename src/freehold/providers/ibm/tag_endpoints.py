@@ -84,7 +84,7 @@ class IbmTagAccounts:
             message = "the operator has no credentials for IBM Cloud: start it with IBMCLOUD_API_KEY"
             return Refused("NoCredentials", message)
         try:
-            number = await self._account.account()
+            number = await self._account.read_account()
         except CloudError as error:
             return [UnreachableRegion("", error)]
         return [IbmTagEndpoint(number, self._account.tagger_for(subject), self._index)]

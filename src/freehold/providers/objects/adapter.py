@@ -1,7 +1,7 @@
-"""What is special about one kind of object: all that the operator's one reconciler must be told about it.
+"""Adapter of one kind of object: everything about the kind that the one reconciler needs.
 
-A kind is one adapter: it parses the spec, asks what the spec depends on, says which resources are wanted, and builds
-the status from what a pass came to. Gate, identity, key ring, account, engine and events are the same for every kind.
+An adapter parses the spec, asks the cloud what the spec depends on, says which resources are wanted, and builds
+the status from the report of a pass. Gate, identity, key ring, account, engine and events are the same for all kinds.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
-from freehold.providers.objects.spec_problems import Problem, SpecWarning
+from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
 M = TypeVar("M", bound=ApiModel)
 
 
-class Mode(Enum):
-    """How the graph is to be used."""
+class GraphMode(Enum):
+    """The use of a graph."""
 
     CREATE = "create"
     """The engine may create what is missing."""
     EXISTING = "existing"
     """Every node is given; nothing is ever created."""
     FROZEN = "frozen"
-    """The graph holds what exists; no write is sent. A delete still releases everything."""
+    """The graph has what exists; no write is sent. A delete still releases everything."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What shall be there. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
+class WantedGraph:
+    """The graph of wanted resources. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
 
-    ``known_before``: the cloud has resources of this object, of which it has no record: it was restored from before its
-    first pass, with its UID. ``holds_name``: it lives under its name although nothing of its own is on record.
+    ``known_before``: the cloud has resources of this object that are not on its record: it was restored, with its UID,
+    from before its first pass. ``holds_name``: it uses its name although nothing of its own is on record.
     """
 
-    mode: Mode
+    mode: GraphMode
     graph: Graph
     user_tags: tuple[tuple[str, str], ...] = ()
     notes: tuple[SpecWarning, ...] = ()
@@ -57,47 +57,48 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A person must change the manifest first; nothing is created or changed. ``reason`` is the condition's.
+class RefusedSpec:
+    """A spec that a person must change first; nothing is created or changed. ``reason`` is the condition's.
 
-    ``in_condition``: what conditions and events say of the problems where these are long; a plan says all.
+    ``in_condition`` is a shorter text for conditions and events, where the problems are long; a plan shows all.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[SpecProblem, ...]
     notes: tuple[SpecWarning, ...] = ()
     reason: str = names.REASON_INVALID_SPEC
     in_condition: str = ""
 
 
-def parse_or_refuse(model: type[M], raw: Mapping[str, Any]) -> M | Refused:
-    """Parse the spec of an object, once in a pass; Refused where it does not fit its type."""
+def parse_or_refuse(model: type[M], raw: Mapping[str, Any]) -> M | RefusedSpec:
+    """Parse the spec of an object, once in a pass. Return RefusedSpec if it does not fit its type."""
     try:
         return parse_spec(model, raw)
     except InvalidObject as error:
-        return Refused(error.problems)
+        return RefusedSpec(error.problems)
 
 
 @dataclass(frozen=True)
-class Undecided:
-    """The cloud could not be asked; nothing is created until it has been. ``missing`` is by field path."""
+class UndecidedSpec:
+    """A spec with questions that the cloud must answer before anything is created. ``missing`` is by field path."""
 
     missing: Mapping[str, NoAnswer]
     notes: tuple[SpecWarning, ...] = ()
 
     @property
     def after(self) -> float:
-        """Return seconds of domain time until another look is worth it."""
+        """The seconds of domain time until the questions should be asked again."""
         return max(answer.after for answer in self.missing.values())
 
 
-Desired = Wanted | Refused | Undecided
+Desired = WantedGraph | RefusedSpec | UndecidedSpec
 
 
 @dataclass(frozen=True)
 class PassReport:
-    """What a pass came to. A deletion needs no ``plan``; ``deleted`` are the ids of what it has seen go.
+    """The report of a pass. A deletion needs no ``plan``; ``deleted`` are the ids of resources that it saw disappear.
 
-    ``collected`` says what of the cluster's workloads was collected, and what stays; empty until that is done.
+    ``collected`` says what of the cluster's workloads was collected, and what stays; empty until the collection is
+    done.
     """
 
     plan: Desired | None
@@ -110,7 +111,7 @@ class PassReport:
 
 @dataclass(frozen=True)
 class StatusUpdate:
-    """What to write.
+    """The status to write.
 
     ``spec`` is a merge patch of the few fields of the spec that a provider fills in, written *before* ``status``: a
     reader that sees ready sees them too. None when there is nothing to write. ``changed``: whether the status differs.
@@ -124,40 +125,40 @@ class StatusUpdate:
 
     @property
     def patch(self) -> dict[str, Any]:
-        """Return the patch of the object without its status; empty when there is nothing to write."""
+        """The patch of the object without its status; empty if there is nothing to write."""
         found: dict[str, Any] = {} if self.spec is None else {"spec": dict(self.spec)}
         return found | ({"metadata": {"annotations": dict(self.annotations)}} if self.annotations else {})
 
 
 @dataclass(frozen=True)
-class Collecting:
-    """``cluster`` is the name that a cluster's own controllers put on what they make."""
+class CollectionRequest:
+    """A request to collect a cluster's leftovers. Its controllers put the name ``cluster`` on what they make."""
 
     cluster: str
     policy: Policy
 
 
 class Adapter(Protocol):
-    """One kind."""
+    """The adapter of one kind."""
 
     @property
     def served(self) -> ServedName: ...
 
-    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        """Parse the spec, ask what it depends on, and decide. Never raises for a spec that is wrong: Refused."""
+    async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+        """Parse the spec, ask what it depends on, and decide. Never raises for a wrong spec: it returns RefusedSpec."""
         ...
 
-    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
-        """Return the status after a pass that was allowed to work on the object. ``now`` is aware. Pure."""
+    def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+        """Build the status after a pass that was allowed to work on the object. ``now`` is timezone-aware. Pure."""
         ...
 
-    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
-        """Rebuild the spec fields that a lost object's resources tell, so that its manifest can be applied over it.
+    def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        """Rebuild the spec fields that a lost object's resources show, so that its manifest can be applied over it.
 
         Pure.
         """
         ...
 
-    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
-        """Return whether what the cluster's own controllers made is collected; None for a kind without any. Pure."""
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+        """Find the collection that the object wants; None for a kind without one. Pure."""
         ...

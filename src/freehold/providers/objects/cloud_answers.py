@@ -1,4 +1,4 @@
-"""What the cloud answered to a question of a reconciler: values, so that the decisions stay pure."""
+"""Answers of the cloud to the questions of an adapter, as values, so that the decisions stay pure."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """The cloud's answer."""
+    """An answer of the cloud."""
 
     value: T
 
 
 @dataclass(frozen=True)
-class NoSuch:
-    """The cloud answered that there is no such thing; ``known`` lists what there is, for the message."""
+class NotThere:
+    """The answer that there is no such thing; ``known`` lists what there is, for the message."""
 
     known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Several:
-    """More than one has the name: a person must say which is meant."""
+class SeveralFound:
+    """The answer that several have the name: a person must say which is meant."""
 
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """The cloud could not be asked; ``after`` is seconds of domain time until it is worth asking again."""
+    """The cloud did not answer; ``after`` is the seconds of domain time until it should be asked again."""
 
     reason: Reason
     message: str

@@ -1,26 +1,26 @@
-"""The condition that says whether what the workloads of an object made is collected with it."""
+"""The condition that says whether the leftovers of an object's workloads are collected with it."""
 
 from __future__ import annotations
 
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.collection.policy import Collect, Policy, Skip, Unreadable
-from freehold.collection.things import Task
+from freehold.collection.policy import Collect, Policy, SkipCollection, UnreadablePolicy
+from freehold.collection.things import CollectionTask
 
 
-def external_resource_gc(policy: Policy, collected: str = "") -> Observation:
-    """Report the policy: True where the object is collected when it is deleted. ``collected``: what was in the end."""
+def observe_collection(policy: Policy, collected: str = "") -> Observation:
+    """Build the condition from the policy. ``collected`` is the summary of a finished collection."""
     match policy:
         case Collect():
-            message = collected or _collected(policy)
+            message = collected or _describe_tasks(policy)
             return Observation(names.EXTERNAL_RESOURCE_GC, "True", names.REASON_COLLECTED, message)
-        case Skip(reason, message):
+        case SkipCollection(reason, message):
             return Observation(names.EXTERNAL_RESOURCE_GC, "False", reason, message)
-        case Unreadable(message):
+        case UnreadablePolicy(message):
             reason = names.REASON_INVALID_COLLECTION_POLICY
             return Observation(names.EXTERNAL_RESOURCE_GC, "False", reason, message)
 
 
-def _collected(policy: Collect) -> str:
-    volumes = f" (volumes: {policy.volumes})" if Task.VOLUME in policy.tasks else ""
+def _describe_tasks(policy: Collect) -> str:
+    volumes = f" (volumes: {policy.volumes})" if CollectionTask.VOLUME in policy.tasks else ""
     return f"collected with it: {', '.join(policy.tasks)}{volumes}; by {policy.source}"

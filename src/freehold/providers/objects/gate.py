@@ -1,7 +1,7 @@
-"""What may be done with an object now: decided from the object and its Cluster alone, without I/O.
+"""Gate: what may be done with an object now, decided from the object and its Cluster alone, without I/O.
 
 The order is that of the contract (docs/reference/capi-contract.md): who else manages it, move, pause, and
-only then deletion and creation. What cannot be read is unknown, and unknown holds; it never means absent.
+only then deletion and creation. A Cluster that cannot be read is unknown, not absent, and the object is held.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ DEFAULT_API_PORT = 6443
 _STOPPED = "nothing is created, changed or deleted"
 
 
-class Mode(StrEnum):
-    """``--cluster-api``."""
+class ClusterApiMode(StrEnum):
+    """The values of ``--cluster-api``."""
 
     AUTO = "auto"
     REQUIRED = "required"
@@ -27,7 +27,7 @@ class Mode(StrEnum):
 
 
 class Presence(Enum):
-    """Whether the CRDs of Cluster API are installed."""
+    """The presence of the CRDs of Cluster API."""
 
     PRESENT = "present"
     ABSENT = "absent"
@@ -36,28 +36,28 @@ class Presence(Enum):
 
 @dataclass(frozen=True)
 class FoundCluster:
-    """The Cluster, raw, in whichever version it was served."""
+    """A Cluster that was found; raw, in whichever version it was served."""
 
     cluster: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class NoCluster:
-    """The API server answered: there is none. ``missing`` says what of it is not there (``Machine 'm1'``)."""
+    """The answer that there is no Cluster. ``missing`` names the missing object (``Machine 'm1'``)."""
 
     missing: str = ""
 
 
 @dataclass(frozen=True)
 class UnreadableCluster:
-    """The API server did not answer the question (403, timeout, 5xx); ``why`` is fit for a person."""
+    """A Cluster that could not be read (403, timeout, 5xx); ``why`` is for a person."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class UnreadableMachines:
-    """The same of the machines."""
+    """Machines that could not be read; ``why`` is for a person."""
 
     why: str
 
@@ -67,14 +67,14 @@ ClusterLookup = FoundCluster | NoCluster | UnreadableCluster
 
 @dataclass(frozen=True)
 class ClusterContext:
-    """What the gate must know besides the object.
+    """Everything that the gate needs besides the object.
 
-    ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none): the Cluster, or that
+    ``owner`` is the lookup of the ownerReference of :func:`owner_of` (NoCluster if there is none): the Cluster, or that
     of the Machine. ``referrer`` is a Cluster of the namespace that names the object (:func:`refers_to`). ``machines``
-    are the names of machines that use an object which is being deleted, :class:`UnreadableMachines` if nobody can tell.
+    are the names of machines that use an object in deletion, :class:`UnreadableMachines` if they could not be read.
     """
 
-    mode: Mode
+    mode: ClusterApiMode
     crds: Presence = Presence.ABSENT
     owner: ClusterLookup = NoCluster()
     referrer: ClusterLookup = NoCluster()
@@ -83,7 +83,7 @@ class ClusterContext:
 
 @dataclass(frozen=True)
 class Proceed:
-    """Bring it to its spec. ``cluster`` is the name of its Cluster, the object's own when it has none."""
+    """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none."""
 
     cluster: str
     port: int = DEFAULT_API_PORT
@@ -92,19 +92,19 @@ class Proceed:
 
 @dataclass(frozen=True)
 class Release:
-    """It is being deleted and our finalizer holds it: let go of what is owned, then of the finalizer."""
+    """The decision to delete what is owned, and then remove the finalizer: the object is being deleted."""
 
 
 @dataclass(frozen=True)
-class Paused:
-    """No write but its conditions (docs/reference/capi-contract.md C23, C24, C30)."""
+class Pause:
+    """The decision to write nothing but conditions (docs/reference/capi-contract.md C23, C24, C30)."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Not yet: somebody else must act first. No cloud write."""
+    """The decision to wait for somebody else, without a cloud write."""
 
     reason: str
     message: str
@@ -112,29 +112,29 @@ class Hold:
 
 @dataclass(frozen=True)
 class WaitForMachines:
-    """It is being deleted, and its machines go first (docs/reference/capi-contract.md C22). No cloud write."""
+    """The decision to delete nothing before the machines are gone (docs/reference/capi-contract.md C22)."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class ReleaseForMove:
-    """It was moved to another API server: drop the finalizer, no cloud call (docs/reference/capi-contract.md C29)."""
+    """The decision to drop the finalizer without a cloud call: it was moved (docs/reference/capi-contract.md C29)."""
 
 
 @dataclass(frozen=True)
 class Skip:
-    """Not ours: no write at all, not even to status (docs/reference/capi-contract.md C26)."""
+    """The decision to write nothing at all, not even status: it is not ours (docs/reference/capi-contract.md C26)."""
 
     message: str
 
 
-Decision = Proceed | Release | WaitForMachines | Paused | Hold | ReleaseForMove | Skip
+GateDecision = Proceed | Release | WaitForMachines | Pause | Hold | ReleaseForMove | Skip
 
 
 @dataclass(frozen=True)
 class OwnerReference:
-    """The Cluster, or the Machine, that an object belongs to."""
+    """A reference to the Cluster, or the Machine, that an object belongs to."""
 
     kind: str
     name: str
@@ -145,7 +145,7 @@ class OwnerReference:
 
 
 def owner_of(raw: Mapping[str, Any], link: ClusterLink) -> OwnerReference | None:
-    """The ownerReference that counts for this link, by group and kind (docs/reference/capi-contract.md C15, C37)."""
+    """Find the ownerReference for this link, by group and kind (docs/reference/capi-contract.md C15, C37)."""
     kind = "Machine" if link is ClusterLink.MACHINE else "Cluster"
     for reference in raw["metadata"].get("ownerReferences") or ():
         group, _, version = str(reference.get("apiVersion", "")).partition("/")
@@ -155,7 +155,7 @@ def owner_of(raw: Mapping[str, Any], link: ClusterLink) -> OwnerReference | None
 
 
 def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterLink) -> bool:
-    """Whether a Cluster names the object in the field of this link (docs/reference/capi-contract.md C17)."""
+    """Return whether a Cluster names the object in the field of this link (docs/reference/capi-contract.md C17)."""
     if link not in (ClusterLink.INFRASTRUCTURE, ClusterLink.CONTROL_PLANE):
         return False
     reference = (cluster.get("spec") or {}).get(link.value) or {}
@@ -164,13 +164,13 @@ def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterL
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
-def leaves_alone(decision: Decision) -> bool:
-    """Return whether the object is not written to at all, but for its status or for the finalizer of a move."""
-    return isinstance(decision, Skip | Paused | ReleaseForMove)
+def leaves_alone(decision: GateDecision) -> bool:
+    """Return whether nothing of the object is written but its status, or the finalizer in a move."""
+    return isinstance(decision, Skip | Pause | ReleaseForMove)
 
 
-def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) -> Decision:
-    """The one thing that may be done with ``raw`` now.
+def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) -> GateDecision:
+    """Decide what may be done with ``raw`` now.
 
     Names are the object's own in both modes (upstream does the same), so that a Cluster which appears
     later changes no name of a resource (docs/reference/capi-contract.md C20).
@@ -186,26 +186,28 @@ def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) 
     if deleting and names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return ReleaseForMove()
     if annotations.get(names.PAUSED_ANNOTATION) == names.RECOVERED:
-        return Paused(names.RECOVERED_WAITS)
+        return Pause(names.RECOVERED_WAITS)
     if names.PAUSED_ANNOTATION in annotations:
-        return _paused_by_annotation(raw)
+        return _explain_annotation_pause(raw)
     if served.link is ClusterLink.NONE:
         return Release() if deleting else Proceed(metadata["name"], standalone=True)
-    return _by_cluster(raw, context, served, deleting)
+    return _decide_by_cluster(raw, context, served, deleting)
 
 
-def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, served: ServedName, deleting: bool) -> Decision:
+def _decide_by_cluster(
+    raw: Mapping[str, Any], context: ClusterContext, served: ServedName, deleting: bool
+) -> GateDecision:
     owner = owner_of(raw, served.link)
     lookup = context.owner if owner else context.referrer
     match lookup:
         case UnreadableCluster(why):
             return Hold(names.REASON_WAITING_FOR_CLUSTER, f"whether a Cluster owns it cannot be told: {why}")
         case FoundCluster(cluster) if (cluster.get("spec") or {}).get("paused") is True:
-            return _paused_by_cluster(raw, cluster)
+            return _explain_cluster_pause(raw, cluster)
     if deleting:
         # Also with the Cluster gone: nobody could unpause it any more, and only ReleaseForMove means a move.
-        return _release(context, served)
-    if owner and context.mode is not Mode.OFF:
+        return _decide_release(context, served)
+    if owner and context.mode is not ClusterApiMode.OFF:
         if isinstance(lookup, NoCluster):
             missing = lookup.missing or str(owner)
             return Hold(
@@ -213,39 +215,39 @@ def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, served: ServedN
                 f"its ownerReference names {owner}, and {missing} does not exist; "
                 "restore it or remove the ownerReference",
             )
-        return _proceed(raw, lookup, standalone=False)
-    return _alone(raw, context, lookup, served)
+        return _build_proceed(raw, lookup, standalone=False)
+    return _decide_without_owner(raw, context, lookup, served)
 
 
-def _paused_by_annotation(raw: Mapping[str, Any]) -> Paused:
-    """The first words are those of Cluster API; the manifest that sets the annotation would bring it back."""
+def _explain_annotation_pause(raw: Mapping[str, Any]) -> Pause:
+    """Explain the pause in Cluster API's words. A manifest that sets the annotation would bring it back."""
     metadata, kind = raw["metadata"], str(raw.get("kind", "object"))
     where = f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
-    return Paused(
+    return Pause(
         f"{kind} has the {names.PAUSED_ANNOTATION} annotation: {_STOPPED}. To go on: "
         f"kubectl annotate {kind.lower()} {metadata['name']}{where} {names.PAUSED_ANNOTATION}- (take it out of the "
         "manifest too, if it is there)"
     )
 
 
-def _paused_by_cluster(raw: Mapping[str, Any], cluster: Mapping[str, Any]) -> Paused:
+def _explain_cluster_pause(raw: Mapping[str, Any], cluster: Mapping[str, Any]) -> Pause:
     where = f" -n {raw['metadata']['namespace']}" if raw["metadata"].get("namespace") else ""
-    return Paused(
+    return Pause(
         f"Cluster spec.paused is set to true: {_STOPPED}. To go on: kubectl patch clusters.{names.CLUSTER_API_GROUP} "
         f'{cluster["metadata"]["name"]}{where} --type=merge -p \'{{"spec":{{"paused":null}}}}\' (clusterctl move '
         "does so itself, at its end)"
     )
 
 
-def cluster_name(raw: Mapping[str, Any], link: ClusterLink) -> str:
-    """The Cluster that the object's machines are labelled with; its own name when it has none."""
+def find_cluster_name(raw: Mapping[str, Any], link: ClusterLink) -> str:
+    """Find the Cluster name in the labels of the object's machines; the object's own name if it has no Cluster."""
     owner = owner_of(raw, link) if link is not ClusterLink.MACHINE else None
     label = (raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
     return (owner.name if owner else label) or str(raw["metadata"]["name"])
 
 
-def _release(context: ClusterContext, served: ServedName) -> Release | WaitForMachines:
-    """Core deletes the machines first; without it only we can wait for them."""
+def _decide_release(context: ClusterContext, served: ServedName) -> Release | WaitForMachines:
+    """Decide whether to wait for machines. Cluster API deletes them first; without it only this wait does."""
     match context.machines:
         case UnreadableMachines(why):
             return WaitForMachines(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
@@ -257,10 +259,12 @@ def _release(context: ClusterContext, served: ServedName) -> Release | WaitForMa
             return WaitForMachines(f"{kind} {shown} of this cluster must be deleted first")
 
 
-def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLookup, served: ServedName) -> Decision:
-    """Without an owner: wait for one wherever one may still come (docs/reference/capi-contract.md C18)."""
-    if context.mode is Mode.OFF:
-        return _proceed(raw, lookup, standalone=True)
+def _decide_without_owner(
+    raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLookup, served: ServedName
+) -> GateDecision:
+    """Decide without an owner: wait for one if one may still come (docs/reference/capi-contract.md C18)."""
+    if context.mode is ClusterApiMode.OFF:
+        return _build_proceed(raw, lookup, standalone=True)
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
     label = (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
@@ -275,14 +279,14 @@ def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLooku
             f"label {names.CLUSTER_NAME_LABEL} says that it belongs to Cluster {label!r}, which has not set the "
             "ownerReference yet; without Cluster API, start freehold with --cluster-api=off or remove the label",
         )
-    if context.mode is Mode.REQUIRED:
+    if context.mode is ClusterApiMode.REQUIRED:
         return Hold(reason, f"no {owner} owns it; create one that refers to it, or start with --cluster-api=auto")
     if context.crds is Presence.UNKNOWN:
         return Hold(reason, "whether Cluster API is installed cannot be told; check that CRDs may be read")
     opted_in = names.STANDALONE_ANNOTATION in annotations and annotations[names.STANDALONE_ANNOTATION] != "false"
     if context.crds is Presence.ABSENT or opted_in or names.JOURNAL_ANNOTATION in annotations:
         # The journal: it was served alone before Cluster API came (docs/reference/capi-contract.md C20).
-        return _proceed(raw, lookup, standalone=True)
+        return _build_proceed(raw, lookup, standalone=True)
     return Hold(
         reason,
         f"no {owner} owns it and Cluster API is installed; create one that refers to it, or set annotation "
@@ -290,7 +294,7 @@ def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLooku
     )
 
 
-def _proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, standalone: bool) -> Proceed:
+def _build_proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, standalone: bool) -> Proceed:
     if not isinstance(lookup, FoundCluster):
         return Proceed(raw["metadata"]["name"], standalone=standalone)
     network = (lookup.cluster.get("spec") or {}).get("clusterNetwork") or {}

@@ -1,7 +1,7 @@
-"""Whose object is this, decided from the raw object alone (docs/reference/capi-contract.md C32, C33, C34, C35).
+"""Identity of an object, decided from the raw object alone (docs/reference/capi-contract.md C32, C33, C34, C35).
 
 The identity is minted once, from the object's first UID, and written with the finalizer in one patch
-before the first cloud call. What was lost is never guessed: without proof the object is read-only.
+before the first cloud call. A lost identity is never guessed: without proof the object is read-only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Patch = Mapping[str, Any]
 
 
 class IdentityProblem(StrEnum):
-    """Why an object is read-only; the words appear in conditions."""
+    """The reasons why an object is read-only; the words appear in conditions."""
 
     LOST = "IdentityLost"
     COPIED = "IdentityCopied"
@@ -30,19 +30,19 @@ class IdentityProblem(StrEnum):
 
 
 @dataclass(frozen=True)
-class Identified:
-    """The object has its identity. ``patch`` puts the finalizer back where someone took it; None: nothing to write."""
+class KnownIdentity:
+    """The identity that the object has. ``patch`` restores a removed finalizer; None: nothing to write."""
 
     journal: Journal
     patch: Patch | None = None
 
 
 @dataclass(frozen=True)
-class Minted:
+class MintedIdentity:
     """A new identity. Nothing may be created in the cloud before ``patch`` is stored.
 
-    ``anew``: a person asked for it on an object that had another one, or had lost its own. What its status says is of
-    that one.
+    ``anew``: a person asked for it on an object that had another identity, or had lost its own. Its status is that of
+    the earlier identity.
     """
 
     journal: Journal
@@ -51,16 +51,16 @@ class Minted:
 
 
 @dataclass(frozen=True)
-class Restored:
-    """The annotation was lost, and status proves whose it was. The cloud's marks tell the rest."""
+class RestoredIdentity:
+    """An identity that was restored from status, because the annotation was lost. The cloud's marks show the rest."""
 
     journal: Journal
     patch: Patch
 
 
 @dataclass(frozen=True)
-class ReadOnly:
-    """Nothing may be created, marked or deleted for this object until a person has acted."""
+class UnusableIdentity:
+    """No valid identity: nothing may be created, marked or deleted for the object until a person has acted."""
 
     reason: IdentityProblem
     message: str
@@ -68,9 +68,9 @@ class ReadOnly:
 
 @dataclass(frozen=True)
 class KeyMissing:
-    """The object names keys that the ring lacks, so nothing of it can be proved. Only its conditions may be written.
+    """An identity under keys that the ring lacks, so that nothing can be proved. Only conditions may be written.
 
-    It may be a copy that another operator, which has the key, looks after.
+    Another operator, which has the key, may serve the object.
     """
 
     digests: tuple[str, ...]
@@ -85,32 +85,32 @@ class KeyMissing:
         )
 
 
-Identity = Identified | Minted | Restored | ReadOnly | KeyMissing
+Identity = KnownIdentity | MintedIdentity | RestoredIdentity | UnusableIdentity | KeyMissing
 
 
 def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, collects: bool = False) -> Identity:
-    """The identity of ``raw``, or why it has none. Call it when the gate says Proceed or Release.
+    """Identify ``raw``, or say why it has no identity. Call it if the gate says Proceed or Release.
 
     ``collects``: garbage collection is on for its kind, which a new identity remembers.
     """
-    found = _identified(raw, finalizer, ring, collects=collects)
-    if isinstance(found, Identified | Restored):
+    found = _identify_unchecked(raw, finalizer, ring, collects=collects)
+    if isinstance(found, KnownIdentity | RestoredIdentity):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
         return KeyMissing(missing) if missing else found
     return found
 
 
-def recorded(raw: Mapping[str, Any]) -> Journal | None:
-    """What the object says of itself, unchecked: its journal, else its status. Raises CorruptJournal."""
+def read_record(raw: Mapping[str, Any]) -> Journal | None:
+    """Read the object's journal, else the identity in its status, without checks. Raises CorruptJournal."""
     text = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
-    return journals.loads(text) if text is not None else proven_by_status(raw)
+    return journals.loads(text) if text is not None else read_proven_status(raw)
 
 
 def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
-    """Whether nothing was ever begun for ``raw``, by what only the operator can have written.
+    """Return whether a signature of the operator proves that nothing was ever created for ``raw``.
 
-    An object whose journal was lost, emptied or put back from a backup is none of these: its journal has no such
-    signature for its UID. Status says nothing for it, and may say something against it.
+    It is False for an object whose journal was lost, emptied or restored from a backup: that journal has no such
+    signature for its UID. Status cannot prove it, but can disprove it.
     """
     text = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
     if text is None:
@@ -130,17 +130,17 @@ def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
     return keys.vouches(journal.key, journal.untouched, "untouched", raw["metadata"]["uid"])
 
 
-def _identified(
+def _identify_unchecked(
     raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, collects: bool
-) -> Identified | Minted | Restored | ReadOnly:
+) -> KnownIdentity | MintedIdentity | RestoredIdentity | UnusableIdentity:
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
     text = annotations.get(names.JOURNAL_ANNOTATION)
     anew = annotations.get(names.IDENTITY_ANNOTATION) == names.NEW_IDENTITY
-    restored = proven_by_status(raw)
+    restored = read_proven_status(raw)
     if text is not None:
-        found = _recorded(raw, text, finalizer)
-        is_copy = isinstance(found, ReadOnly) and found.reason is IdentityProblem.COPIED
+        found = _check_record(raw, text, finalizer)
+        is_copy = isinstance(found, UnusableIdentity) and found.reason is IdentityProblem.COPIED
         if not (is_copy and anew):
             return found
     elif (
@@ -148,37 +148,37 @@ def _identified(
         and restored is None
         and (metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or ()))
     ):
-        return ReadOnly(
+        return UnusableIdentity(
             IdentityProblem.LOST,
             f"annotation {names.JOURNAL_ANNOTATION} is gone, so what belongs to this object cannot be told: nothing is "
             "created or deleted for it. Put the annotation back from a backup; or, if nothing of it is left in the "
-            f"cloud (freehold orphans lists what has no object), let it begin anew: {_begin_anew(raw)}",
+            f"cloud (freehold orphans lists what has no object), let it begin anew: {_build_new_identity_command(raw)}",
         )
     if restored is not None:
-        return Restored(restored, record_patch(raw, finalizer, journals.dumps(restored)))
-    return _minted(raw, finalizer, ring, anew=anew, collects=collects)
+        return RestoredIdentity(restored, build_record_patch(raw, finalizer, journals.dumps(restored)))
+    return _mint(raw, finalizer, ring, anew=anew, collects=collects)
 
 
-def _minted(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool, collects: bool) -> Minted:
-    """Its uuid is the UID of the stored object, so that it is nobody else's, whatever was copied into the object."""
+def _mint(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool, collects: bool) -> MintedIdentity:
+    """Mint an identity. Its uuid is the UID of the stored object, unique whatever was copied into the object."""
     uid = raw["metadata"]["uid"]
-    owner = _owner(raw, uid)
-    # What was lost may have begun something: only of an object that comes without anything is it known.
+    owner = _build_owner(raw, uid)
+    # An earlier identity may have created something, so only a first identity is signed as untouched.
     untouched = "" if anew else ring.of(owner).untouched(ring.writing, uid)
     journal = Journal(owner, key=ring.writing, untouched=untouched, collects=collects)
-    patch = record_patch(raw, finalizer, journals.dumps(journal))
-    return Minted(journal, {**patch, **_endpoint_off(raw)} if anew else patch, anew)
+    patch = build_record_patch(raw, finalizer, journals.dumps(journal))
+    return MintedIdentity(journal, {**patch, **_remove_copied_endpoint(raw)} if anew else patch, anew)
 
 
-def _endpoint_off(raw: Mapping[str, Any]) -> Patch:
-    """Take an endpoint out of the spec that an operator wrote there: it is of the cluster that was copied."""
+def _remove_copied_endpoint(raw: Mapping[str, Any]) -> Patch:
+    """Remove an endpoint that an operator wrote into the spec: it is that of the copied cluster."""
     host = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("host")
     written = (raw["metadata"].get("annotations") or {}).get(names.ENDPOINT_ANNOTATION)
     return {"spec": {"controlPlaneEndpoint": None}} if host and host == written else {}
 
 
-def _begin_anew(raw: Mapping[str, Any]) -> str:
-    """The commands by which a person gives an object an identity of its own."""
+def _build_new_identity_command(raw: Mapping[str, Any]) -> str:
+    """Build the commands with which a person gives an object an identity of its own."""
     metadata = raw["metadata"]
     where = f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
     annotate = f"kubectl annotate {str(raw['kind']).lower()} {metadata['name']}{where}"
@@ -188,49 +188,52 @@ def _begin_anew(raw: Mapping[str, Any]) -> str:
     )
 
 
-def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str | bool]:
-    """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
+def build_status_identity(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str | bool]:
+    """Build ``status.identity``, a copy of the identity with the UID that proves it is this object's."""
     held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
     named = {"key": journal.key, "account": journal.account, "collects": journal.collects}
     return {**held, **{name: said for name, said in named.items() if said}}
 
 
-def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | Restored | ReadOnly:
+def _check_record(
+    raw: Mapping[str, Any], text: str, finalizer: str
+) -> KnownIdentity | RestoredIdentity | UnusableIdentity:
     metadata = raw["metadata"]
     try:
         journal = journals.loads(text)
     except CorruptJournal as error:
-        return ReadOnly(
+        return UnusableIdentity(
             IdentityProblem.CORRUPT, f"{error}; put annotation {names.JOURNAL_ANNOTATION} back from a backup"
         )
-    proven = proven_by_status(raw)
+    proven = read_proven_status(raw)
     if (
         proven is not None and proven.owner != journal.owner
     ):  # an old export, or another object's journal, written over it
-        return Restored(proven, record_patch(raw, finalizer, journals.dumps(proven)))
-    owner, own = journal.owner, _owner(raw, journal.owner.uuid)
+        return RestoredIdentity(proven, build_record_patch(raw, finalizer, journals.dumps(proven)))
+    owner, own = journal.owner, _build_owner(raw, journal.owner.uuid)
     if owner != own:
-        return ReadOnly(
+        return UnusableIdentity(
             IdentityProblem.COPIED,
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
             "resources it describes: nothing is created or deleted for this copy. To make it a cluster of its own, or "
-            f"to delete it: {_begin_anew(raw)}. If {owner.namespace}/{owner.name} is lost for ever, create it again "
-            f"with this spec and annotation: freehold resolve {own.kind}/{own.name} -n {own.namespace} --take-over",
+            f"to delete it: {_build_new_identity_command(raw)}. If {owner.namespace}/{owner.name} is lost for ever, "
+            f"create it again with this spec and annotation: freehold resolve {own.kind}/{own.name} "
+            f"-n {own.namespace} --take-over",
         )
     if not journal.key:
-        return ReadOnly(IdentityProblem.CORRUPT, _unkeyed(raw, finalizer))
+        return UnusableIdentity(IdentityProblem.CORRUPT, _explain_unkeyed(raw, finalizer))
     if proven is not None and proven.account:  # nobody but the operator writes status
         journal = replace(journal, account=proven.account)
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
-        return Identified(journal)
-    return Identified(journal, record_patch(raw, finalizer, text))
+        return KnownIdentity(journal)
+    return KnownIdentity(journal, build_record_patch(raw, finalizer, text))
 
 
-def _unkeyed(raw: Mapping[str, Any], finalizer: str) -> str:
-    """Say what to do about a journal that anybody who may make objects can have written.
+def _explain_unkeyed(raw: Mapping[str, Any], finalizer: str) -> str:
+    """Explain what to do about a journal without a key, which anybody who may create objects can have written.
 
-    Status brings the identity back once the annotation is gone, but not for an object that is being deleted.
+    Without the annotation the identity is restored from status, but not for an object that is being deleted.
     """
     metadata = raw["metadata"]
     otherwise = f"kubectl annotate {raw['kind'].lower()} {metadata['name']} -n {metadata.get('namespace', '')} "
@@ -244,23 +247,23 @@ def _unkeyed(raw: Mapping[str, Any], finalizer: str) -> str:
     )
 
 
-def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
+def _build_owner(raw: Mapping[str, Any], uuid: str) -> Owner:
     metadata = raw["metadata"]
     return Owner(uuid, raw["kind"], metadata.get("namespace", ""), metadata["name"])
 
 
-def proven_by_status(raw: Mapping[str, Any]) -> Journal | None:
-    """The identity that status holds, if that status is this very object's: a copied status names another UID."""
+def read_proven_status(raw: Mapping[str, Any]) -> Journal | None:
+    """Read the identity in status, if it is this object's own: a copied status has another UID."""
     held = (raw.get("status") or {}).get("identity") or {}
     uuid, key = held.get("uuid"), held.get("key")
     if not uuid or not key or held.get("uid") != raw["metadata"]["uid"]:
         return None
     account, collects = str(held.get("account") or ""), held.get("collects") is True
-    return Journal(_owner(raw, uuid), account=account, key=str(key), collects=collects)
+    return Journal(_build_owner(raw, uuid), account=account, key=str(key), collects=collects)
 
 
-def record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
-    """Write finalizer and journal in one, and drop the annotation by which a person asked for a new identity."""
+def build_record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:
+    """Build the patch that writes finalizer and journal together, and removes the request for a new identity."""
     metadata = raw["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if name != finalizer]
     spent = {names.IDENTITY_ANNOTATION} & (metadata.get("annotations") or {}).keys()

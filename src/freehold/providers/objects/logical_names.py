@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ListEntry:
-    """One entry of the list: the user's name and the user's choice of placement, empty when left out."""
+    """An entry of the list: the user's name and the user's placement, empty if left out."""
 
     name: str = ""
     placement: str = ""
@@ -25,33 +25,33 @@ class ListEntry:
 
 @dataclass(frozen=True)
 class StableName:
-    """What an entry was given.
+    """The name that an entry was given.
 
-    ``name`` is what the resource is called, ``chosen`` whether a person called it so. ``ours``: a create of it was
-    sent; an entry that has lost its name is then still this resource.
+    ``name`` is the resource's name; ``is_chosen``: a person gave it. ``was_created``: a create of it was
+    sent, so an entry that has lost its name is still this resource.
     """
 
     logical: str
     label: str
     name: str
     placement: str
-    chosen: bool = False
-    ours: bool = False
+    is_chosen: bool = False
+    was_created: bool = False
 
 
 Fresh = Callable[[str, str, bool], StableName]
-"""Spells a new one: label, placement, and whether the label is a name that a person chose."""
+"""Builds a new name from label, placement, and whether a person chose the label."""
 
 
-def assign(
+def assign_names(
     entries: Sequence[ListEntry], placements: Sequence[str], earlier: Collection[StableName], fresh: Fresh
 ) -> tuple[StableName, ...]:
-    """One for each entry, in the order of the entries.
+    """Assign a name to each entry, in the order of the entries.
 
-    ``placements`` are those to choose from; ``earlier`` is what the journal holds. An entry that had a resource keeps
-    it, also where the spec gives another placement today.
+    ``placements`` are the possible ones; ``earlier`` are the names in the journal. An entry that had a resource keeps
+    it, even if the spec has another placement now.
     """
-    left = sorted(earlier, key=_order)
+    left = sorted(earlier, key=_build_sort_key)
     assigned: dict[int, StableName] = {}
 
     def take(index: int, found: StableName | None) -> None:
@@ -62,35 +62,35 @@ def assign(
     for index, entry in enumerate(entries):
         if entry.name:
             named = [one for one in left if one.name == entry.name]
-            take(index, min(named, key=lambda one: _fitness(entry, one), default=None))
+            take(index, min(named, key=lambda one: _rank_match(entry, one), default=None))
     unnamed = [index for index, entry in enumerate(entries) if not entry.name]
-    # Those whose placement the user gave choose first: only one of them can be meant.
+    # Entries with a placement choose first, because fewer names fit them.
     for index in sorted(unnamed, key=lambda i: (not entries[i].placement, i)):
-        take(index, next((one for one in left if _may_be(entries[index], one)), None))
-    return _with_new(entries, placements, assigned, left, fresh)
+        take(index, next((one for one in left if _may_mean(entries[index], one)), None))
+    return _add_new_names(entries, placements, assigned, left, fresh)
 
 
-def _fitness(entry: ListEntry, one: StableName) -> tuple[bool, bool, bool]:
-    """Of several records of one name the one that exists, then that of the entry's placement, then a chosen name."""
-    return not one.ours, entry.placement not in ("", one.placement), not one.chosen
+def _rank_match(entry: ListEntry, one: StableName) -> tuple[bool, bool, bool]:
+    """Rank records with the entry's name: first one that was created, then the same placement, then a chosen name."""
+    return not one.was_created, entry.placement not in ("", one.placement), not one.is_chosen
 
 
-def _may_be(entry: ListEntry, earlier: StableName) -> bool:
-    """Whether an entry without a name may mean it. A name that a person chose may have been taken out of the spec."""
-    return entry.placement in ("", earlier.placement) and (earlier.ours or not earlier.chosen)
+def _may_mean(entry: ListEntry, earlier: StableName) -> bool:
+    """Return whether an entry without a name may be this one, as when a chosen name was removed from the spec."""
+    return entry.placement in ("", earlier.placement) and (earlier.was_created or not earlier.is_chosen)
 
 
-def _with_new(
+def _add_new_names(
     entries: Sequence[ListEntry],
     placements: Sequence[str],
     assigned: dict[int, StableName],
     leftover: Collection[StableName],
     fresh: Fresh,
 ) -> tuple[StableName, ...]:
-    """New ones get the least used placement, in an order that their names decide.
+    """Name the remaining entries. They get the least used placement, in an order that depends on their names.
 
-    A default name is one that no other entry has, and nothing on record. Its number is the entry's index, or higher
-    than those of the other entries: in the next pass entries get theirs by number.
+    A default name is used by no other entry and no record. Its number is the entry's index, or higher
+    than those of the other entries, because the next pass assigns names in the order of numbers.
     """
     known = (*assigned.values(), *leftover)
     taken = {one.label for one in assigned.values()}
@@ -106,7 +106,7 @@ def _with_new(
     used = Counter(one.placement for one in assigned.values())
     used.update(entries[index].placement for index in labels)
     names = {index: fresh(label, "", bool(entries[index].name)).name for index, label in labels.items()}
-    for index, label in sorted(labels.items(), key=lambda item: _digest(names[item[0]])):
+    for index, label in sorted(labels.items(), key=lambda item: _hash_name(names[item[0]])):
         placement = entries[index].placement
         if not placement and placements:
             placement = min(placements, key=lambda each: (used[each], placements.index(each)))
@@ -115,10 +115,10 @@ def _with_new(
     return tuple(assigned[index] for index in range(len(entries)))
 
 
-def _order(one: StableName) -> tuple[bool, bool, int, str]:
-    """Those without a chosen name first: those of an omitted list, which were there before any index, then by index."""
-    return one.chosen, one.label.isdecimal(), int(one.label) if one.label.isdecimal() else 0, one.logical
+def _build_sort_key(one: StableName) -> tuple[bool, bool, int, str]:
+    """Build the order of names: default ones first, first those of an omitted list, then by index."""
+    return one.is_chosen, one.label.isdecimal(), int(one.label) if one.label.isdecimal() else 0, one.logical
 
 
-def _digest(name: str) -> str:
+def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()

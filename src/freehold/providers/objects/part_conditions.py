@@ -1,4 +1,4 @@
-"""Outcomes of resources as conditions: one for each part of the infrastructure, deterministic in text."""
+"""Conditions from the outcomes of resources: one for each part of the infrastructure, with a deterministic text."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surp
 from freehold.engine.resources import NodeKey
 
 Parts = Mapping[str, tuple[str, ...]]
-"""The kinds of resources that each condition speaks for, in the order in which conditions are shown."""
+"""The resource kinds of each condition, in the order in which conditions are shown."""
 
 
-def wanted_parts(parts: Parts, graph: Graph) -> tuple[str, ...]:
-    """The conditions that this graph has something to say for."""
+def select_wanted_parts(parts: Parts, graph: Graph) -> tuple[str, ...]:
+    """Select the conditions with resources in this graph."""
     kinds = {key.kind for key in graph.nodes}
     return tuple(part for part, members in parts.items() if not kinds.isdisjoint(members))
 
 
-def observed_parts(
+def observe_parts(
     parts: Parts, graph: Graph, journal: Journal | None, outcomes: Mapping[NodeKey, Outcome]
 ) -> Iterator[Observation]:
-    """What each part of the infrastructure says, in the order in which they are shown."""
-    for part in wanted_parts(parts, graph):
+    """Build the condition of each wanted part, in the order in which they are shown."""
+    for part in select_wanted_parts(parts, graph):
         members = [key for key in graph.nodes if key.kind in parts[part]]
         surplus = sorted(k for k in outcomes.keys() - graph.nodes.keys() if k.kind in parts[part])
-        yield _part(part, [*members, *surplus], graph, journal, outcomes)
+        yield _observe_part(part, [*members, *surplus], graph, journal, outcomes)
 
 
-def blocking(parts: Parts, outcomes: Mapping[NodeKey, Outcome]) -> str:
-    """Return the first reason for which somebody must act, in the order of the parts; empty if nobody must."""
+def find_blocking_reason(parts: Parts, outcomes: Mapping[NodeKey, Outcome]) -> str:
+    """Find the first reason for which somebody must act, in the order of the parts; empty if nobody must."""
     blocked = {key.kind: o.reason.value for key, o in sorted(outcomes.items(), reverse=True) if isinstance(o, Blocked)}
     return next((blocked[kind] for members in parts.values() for kind in members if kind in blocked), "")
 
 
-def _part(
+def _observe_part(
     part: str,
     members: Sequence[NodeKey],
     graph: Graph,
     journal: Journal | None,
     outcomes: Mapping[NodeKey, Outcome],
 ) -> Observation:
-    """The worst of its members decides: blocked, not looked at, waiting, then what a person should know."""
+    """Build the condition of a part from its worst member: blocked, waiting, not reconciled yet, then remarks."""
     blocked, unknown, waiting, remarks = [], [], [], []
     for key in members:
         node = graph.nodes.get(key)
@@ -57,7 +57,7 @@ def _part(
                 waiting.append((reason.value, f"{name}: {message or reason.value}"))
             case Ready(reason=Reason() as reason, note=note):
                 remarks.append((reason.value, f"{name}: {note or reason.value}"))
-            case Ready() if _reused(key, journal):
+            case Ready() if _is_reused(key, journal):
                 used = "it existed before, is used as it is, and stays when the cluster is deleted"
                 remarks.append((names.REASON_REUSED_BY_NAME, f"{name}: {used}"))
             case Surplus(message=message):
@@ -67,26 +67,26 @@ def _part(
             case _:
                 unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not reconciled yet"))
     if blocked or waiting:
-        return _observation(part, "False", [*blocked, *waiting, *unknown])
+        return _build_observation(part, "False", [*blocked, *waiting, *unknown])
     if unknown:
-        return _observation(part, "Unknown", unknown)
-    return _observation(part, "True", remarks) if remarks else Observation(part, "True", names.REASON_READY)
+        return _build_observation(part, "Unknown", unknown)
+    return _build_observation(part, "True", remarks) if remarks else Observation(part, "True", names.REASON_READY)
 
 
-def _observation(part: str, status: str, lines: Sequence[tuple[str, str]]) -> Observation:
+def _build_observation(part: str, status: str, lines: Sequence[tuple[str, str]]) -> Observation:
     (reason, _), message = lines[0], "; ".join(line for _, line in lines)
     if status == "True":
         return Observation(part, "True", reason, message)
     return Observation(part, "False" if status == "False" else "Unknown", reason, message)
 
 
-def _reused(key: NodeKey, journal: Journal | None) -> bool:
+def _is_reused(key: NodeKey, journal: Journal | None) -> bool:
     entry = journal.get(key) if journal else None
     return entry is not None and entry.phase is Phase.REUSED
 
 
-def parts_deleting(parts: Parts, table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
-    """The parts while the object is being deleted: what goes is not ready any more, what is kept stays as it was."""
+def observe_parts_in_deletion(parts: Parts, table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
+    """Build the conditions of parts in a delete: False with resources to delete; others stay as they were."""
     for part, members in parts.items():
         going = [row for row in table if row["kind"] in members and row.get("state") not in ("Kept", "Unknown")]
         if going:
@@ -94,10 +94,10 @@ def parts_deleting(parts: Parts, table: Sequence[Mapping[str, Any]]) -> Iterator
             yield Observation(part, "False", names.REASON_DELETING, lines)
 
 
-def deleting(
+def observe_deletion(
     outcomes: Mapping[NodeKey, Outcome], lines: Sequence[str], reason: str = names.REASON_DELETING
 ) -> Observation:
-    """``Deleting``: the reason is that of what a person must act on, when there is such a thing, else ``reason``."""
+    """Build the condition ``Deleting``; its reason is that of the first blocked resource, else ``reason``."""
     blocked = sorted((key, o.reason.value) for key, o in outcomes.items() if isinstance(o, Blocked))
     reason = blocked[0][1] if blocked else reason
     return Observation(names.DELETING, "True", reason, "; ".join(lines) or "being deleted")

@@ -1,4 +1,4 @@
-"""``status.resources``: one row for each resource, for people; ``tree`` and the live progress read it."""
+"""Rows of ``status.resources``: one for each resource, for people; ``tree`` and the live progress read them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from freehold.engine.resources import NodeKey, Observed
 Row = dict[str, Any]
 
 NOT_A_RESOURCE = "finalizer"
-"""The engine's pseudo-kind for what the finalizer still waits for; it has no row."""
+"""The engine's pseudo-kind for what the finalizer waits for; it has no row."""
 
 
 def observed_of(outcome: Outcome | None) -> Observed | None:
-    """What the last look saw, where the outcome carries it."""
+    """Return the observed resource of an outcome; None if it has none."""
     return outcome.observed if isinstance(outcome, Ready | Waiting | Blocked | Surplus) else None
 
 
-def known_id(entry: Entry | None, outcome: Outcome | None) -> str:
-    """Of the resource that stands for the node: on record, or seen. What was refused is somebody else's."""
+def find_known_id(entry: Entry | None, outcome: Outcome | None) -> str:
+    """Find the id of the node's resource: recorded, or seen. A blocked one that is only seen is somebody else's."""
     if entry and entry.id:
         return vendor_id(entry.id)
     observed = observed_of(outcome)
     return vendor_id(observed.id) if observed and not isinstance(outcome, Blocked) else ""
 
 
-def ownership(entry: Entry | None, outcome: Outcome | None) -> str:
-    """Whose it is, by the journal; the marks decide what the journal says (docs/explanation/ownership.md)."""
+def classify_ownership(entry: Entry | None, outcome: Outcome | None) -> str:
+    """Classify the ownership by the journal, which follows the marks (docs/explanation/ownership.md)."""
     if entry and entry.phase.ours:
         return "shared" if entry.shared else "managed"
     if isinstance(outcome, Kept) or (entry and entry.phase in (Phase.GIVEN, Phase.REUSED)):
@@ -43,7 +43,7 @@ def ownership(entry: Entry | None, outcome: Outcome | None) -> str:
     return "unknown"
 
 
-def rows(
+def build_rows(
     before: Sequence[Mapping[str, Any]],
     graph: Graph | None,
     journal: Journal | None,
@@ -54,16 +54,16 @@ def rows(
     deleted: Collection[str] = (),
     collected: str = "",
 ) -> list[Row]:
-    """The table: wanted nodes in the order of the graph, then what else is ours.
+    """Build the rows: wanted nodes in the order of the graph, then other resources.
 
-    While deleting, a row without an outcome stays, so that the last table tells the whole story: :func:`_left_alone`.
-    ``now`` is the wire form; ``since`` moves only with ``state``. ``deleted``: ids of what has gone.
-    ``collected`` becomes a row: what of others went with the object.
+    In a delete, a row without an outcome stays (:func:`_close_row`), so that the last status shows all resources.
+    ``now`` is in wire form; ``since`` changes only with ``state``. ``deleted``: ids of resources that have gone.
+    ``collected``, the summary of the collection, becomes a row.
     """
     nodes = graph.nodes if graph else {}
     keys = [*(key for key in nodes if not deleting or key in outcomes)]
     keys += sorted(key for key in outcomes.keys() - nodes.keys() if key.kind != NOT_A_RESOURCE)
-    found = [_row(key, before, graph, journal, outcomes.get(key)) for key in keys]
+    found = [_build_row(key, before, graph, journal, outcomes.get(key)) for key in keys]
     if collected:
         found.append({"kind": COLLECTED, "name": ALL, "state": "Gone", "message": collected})
     if deleting:
@@ -77,17 +77,17 @@ def rows(
             and (row.get("kind") != COLLECTED or row.get("state") in _AT_REST)
         )
         gone = frozenset(map(vendor_id, deleted))
-        found = _in_old_order(before, [*found, *(_left_alone(row, gone) for row in rest)])
-    return [_since(row, _held(row, before), now) for row in found]
+        found = _sort_as_before(before, [*found, *(_close_row(row, gone) for row in rest)])
+    return [_add_since(row, _find_previous_row(row, before), now) for row in found]
 
 
-def _held(row: Row, before: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """How it was shown before; two of one name, a wanted one and a surplus one, are told apart by their ids."""
+def _find_previous_row(row: Row, before: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Find the row's previous version. Ids distinguish a wanted and a surplus resource with the same name."""
     namesakes = [was for was in before if (was.get("kind"), was.get("name")) == (row["kind"], row["name"])]
     return next((was for was in namesakes if was.get("id") == row.get("id")), next(iter(namesakes), None))
 
 
-def _row(
+def _build_row(
     key: NodeKey,
     before: Sequence[Mapping[str, Any]],
     graph: Graph | None,
@@ -96,10 +96,10 @@ def _row(
 ) -> Row:
     entry = journal.get(key) if journal else None
     observed = observed_of(outcome)
-    ident = known_id(entry, outcome)
-    state, reason, message = _row_state(outcome)
-    row: Row = {"kind": key.kind, "name": _name(key, before, graph, observed, ident)}
-    optional: Row = {"id": ident, "state": state, "ownership": ownership(entry, outcome), "reason": reason}
+    ident = find_known_id(entry, outcome)
+    state, reason, message = _describe_outcome(outcome)
+    row: Row = {"kind": key.kind, "name": _choose_name(key, before, graph, observed, ident)}
+    optional: Row = {"id": ident, "state": state, "ownership": classify_ownership(entry, outcome), "reason": reason}
     optional |= {"message": message, "waitsFor": _waits_for(graph, outcome)}
     return row | {name: value for name, value in optional.items() if value}
 
@@ -111,30 +111,30 @@ def _waits_for(graph: Graph | None, outcome: Outcome | None) -> list[str]:
     return [f"{key.kind} {graph.title(key)}" for key in outcome.waits_for if key in graph.nodes]
 
 
-def _name(
+def _choose_name(
     key: NodeKey,
     before: Sequence[Mapping[str, Any]],
     graph: Graph | None,
     observed: Observed | None,
     ident: str,
 ) -> str:
-    """The wanted name; a resource that nothing wants any more keeps the name that it was shown under."""
+    """Choose the wanted name; a resource that is not wanted any more keeps the name of its previous row."""
     if graph and key in graph.nodes:
         return graph.title(key)
     same = (row for row in before if ident and row.get("kind") == key.kind and row.get("id") == ident)
     shown = next(same, {}).get("name")
     if key.kind == STRANGER:
-        return _type_and_id(key.logical)
+        return _shorten_target(key.logical)
     return str(shown or (observed and observed.name) or key.logical)
 
 
-def _type_and_id(target: str) -> str:
-    """What tells a CRN (``…:<type>:<id>``) or an ARN (``…:<type>/<id>``) apart from others."""
+def _shorten_target(target: str) -> str:
+    """Shorten a CRN (``…:<type>:<id>``) or an ARN (``…:<type>/<id>``) to type and id."""
     return target.split(":", 5)[-1] if target.startswith("arn:") else ":".join(target.split(":")[-2:])
 
 
-def _row_state(outcome: Outcome | None) -> tuple[str, str, str]:
-    """State, reason, message."""
+def _describe_outcome(outcome: Outcome | None) -> tuple[str, str, str]:
+    """Return state, reason and message of an outcome."""
     match outcome:
         case Ready(reason=reason, note=note):
             return "Ready", reason.value if reason else "", note
@@ -155,11 +155,11 @@ _AT_REST = frozenset({"Kept", "Gone", "Unknown", "NotCreated"})
 _SEEN_IN_A_DELETE = frozenset({"Waiting", "Deleting", "Blocked"})
 
 
-def _left_alone(row: Mapping[str, Any], gone: Collection[str]) -> Row:
-    """The row of what the delete has no outcome for.
+def _close_row(row: Mapping[str, Any], gone: Collection[str]) -> Row:
+    """Return the last row of a resource for which the delete has no outcome.
 
-    Gone is only what was ours and this delete saw go, or saw before: it leaves the journal when a read of its id shows
-    no more of it. What the delete never had on record may exist, and nobody looked.
+    ``Gone`` is only for an owned resource that this delete saw: it leaves the journal once a read of its id shows
+    that it does not exist. A resource that the delete never had on record may exist: ``Unknown``.
     """
     if row.get("state") in _AT_REST:
         return dict(row)
@@ -175,12 +175,12 @@ def _left_alone(row: Mapping[str, Any], gone: Collection[str]) -> Row:
     return found | {"state": "Unknown", "message": why}
 
 
-def _in_old_order(before: Sequence[Mapping[str, Any]], found: Sequence[Row]) -> list[Row]:
+def _sort_as_before(before: Sequence[Mapping[str, Any]], found: Sequence[Row]) -> list[Row]:
     order = {(row.get("kind"), row.get("name")): index for index, row in enumerate(before)}
     return sorted(found, key=lambda row: order.get((row["kind"], row["name"]), len(order)))
 
 
-def _since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
+def _add_since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
     same = before is not None and before.get("state") == row.get("state")
     return row | {"since": (before or {}).get("since") or now if same else now}
 
@@ -188,10 +188,10 @@ def _since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
 MOST_NAMED = 3
 
 
-def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
-    """What blocks progress, and what of ours a delete leaves, one sentence each, in a stable order.
+def describe_blockers(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
+    """Describe what blocks progress, and which owned resources a delete keeps, one sentence each, in a stable order.
 
-    Of many that wait for the same the first ones are named.
+    If many wait for the same, only the first are named.
     """
     groups: dict[str, list[NodeKey]] = {}
     for key, outcome in sorted(outcomes.items()):
@@ -204,5 +204,5 @@ def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
 
 
 def is_kept_of_ours(outcome: Outcome) -> TypeGuard[Kept]:
-    """Whether a delete leaves it although it was made for the object (ADR 7)."""
+    """Return whether a delete keeps a resource that was created for the object (ADR 7)."""
     return isinstance(outcome, Kept) and outcome.reason in (Reason.MARK_LOST, Reason.SERVES_KEPT)

@@ -1,4 +1,4 @@
-"""A served kind as a resource of an API server."""
+"""API server resources of served kinds."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from freehold.kube.resources import Resource
 
 
 def resource_of(served: ServedName) -> Resource:
-    """Return where the objects of this kind are."""
+    """Return the API server's resource of this kind."""
     return Resource(served.group, served.version, served.plural, served.kind, served.namespaced)

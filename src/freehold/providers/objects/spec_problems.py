@@ -1,18 +1,18 @@
-"""What a look at a manifest finds: a problem stops the object, a note does not."""
+"""Findings in a manifest: a problem stops the object, a warning does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from freehold.api.parse import Problem as Problem
+from freehold.api.parse import SpecProblem as SpecProblem
 
 
 @dataclass(frozen=True)
 class SpecWarning:
-    """Something that a person should know although nothing is wrong, most often a field that is not acted on.
+    """A warning for a person although nothing is wrong, most often about a field that is not acted on.
 
-    ``served`` tells the others apart: the field is acted on, but not quite as a person may expect.
+    ``served``: the field is acted on, but not as a person may expect.
     """
 
     field: str
@@ -23,6 +23,6 @@ class SpecWarning:
         return f"{self.field}: {self.message}"
 
 
-def text(findings: Iterable[Problem | SpecWarning]) -> str:
-    """Join all findings to one line for a condition; deterministic: in the order in which they were made."""
+def join_problems(findings: Iterable[SpecProblem | SpecWarning]) -> str:
+    """Join the findings, in their order, to one line for a condition."""
     return "; ".join(map(str, findings))

@@ -1,4 +1,4 @@
-"""Status of an object of any kind: what is written while nothing may be done for it, and how conditions are merged."""
+"""Status of an object of any kind: of one that is paused or held, and the merge of conditions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from freehold.api.conditions import Observation
 from freehold.providers.objects.adapter import StatusUpdate
 
 
-def paused(raw: Mapping[str, Any], message: str, now: datetime, order: Sequence[str] = ()) -> StatusUpdate:
-    """Tell of a pause: the only write while it lasts (docs/reference/capi-contract.md C24).
+def build_paused_update(raw: Mapping[str, Any], message: str, now: datetime, order: Sequence[str] = ()) -> StatusUpdate:
+    """Build the status of a paused object, the only write during a pause (docs/reference/capi-contract.md C24).
 
-    Ready stays as it was, but not on an object that is being deleted: that is never Ready (C9).
+    Ready stays as it was, but an object that is being deleted is never Ready (C9).
     """
     observed = [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)]
     if "deletionTimestamp" in raw["metadata"]:
         waits = f"it is being deleted once the pause ends: {message}"
         observed.append(Observation(names.READY, "False", names.REASON_DELETING, waits))
-    return _with_conditions(raw, observed, now, order)
+    return _update_conditions(raw, observed, now, order)
 
 
-def held(
+def build_held_update(
     raw: Mapping[str, Any],
     reason: str,
     message: str,
@@ -32,28 +32,28 @@ def held(
     parts: Sequence[Observation] = (),
     order: Sequence[str] = (),
 ) -> StatusUpdate:
-    """The object waits for somebody, is read-only, or cannot be read: Ready says why.
+    """Build the status of an object that waits, is read-only, or cannot be read: Ready says why.
 
-    All parts but ``parts`` stay as they were.
+    Other conditions than Ready, Paused and ``parts`` stay as they were.
     """
     ready = Observation(names.READY, "False", reason, message)
-    return _with_conditions(raw, [ready, *parts, not_paused()], now, order)
+    return _update_conditions(raw, [ready, *parts, observe_not_paused()], now, order)
 
 
-def waiting_for_machines(
+def build_machine_wait_update(
     raw: Mapping[str, Any], message: str, now: datetime, order: Sequence[str] = ()
 ) -> StatusUpdate:
-    """It is being deleted, and the machines that use it go first (docs/reference/capi-contract.md C22)."""
+    """Build the status of an object in deletion whose machines go first (docs/reference/capi-contract.md C22)."""
     ready = Observation(names.READY, "False", names.REASON_DELETING, message)
     deleting = Observation(names.DELETING, "True", names.REASON_WAITING_FOR_DEPENDENTS, message)
-    return _with_conditions(raw, [ready, deleting, not_paused()], now, order)
+    return _update_conditions(raw, [ready, deleting, observe_not_paused()], now, order)
 
 
-def not_paused() -> Observation:
+def observe_not_paused() -> Observation:
     return Observation(names.PAUSED, "False", names.REASON_NOT_PAUSED)
 
 
-def updated(
+def build_update(
     raw: Mapping[str, Any],
     status: dict[str, Any],
     observations: Sequence[Observation],
@@ -63,20 +63,22 @@ def updated(
     obsolete: Collection[str] = (),
     order: Sequence[str] = (),
 ) -> StatusUpdate:
-    """Return ``status`` with these conditions and without the ``obsolete`` types; ``order`` is that of its kind."""
+    """Merge these conditions into ``status``, and drop the ``obsolete`` types; ``order`` is the kind's."""
     generation = int(raw["metadata"].get("generation", 0))
     before: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
-    kept = api_conditions.without(before, set(obsolete))
+    kept = api_conditions.remove_types(before, set(obsolete))
     status["conditions"] = api_conditions.merge(kept, observations, generation=generation, now=now, parts=order)
     deleting = "deletionTimestamp" in raw["metadata"]
-    status["phase"] = api_conditions.phase(status["conditions"], status.get("resources") or (), deleting=deleting)
+    status["phase"] = api_conditions.choose_phase(
+        status["conditions"], status.get("resources") or (), deleting=deleting
+    )
     if observations[0].type != names.PAUSED:  # while paused, nothing of the spec was looked at
         status["observedGeneration"] = generation
     return StatusUpdate(status, spec, status != (raw.get("status") or {}))
 
 
-def _with_conditions(
+def _update_conditions(
     raw: Mapping[str, Any], observations: Sequence[Observation], now: datetime, order: Sequence[str]
 ) -> StatusUpdate:
     before = raw.get("status") or {}
-    return updated(raw, {**before, "ready": before.get("ready") is True}, observations, now, order=order)
+    return build_update(raw, {**before, "ready": before.get("ready") is True}, observations, now, order=order)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from freehold.engine.journal import CorruptJournal
-from freehold.providers.objects.identity import recorded
+from freehold.providers.objects.identity import read_record
 from freehold.tags.dialects import DIALECTS
 from freehold.tags.policy.resources import Resource
 
@@ -26,7 +26,7 @@ def cluster_keys(clusters: Iterable[Mapping[str, Any]]) -> ClusterKeys:
         spec = each.get("spec") or {}
         keys = [key for dialect in DIALECTS.values() for key in dialect.tags_of_cluster(spec)]
         try:
-            journal = recorded(each)
+            journal = read_record(each)
         except CorruptJournal:
             continue
         if journal is not None and keys:

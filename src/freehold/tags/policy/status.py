@@ -109,7 +109,7 @@ def of_applying(raw: Mapping[str, Any], types: Sequence[str], now: datetime) -> 
 
 def has_observed(raw: Mapping[str, Any], type_: str) -> bool:
     """Say whether a condition is about the generation that the object has now."""
-    found = api_conditions.find((raw.get("status") or {}).get("conditions") or (), type_) or {}
+    found = api_conditions.find_condition((raw.get("status") or {}).get("conditions") or (), type_) or {}
     return found.get("observedGeneration") == int(raw["metadata"].get("generation", 0))
 
 
@@ -122,7 +122,7 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
     before: Mapping[str, Any] = raw.get("status") or {}
     generation = int(raw["metadata"].get("generation", 0))
     merged = api_conditions.merge(before.get("conditions") or (), observed, generation=generation, now=now)
-    summed = api_conditions.find(merged, flat.type) or {}
+    summed = api_conditions.find_condition(merged, flat.type) or {}
     return {
         **before,
         "conditions": merged,
@@ -130,7 +130,7 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
         "status": flat.status,
         "lastTransitionTime": summed["lastTransitionTime"],
         "reason": "none" if flat.status == "True" and flat.reason != _TRIMMED else flat.reason,
-        "message": api_conditions.cut(flat.message),
+        "message": api_conditions.cut_message(flat.message),
         "observedGeneration": generation,
     }
 
@@ -149,7 +149,7 @@ def _passes_by(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime
 
 def _failing_for(raw: Mapping[str, Any], now: datetime) -> float:
     """Seconds since Applied became false."""
-    applied = api_conditions.find((raw.get("status") or {}).get("conditions") or (), APPLIED) or {}
+    applied = api_conditions.find_condition((raw.get("status") or {}).get("conditions") or (), APPLIED) or {}
     if applied.get("status") != "False":
         return 0.0
     return (now - datetime.fromisoformat(str(applied["lastTransitionTime"]))).total_seconds()
@@ -162,7 +162,7 @@ def _was_ready(raw: Mapping[str, Any]) -> bool:
 
 def is_ready(status: Mapping[str, Any]) -> bool:
     """Say what the condition Ready says."""
-    ready = api_conditions.find(status.get("conditions") or (), READY) or {}
+    ready = api_conditions.find_condition(status.get("conditions") or (), READY) or {}
     return bool(ready.get("status") == "True")
 
 

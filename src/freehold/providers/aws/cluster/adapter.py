@@ -26,7 +26,14 @@ from freehold.providers.aws.cluster.status import build_status
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import cluster_of
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
-from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate, parse_or_refuse
+from freehold.providers.objects.adapter import (
+    CollectionRequest,
+    Desired,
+    PassReport,
+    RefusedSpec,
+    StatusUpdate,
+    parse_or_refuse,
+)
 from freehold.providers.objects.gate import Proceed
 
 _TYPES = {CLASSIC_KIND: BalancerType.CLASSIC, NETWORK_KIND: BalancerType.NETWORK}
@@ -49,10 +56,10 @@ class AWSClusterAdapter:
     def served(self) -> ServedName:
         return AWS_CLUSTER
 
-    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+    async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
         """Parse the spec, ask AWS what it depends on, and decide (:func:`desired.wanted`)."""
         spec = parse_or_refuse(AWSClusterSpec, raw)
-        if isinstance(spec, Refused):
+        if isinstance(spec, RefusedSpec):
             return spec
         metadata = raw["metadata"]
         names = DefaultNames(metadata.get("namespace", ""), name_of(raw, journal.entries))
@@ -61,14 +68,14 @@ class AWSClusterAdapter:
         account, _, _ = journal.account.partition("/")  # a region may follow
         return wanted(names, raw, spec, known, account=account, storage=self._has_storage(journal))
 
-    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+    def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now, self._policy(raw, report.journal))
 
-    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+    def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return rebuild_spec(owner, found)
 
-    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
-        return Collecting(name_for_workloads(raw, journal.entries), self._policy(raw, journal))
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+        return CollectionRequest(name_for_workloads(raw, journal.entries), self._policy(raw, journal))
 
     def _policy(self, raw: Mapping[str, Any], journal: Journal | None) -> Policy:
         gate_on = FeatureGate.EXTERNAL_RESOURCE_GC in self._gates

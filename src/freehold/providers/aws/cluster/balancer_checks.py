@@ -14,9 +14,9 @@ from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.load_balancer import HealthCheck as HealthCheckSpec
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 _FIRST = "spec.controlPlaneLoadBalancer"
 _SECOND = "spec.secondaryControlPlaneLoadBalancer"
 _NO_IPV6 = "the VPC has no IPv6; set spec.network.vpc.ipv6, or write ipv4"
@@ -38,7 +38,7 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     yield from _one(_SECOND, second, ipv6=ipv6)
     yield from _ports(_SECOND, second, facts.api_port)
     if second.name and second.name == name_of(first, names):
-        yield Problem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
+        yield SpecProblem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
 
 
 def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> Checks:
@@ -47,7 +47,7 @@ def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> C
         return
     for index, ident in enumerate(spec.subnets):
         if not is_aws_id(ident) and ident not in listed:
-            yield Problem(
+            yield SpecProblem(
                 f"{field}.subnets[{index}]",
                 f"there is no subnet {ident!r} in spec.network.subnets; list it there, or give an id like "
                 "subnet-0123456789abcdef0",
@@ -60,7 +60,7 @@ def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
         yield from _health(field, spec)
         yield from _families(field, spec, ipv6=ipv6)
     if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
-        yield Problem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
+        yield SpecProblem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
 
 
 def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, recorded: Recorded) -> Checks:
@@ -69,7 +69,7 @@ def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, r
     if endpoint is None or there is None or first.load_balancer_type == there.value:
         return
     if key_of(there, PRIMARY) in recorded.balancers:
-        yield Problem(
+        yield SpecProblem(
             f"{_FIRST}.loadBalancerType",
             f"the endpoint {endpoint.host} is the address of the load balancer of type {there}, which is there, and "
             f"cannot change; write {there}",
@@ -84,7 +84,7 @@ def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:
     for index, each in enumerate(spec.additional_listeners):
         where = f"additionalListeners[{index}].port"
         if each.port in taken:
-            yield Problem(f"{field}.{where}", f"{each.port} is {taken[each.port]} already; remove it, or change it")
+            yield SpecProblem(f"{field}.{where}", f"{each.port} is {taken[each.port]} already; remove it, or change it")
         taken.setdefault(each.port, f"that of {field}.{where}")
 
 
@@ -96,7 +96,7 @@ def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
         port = (listener.health_check and listener.health_check.port) or TRAFFIC_PORT
         where = f"{field}.additionalListeners[{index}].healthCheck.port"
         if port != TRAFFIC_PORT and not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535):
-            yield Problem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
+            yield SpecProblem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
 
 
 def _times(field: str, spec: HealthCheckSpec | None, *, classic: bool) -> Checks:
@@ -107,17 +107,19 @@ def _times(field: str, spec: HealthCheckSpec | None, *, classic: bool) -> Checks
     """
     check = health_check("TCP", 0, spec)
     if classic and check.timeout >= check.interval:
-        yield Problem(f"{field}.timeoutSeconds", "the timeout must be shorter than the interval; change one of them")
+        yield SpecProblem(
+            f"{field}.timeoutSeconds", "the timeout must be shorter than the interval; change one of them"
+        )
     elif check.timeout > check.interval:
-        yield Problem(f"{field}.timeoutSeconds", "the timeout must not exceed the interval; change one of them")
+        yield SpecProblem(f"{field}.timeoutSeconds", "the timeout must not exceed the interval; change one of them")
 
 
 def _families(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
     if spec.target_group_ip_type == "ipv6" and spec.load_balancer_type == "nlb" and not ipv6:
-        yield Problem(f"{field}.targetGroupIPType", _NO_IPV6)
+        yield SpecProblem(f"{field}.targetGroupIPType", _NO_IPV6)
     for index, each in enumerate(spec.additional_listeners):
         where = f"{field}.additionalListeners[{index}].targetGroupIPType"
         if each.target_group_ip_type and spec.load_balancer_type == "classic":
-            yield Problem(where, "a classic load balancer has no target groups; remove it, or write nlb")
+            yield SpecProblem(where, "a classic load balancer has no target groups; remove it, or write nlb")
         elif each.target_group_ip_type == "ipv6" and not ipv6:
-            yield Problem(where, _NO_IPV6)
+            yield SpecProblem(where, _NO_IPV6)

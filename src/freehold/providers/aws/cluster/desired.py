@@ -26,14 +26,14 @@ from freehold.providers.aws.cluster.normalize import normalize_spec
 from freehold.providers.aws.cluster.spec_checks import check
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.cluster.warnings import warnings_of
-from freehold.providers.objects.adapter import Desired, Mode, Refused, Undecided
+from freehold.providers.objects.adapter import Desired, GraphMode, RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer
-from freehold.providers.objects.cluster_status import ClusterWanted
-from freehold.providers.objects.spec_problems import Problem, SpecWarning
+from freehold.providers.objects.cluster_status import WantedCluster
+from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
 
 @dataclass(frozen=True)
-class AWSWanted(ClusterWanted):
+class AWSWanted(WantedCluster):
     """A graph, with the cluster plan that its nodes are made of, None only by default."""
 
     cluster_plan: ClusterPlan | None = None
@@ -48,19 +48,19 @@ class Decided:
 
     cluster_plan: ClusterPlan
     notes: tuple[SpecWarning, ...] = ()
-    unmet: tuple[Problem, ...] = ()
+    unmet: tuple[SpecProblem, ...] = ()
 
 
 def decide(
     names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
-) -> Decided | Refused | Undecided:
+) -> Decided | RefusedSpec | UndecidedSpec:
     """Make the cluster plan of the object ``raw``, or say why there is none. ``spec`` is its spec.
 
     ``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition).
     """
     notes = warnings_of(names, raw, spec, facts, storage=storage)
     if problems := check(names, raw, spec, facts, storage=storage):
-        return Refused(problems, notes)
+        return RefusedSpec(problems, notes)
     asked: dict[str, object] = {
         "spec.region": facts.zones,
         "spec.network.vpc.id": facts.network,
@@ -70,10 +70,10 @@ def decide(
         **{each.field: facts.groups for each in named_groups(spec)},
     }
     if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
-        return Undecided(missing, notes)
+        return UndecidedSpec(missing, notes)
     cluster_plan = normalize_spec(names, spec, facts, storage=storage)
     if problems := tuple(plan_checks.check(spec, cluster_plan, facts)):
-        return Refused(problems, notes)
+        return RefusedSpec(problems, notes)
     return Decided(cluster_plan, notes, tuple(node_sources.unknown(raw["metadata"], spec, cluster_plan, facts)))
 
 
@@ -95,11 +95,11 @@ def wanted(
         return found
     cluster_plan = found.cluster_plan
     if cluster_plan.vpc.given and facts.network is None:
-        return Undecided({"spec.network.vpc.id": NOT_ASKED}, found.notes)
+        return UndecidedSpec({"spec.network.vpc.id": NOT_ASKED}, found.notes)
     graph = Graph(nodes(cluster_plan, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
     endpoint = next((balancer_key(each) for each in cluster_plan.load_balancers if each.key == PRIMARY), None)
     found_graph = AWSWanted(
-        Mode.CREATE,
+        GraphMode.CREATE,
         graph,
         cluster_plan.tags,
         found.notes,
@@ -116,7 +116,7 @@ def wanted(
     given = raw.get("spec") or {}
     taken = name_conflicts.refuse_taken_name(names.cluster, owner, cluster_plan, given, facts, found.notes)
     if isinstance(taken, NoAnswer):
-        return Undecided({"metadata.name": taken}, found.notes)
+        return UndecidedSpec({"metadata.name": taken}, found.notes)
     return found_graph if taken is None else taken
 
 

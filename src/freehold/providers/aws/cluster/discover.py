@@ -17,7 +17,7 @@ from freehold.providers.aws.cluster.keys import BASTION
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import recorded_in
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 
 T = TypeVar("T")
 
@@ -30,11 +30,11 @@ class FactsReader(Protocol):
         """Say why AWS does not check whose a resource is before the object's role deletes it; empty where it does."""
         ...
 
-    async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
+    async def zones(self) -> Answer[tuple[str, ...]] | NotThere:
         """Return the availability zones of the region."""
         ...
 
-    async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
+    async def network(self, vpc: str) -> Answer[GivenNetwork] | NotThere:
         """Return the subnets of a VPC that is there already."""
         ...
 
@@ -42,11 +42,11 @@ class FactsReader(Protocol):
         """Return the public addresses of the NAT gateways of a VPC, by id."""
         ...
 
-    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NotThere:
         """Return whether a VPC has, or is being given, a range of IPv6."""
         ...
 
-    async def image(self) -> Answer[str] | NoSuch:
+    async def image(self) -> Answer[str] | NotThere:
         """Return the newest image for a bastion."""
         ...
 
@@ -96,7 +96,7 @@ async def discover(
 
 async def _family(
     reader: FactsReader, spec: AWSClusterSpec, recorded: Recorded
-) -> Answer[bool] | NoSuch | NoAnswer | None:
+) -> Answer[bool] | NotThere | NoAnswer | None:
     """Ask for IPv6 while a cluster with it is young, and where a person adds it to one without."""
     wanted = spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None
     if not wanted or recorded.ipv6 or not recorded.vpc or is_planned(recorded.vpc):
@@ -110,7 +110,7 @@ def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:
     return bool(spec.bastion and spec.bastion.enabled and not spec.bastion.ami) and not (there and there.id)
 
 
-async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
+async def _answer(question: Awaitable[Answer[T] | NotThere]) -> Answer[T] | NotThere | NoAnswer:
     try:
         return await question
     except CloudError as error:

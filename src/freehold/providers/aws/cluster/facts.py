@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.types.network import VPCSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
-from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NotThere
 
 
 @dataclass(frozen=True)
@@ -85,23 +85,23 @@ class Facts:
     """The answers; None where a question does not arise.
 
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
-    NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
+    NotThere for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
     ``nat_addresses`` are the public addresses of the NAT gateways of a given VPC, by id, asked where rules name them.
-    ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
+    ``network`` is the given VPC, NotThere where the region has none of this id. ``image`` is the newest image for a
     bastion. ``own_vpc_has_ipv6`` is asked where the spec wants IPv6 in a VPC of its own and the record does not tell
-    that it has it; NoSuch where the VPC is gone. ``groups`` are the VPCs, by id, of the security groups that the spec
+    that it has it; NotThere where the VPC is gone. ``groups`` are the VPCs, by id, of the security groups that the spec
     names and that are there; they and ``namesakes`` are asked for before the first resource is created;
     ``known_before``: the answer shows resources of the object itself. ``not_bound``: why AWS does not check whose a
     resource is before the object's role deletes it; empty where it does, and without a role.
     """
 
-    zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer | None = NOT_ASKED
+    zones: Answer[tuple[str, ...]] | NotThere | NoAnswer | None = NOT_ASKED
     api_port: int = 6443
     recorded: Recorded = Recorded()
-    network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
+    network: Answer[GivenNetwork] | NotThere | NoAnswer | None = None
     nat_addresses: Answer[Mapping[str, tuple[str, ...]]] | NoAnswer | None = None
-    image: Answer[str] | NoSuch | NoAnswer | None = None
-    own_vpc_has_ipv6: Answer[bool] | NoSuch | NoAnswer | None = None
+    image: Answer[str] | NotThere | NoAnswer | None = None
+    own_vpc_has_ipv6: Answer[bool] | NotThere | NoAnswer | None = None
     groups: Answer[Mapping[str, str]] | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
     known_before: bool = False

@@ -8,7 +8,7 @@ from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.providers.aws.cluster.facts import GivenNetwork, GivenSubnet, Namesake
 from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.objects.cloud_answers import Answer, NoSuch
+from freehold.providers.objects.cloud_answers import Answer, NotThere
 
 
 class AwsFactsReader:
@@ -25,13 +25,13 @@ class AwsFactsReader:
     def not_bound(self) -> str:
         return self._facts.not_bound
 
-    async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
+    async def zones(self) -> Answer[tuple[str, ...]] | NotThere:
         return Answer(await self._facts.zones())
 
-    async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
+    async def network(self, vpc: str) -> Answer[GivenNetwork] | NotThere:
         found = await self._facts.subnets(vpc)
         if found is None:
-            return NoSuch()
+            return NotThere()
         subnets = (
             GivenSubnet(each.id, each.zone, each.cidr, each.public, each.zone_type, each.ipv6, each.tags, each.way_out)
             for each in found
@@ -41,13 +41,13 @@ class AwsFactsReader:
     async def nat_addresses(self, vpc: str) -> Answer[Mapping[str, tuple[str, ...]]]:
         return Answer(await self._facts.nat_addresses(vpc))
 
-    async def has_ipv6(self, vpc: str) -> Answer[bool] | NoSuch:
+    async def has_ipv6(self, vpc: str) -> Answer[bool] | NotThere:
         found = await self._facts.has_ipv6(vpc)
-        return NoSuch() if found is None else Answer(found)
+        return NotThere() if found is None else Answer(found)
 
-    async def image(self) -> Answer[str] | NoSuch:
+    async def image(self) -> Answer[str] | NotThere:
         found = await self._facts.bastion_image()
-        return Answer(found) if found else NoSuch()
+        return Answer(found) if found else NotThere()
 
     async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
         return Answer(await self._facts.vpcs_of_groups(idents))

@@ -11,10 +11,10 @@ from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
-from freehold.providers.objects.cloud_answers import Answer, NoSuch
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.cloud_answers import Answer, NotThere
+from freehold.providers.objects.spec_problems import SpecProblem
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 
 
 def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
@@ -26,8 +26,8 @@ def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
         return
     if not vpc or vpc == facts.recorded.vpc:
         return
-    if isinstance(facts.network, NoSuch):
-        yield Problem(
+    if isinstance(facts.network, NotThere):
+        yield SpecProblem(
             "spec.network.vpc.id",
             f"there is no VPC {vpc} in {spec.region}; correct the id or the region (an object that is stored "
             "keeps both: delete it, and apply it with the right ones)",
@@ -48,23 +48,23 @@ def _moved(vpc: str, recorded: Recorded) -> Checks:
     """
     field = "spec.network.vpc.id"
     if recorded.vpc and vpc not in ("", recorded.vpc):
-        yield Problem(
+        yield SpecProblem(
             field,
             f"the cluster is in {recorded.vpc}, which was made for it, and cannot move to {vpc}; take the id and the "
             "subnets of that VPC out",
         )
     elif recorded.given_vpc and vpc != recorded.given_vpc:
         given = recorded.given_vpc
-        yield Problem(field, f"the cluster is in {given}, and cannot leave it; write {given}")
+        yield SpecProblem(field, f"the cluster is in {given}, and cannot leave it; write {given}")
 
 
 def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Checks:
     for index, each in enumerate(subnets):
         field, found = f"spec.network.subnets[{index}].id", there.subnets.get(each.id)
         if is_aws_id(each.id) and found is None:
-            yield Problem(field, f"VPC {vpc} has no subnet {each.id}; give one that it has")
+            yield SpecProblem(field, f"VPC {vpc} has no subnet {each.id}; give one that it has")
         elif found and found.zone_type != AVAILABILITY_ZONE and not is_in_edge_zone(each):
-            yield Problem(
+            yield SpecProblem(
                 field, f"{each.id} is in {found.zone}, a {found.zone_type}, which is not served; remove the subnet"
             )
 
@@ -72,7 +72,7 @@ def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Ch
 def _family(network: NetworkSpec, vpc: str, there: GivenNetwork) -> Checks:
     """Refuse IPv6 where no subnet has it. Upstream takes the field out; here rules would let in what cannot come."""
     if network.vpc and network.vpc.ipv6 is not None and not any(each.ipv6 for each in there.subnets.values()):
-        yield Problem(
+        yield SpecProblem(
             "spec.network.vpc.ipv6",
             f"no subnet of VPC {vpc} has an IPv6 range, and nothing of a given VPC is changed; give them ranges in "
             "AWS, or remove vpc.ipv6",
@@ -85,7 +85,7 @@ def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNet
         return
     mend = "add a subnet whose routes lead to an internet gateway to spec.network.subnets"
     if spec.bastion and spec.bastion.enabled:
-        yield Problem("spec.bastion.enabled", f"none of the given subnets is public; {mend}")
+        yield SpecProblem("spec.bastion.enabled", f"none of the given subnets is public; {mend}")
     first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
     wanted = (
         ("spec.controlPlaneLoadBalancer", first),
@@ -93,7 +93,7 @@ def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNet
     )
     for field, each in wanted:
         if each and each.load_balancer_type != "disabled" and each.scheme == "internet-facing" and not each.subnets:
-            yield Problem(f"{field}.scheme", f"none of the given subnets is public; {mend}, or write internal")
+            yield SpecProblem(f"{field}.scheme", f"none of the given subnets is public; {mend}, or write internal")
 
 
 def check_families(spec: AWSClusterSpec, facts: Facts) -> Checks:
@@ -108,12 +108,12 @@ def check_families(spec: AWSClusterSpec, facts: Facts) -> Checks:
     if not own or (vpc.id and vpc.id != own):
         return
     if facts.recorded.ipv6 and vpc.ipv6 is None:
-        yield Problem(
+        yield SpecProblem(
             "spec.network.vpc.ipv6",
             f"{own} was made with IPv6, which cannot be taken away from a cluster; write ipv6: {{}}",
         )
     elif vpc.ipv6 is not None and facts.own_vpc_has_ipv6 == Answer(False):
-        yield Problem(
+        yield SpecProblem(
             "spec.network.vpc.ipv6",
             f"{own} was made without IPv6, which cannot be added to a cluster; remove it, or make another cluster",
         )

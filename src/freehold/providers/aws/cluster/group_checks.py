@@ -13,9 +13,9 @@ from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
     for each in named_groups(spec):
         there = facts.groups.value.get(each.id)
         if there is None:
-            yield Problem(each.field, f"there is no security group {each.id} in {spec.region}; correct the id")
+            yield SpecProblem(each.field, f"there is no security group {each.id} in {spec.region}; correct the id")
         elif each.joined and there != vpc:
-            yield Problem(each.field, in_another_vpc(each.id, there, vpc))
+            yield SpecProblem(each.field, in_another_vpc(each.id, there, vpc))
 
 
 def in_another_vpc(group: str, there: str, vpc: str) -> str:

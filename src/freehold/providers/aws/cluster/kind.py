@@ -9,7 +9,7 @@ from freehold.api import names
 from freehold.api.served import MachineName, ServedName
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster.types.fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
-from freehold.providers.base import ObjectKind, Shared
+from freehold.providers.base import ConnectionContext, ObjectKind
 
 if TYPE_CHECKING:
     from freehold.api.served_kind import ServedKind
@@ -39,7 +39,7 @@ def _describe() -> ServedKind:
     return AWS_CLUSTERS
 
 
-def _adapt(account: AwsAccount, shared: Shared) -> Adapter:
+def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 
     return AWSClusterAdapter(account.facts, shared.gates, shared.gc_selector)

@@ -17,9 +17,9 @@ from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake
 from freehold.providers.aws.tags.capa_tags import Lifecycle, cloud_provider_key
-from freehold.providers.objects.adapter import Refused
+from freehold.providers.objects.adapter import RefusedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
-from freehold.providers.objects.spec_problems import Problem, SpecWarning, text
+from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning, join_problems
 
 _FIELD = "metadata.name"
 _NAMED = 5
@@ -42,7 +42,7 @@ _OF_A_NETWORK = frozenset(
 
 def refuse_taken_name(
     cluster: str, owner: str, plan: ClusterPlan, spec: Mapping[str, Any], facts: Facts, notes: tuple[SpecWarning, ...]
-) -> Refused | NoAnswer | None:
+) -> RefusedSpec | NoAnswer | None:
     """Refuse a name that another cluster has; None where it is free, or ours, or the question does not arise.
 
     An object that was restored has nothing on record, and its machines have CAPA's tag without our marks. ``owner``:
@@ -71,8 +71,8 @@ def refuse_taken_name(
             f"delete that cluster first{_retag(cluster, found)}. With its name, and {marks}, are "
         )
         named = sorted(_short(each.arn) + (f" (of {each.owner})" if each.owner and not sole else "") for each in found)
-    whole = Problem(_FIELD, head + ", ".join(named))
-    return Refused((whole,), notes, Reason.NAME_TAKEN.value, _counted(head, named))
+    whole = SpecProblem(_FIELD, head + ", ".join(named))
+    return RefusedSpec((whole,), notes, Reason.NAME_TAKEN.value, _counted(head, named))
 
 
 def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | None) -> bool:
@@ -105,7 +105,7 @@ def _counted(head: str, named: Sequence[str]) -> str:
         return ""
     counts = Counter(each.partition("/")[0] for each in named)
     types = ", ".join(f"{number} {type_}" for type_, number in sorted(counts.items()))
-    return text([Problem(_FIELD, f"{head}{types}. To list all: freehold plan -f FILE")])
+    return join_problems([SpecProblem(_FIELD, f"{head}{types}. To list all: freehold plan -f FILE")])
 
 
 def _short(target: str) -> str:

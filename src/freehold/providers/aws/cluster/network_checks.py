@@ -17,9 +17,9 @@ from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 Ranges = list[tuple[str, IPv4Network]]
 """Ranges with the fields that give them."""
 
@@ -53,13 +53,13 @@ def _is_closed(spec: AWSClusterSpec) -> bool:
 def _overrides(network: NetworkSpec, *, given: bool) -> Checks:
     field = "spec.network.securityGroupOverrides"
     if network.security_group_overrides and not given:
-        yield Problem(field, "security groups are in a VPC, and this one is created; remove them, or set vpc.id")
+        yield SpecProblem(field, "security groups are in a VPC, and this one is created; remove them, or set vpc.id")
     for role, ident in network.security_group_overrides.items():
         if role not in {each.value for each in Role}:
             known = ", ".join(sorted(Role))
-            yield Problem(f"{field}[{role}]", f"there is no security group {role!r}; choose among {known}")
+            yield SpecProblem(f"{field}[{role}]", f"there is no security group {role!r}; choose among {known}")
         if not ident.startswith("sg-"):
-            yield Problem(
+            yield SpecProblem(
                 f"{field}[{role}]",
                 f"{ident!r} is not the id of a security group; write one like sg-0123456789abcdef0",
             )
@@ -67,12 +67,14 @@ def _overrides(network: NetworkSpec, *, given: bool) -> Checks:
 
 def _given(subnets: Sequence[SubnetSpec]) -> Checks:
     if not subnets:
-        yield Problem(_SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id")
+        yield SpecProblem(
+            _SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id"
+        )
     yield from _repeated([each.id for each in subnets])
     for index, each in enumerate(subnets):
         yield from _zone_type(f"{_SUBNETS}[{index}]", each)
         if not is_aws_id(each.id):
-            yield Problem(
+            yield SpecProblem(
                 f"{_SUBNETS}[{index}].id",
                 f"{each.id!r} is not the id of a subnet; with vpc.id give ids like subnet-0123456789abcdef0",
             )
@@ -85,7 +87,7 @@ def is_in_edge_zone(subnet: SubnetSpec) -> bool:
 
 def _zone_type(field: str, subnet: SubnetSpec) -> Checks:
     if is_in_edge_zone(subnet):
-        yield Problem(
+        yield SpecProblem(
             f"{field}.zoneType", f"{subnet.zone_type} is not served; remove the subnet, or use an availability zone"
         )
 
@@ -94,7 +96,7 @@ def _repeated(idents: Sequence[str]) -> Checks:
     for index, each in enumerate(idents):
         first = idents.index(each)
         if first < index:
-            yield Problem(f"{_SUBNETS}[{index}].id", f"{each!r} is {_SUBNETS}[{first}].id too; rename one")
+            yield SpecProblem(f"{_SUBNETS}[{index}].id", f"{each!r} is {_SUBNETS}[{first}].id too; rename one")
 
 
 def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts, *, closed: bool) -> Checks:
@@ -116,7 +118,7 @@ def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
     for index, each in enumerate(vpc.secondary_cidr_blocks):
         yield from _range(f"{_VPC}.secondaryCidrBlocks[{index}].ipv4CidrBlock", each.ipv4_cidr_block, ranges)
     if (count := len(vpc.secondary_cidr_blocks)) > _SECONDARY_LIMIT:
-        yield Problem(
+        yield SpecProblem(
             f"{_VPC}.secondaryCidrBlocks", f"there are {count}; a VPC has at most {_SECONDARY_LIMIT} more ranges"
         )
     yield from _mixed(ranges)
@@ -132,7 +134,7 @@ def _mixed(ranges: Ranges) -> Checks:
     for field, each, whole in private[1:]:
         first, other, theirs = private[0]
         if whole != theirs:
-            yield Problem(
+            yield SpecProblem(
                 field,
                 f"AWS restricts {str(each)!r} beside {first} {str(other)!r}, which is in another private range; choose "
                 f"one in {theirs} or 100.64.0.0/10",
@@ -143,11 +145,11 @@ def _range(field: str, text: str, taken: Ranges) -> Checks:
     """Check a range against those that are ``taken``, and add it to them if its size is legal."""
     network = IPv4Network(text, strict=False)
     if not LARGEST <= network.prefixlen <= SMALLEST:
-        yield Problem(field, f"{text!r} has the wrong size; AWS allows /{LARGEST} to /{SMALLEST}")
+        yield SpecProblem(field, f"{text!r} has the wrong size; AWS allows /{LARGEST} to /{SMALLEST}")
         return
     for other, earlier in taken:
         if network.overlaps(earlier):
-            yield Problem(field, f"{text!r} overlaps {other} {str(earlier)!r}; choose ranges that do not overlap")
+            yield SpecProblem(field, f"{text!r} overlaps {other} {str(earlier)!r}; choose ranges that do not overlap")
     taken.append((field, network))
 
 
@@ -157,10 +159,10 @@ def _derived(
     field = f"{_VPC}.cidrBlock"
     outside = [slot.block for slot in slots_of(facts.recorded) if not IPv4Network(slot.block).subnet_of(vpc)]
     if outside:
-        yield Problem(field, f"{vpc} leaves out {', '.join(outside)} of this cluster's subnets; it cannot change")
+        yield SpecProblem(field, f"{vpc} leaves out {', '.join(outside)} of this cluster's subnets; it cannot change")
         return
     if isinstance(room := own_subnets(network, names, zones, facts.recorded), NoRoom):
-        yield Problem(
+        yield SpecProblem(
             field,
             f"{vpc} has no room for {room.subnets} subnets of at least 16 addresses; give a larger range, lower "
             "availabilityZoneUsageLimit, or list the subnets",
@@ -189,7 +191,7 @@ class _Listed:
             if each.id in own:
                 continue
             if is_aws_id(each.id):
-                yield Problem(
+                yield SpecProblem(
                     f"{field}.id",
                     f"{each.id!r} exists in some VPC, and this one is created; set vpc.id, or give it another id",
                 )
@@ -207,7 +209,7 @@ class _Listed:
             first = seen.setdefault(logical, index)
             if self.subnets[first].id != each.id:
                 ident = recorded.subnets[logical] or logical
-                yield Problem(
+                yield SpecProblem(
                     f"{_SUBNETS}[{index}].id",
                     f"{each.id!r} is {ident}, which {_SUBNETS}[{first}] is already; remove one of the two",
                 )
@@ -215,7 +217,7 @@ class _Listed:
     def _block(self, field: str, subnet: SubnetSpec, taken: Ranges) -> Checks:
         if not subnet.cidr_block:
             if not (is_default(subnet, self.names) and self._is_on_record(subnet)):
-                yield Problem(f"{field}.cidrBlock", "it is missing; give the IPv4 range of the subnet")
+                yield SpecProblem(f"{field}.cidrBlock", "it is missing; give the IPv4 range of the subnet")
             return
         if any(broken_rules(subnet, field)):
             return
@@ -223,7 +225,7 @@ class _Listed:
         yield from _range(f"{field}.cidrBlock", subnet.cidr_block, taken)
         if len(taken) > before and not any(taken[-1][1].subnet_of(each) for _, each in self.ranges):
             whole = ", ".join(str(each) for _, each in self.ranges)
-            yield Problem(
+            yield SpecProblem(
                 f"{field}.cidrBlock", f"{subnet.cidr_block!r} is outside the VPC's {whole}; choose a range inside"
             )
 
@@ -238,26 +240,28 @@ class _Listed:
         if is_in_edge_zone(subnet):
             yield from _zone_type(field, subnet)
         elif not zone:
-            yield Problem(f"{field}.availabilityZone", "it is missing; give the zone of the subnet, like us-east-1a")
+            yield SpecProblem(
+                f"{field}.availabilityZone", "it is missing; give the zone of the subnet, like us-east-1a"
+            )
         elif self.zones and zone not in self.zones and not self._is_on_record(subnet):
             choice = ", ".join(self.zones)
-            yield Problem(f"{field}.availabilityZone", f"there is no zone {zone!r} for you; choose one of {choice}")
+            yield SpecProblem(f"{field}.availabilityZone", f"there is no zone {zone!r} for you; choose one of {choice}")
 
     def _six(self, field: str, subnet: SubnetSpec) -> Checks:
         if (subnet.is_ipv6 or subnet.ipv6_cidr_block) and self.vpc.ipv6 is None:
             part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
-            yield Problem(f"{field}.{part}", "the VPC has no IPv6; set vpc.ipv6, or remove it")
+            yield SpecProblem(f"{field}.{part}", "the VPC has no IPv6; set vpc.ipv6, or remove it")
         elif is_default(subnet, self.names):
             return
         elif self.facts.nothing_made and (subnet.is_ipv6 or subnet.ipv6_cidr_block):
             part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
-            yield Problem(
+            yield SpecProblem(
                 f"{field}.{part}",
                 "Amazon gives the VPC its IPv6 range when it is made, so no /64 of it is known before; remove it, or "
                 "list no subnets: each then gets one",
             )
         elif subnet.is_ipv6 and not subnet.ipv6_cidr_block:
-            yield Problem(
+            yield SpecProblem(
                 f"{field}.ipv6CidrBlock", "it is missing; give a /64 of the VPC's range, or set isIpv6 to false"
             )
 
@@ -272,13 +276,13 @@ class _Listed:
         if not public and self.closed:
             return
         if not public:
-            yield Problem(
+            yield SpecProblem(
                 _SUBNETS, "none is public; set isPublic on one in each zone: load balancer and NAT gateway need it"
             )
             return
         for index, (is_public, zone) in enumerate(places):
             if not is_public and zone and not public & {zone, ""}:
-                yield Problem(
+                yield SpecProblem(
                     f"{_SUBNETS}[{index}]",
                     f"zone {zone!r} has no public subnet, so this private one has no NAT gateway and "
                     "no way out; add a public subnet in the zone",

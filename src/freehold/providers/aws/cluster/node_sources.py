@@ -17,7 +17,7 @@ from freehold.providers.aws.cluster.rules import ANY_IPV4, ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 
 _FIELD = "spec.controlPlaneLoadBalancer.ingressRules"
 
@@ -44,7 +44,9 @@ def addresses(subnets: Sequence[Subnet], facts: Facts) -> tuple[str, ...]:
     return tuple(sorted({address for way in ways for address in known.get(way, ())}))
 
 
-def unknown(metadata: Mapping[str, Any], spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts) -> Iterator[Problem]:
+def unknown(
+    metadata: Mapping[str, Any], spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts
+) -> Iterator[SpecProblem]:
     """Yield what keeps a cluster from being ready: nodes that may not reach the endpoint, as far as can be told.
 
     Machines are in the private subnets that the spec lists, in public ones where there are no others.
@@ -62,7 +64,7 @@ def unknown(metadata: Mapping[str, Any], spec: AWSClusterSpec, plan: ClusterPlan
     there = _there(facts)
     lost = [each.given for each in places if each.given in there and not known.get(there[each.given].way_out)]
     if lost:
-        yield Problem(_FIELD, _sentence(metadata, [there[ident] for ident in sorted(lost)]))
+        yield SpecProblem(_FIELD, _sentence(metadata, [there[ident] for ident in sorted(lost)]))
 
 
 def _lets_in(rule: Rule, port: int) -> bool:

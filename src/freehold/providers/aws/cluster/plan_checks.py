@@ -15,9 +15,9 @@ from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import ASSOCIATION, SECONDARY
 from freehold.providers.aws.zones import AVAILABILITY_ZONE
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 
 
 def check(spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts) -> Checks:
@@ -47,7 +47,7 @@ def _nat_gateways(spec: AWSClusterSpec, plan: ClusterPlan) -> Checks:
         none, mend = "routes of the given subnets lead to", "give ranges in cidrBlocks"
     for field, role, rule in ingress_rules(spec):
         if rule.nat_gateways_ips_source and role not in given:
-            yield Problem(
+            yield SpecProblem(
                 f"{field}.natGatewaysIPsSource", f"{none} no NAT gateways, so this rule lets nobody in; {mend}"
             )
 
@@ -69,13 +69,13 @@ class _Places:
             where = f"{field}[{index}]"
             own, given = self._own(ident), self._given(ident)
             if problem := self._outside(ident, own, given):
-                yield Problem(where, problem)
+                yield SpecProblem(where, problem)
                 continue
             zone = own.zone if own and own.zone else given.zone if given else ""
             logical = own.logical if own else ident
             other, first = taken.setdefault(zone, (where, logical))
             if zone and first != logical:
-                yield Problem(
+                yield SpecProblem(
                     where,
                     f"{ident!r} is in {zone}, as {other} is, and a load balancer is in one subnet of a zone; remove "
                     "one of the two",
@@ -125,7 +125,7 @@ def _ipv6(plan: ClusterPlan, places: _Places) -> Checks:
         mend = "give each a /64 of the VPC's range, in ipv6CidrBlock"
     else:
         mend = "list no subnets, and each gets one; or write loadBalancerType: classic, or remove vpc.ipv6"
-    yield Problem(
+    yield SpecProblem(
         "spec.network.vpc.ipv6",
         f"network load balancers have IPv6 addresses then, for which {', '.join(lacking)} must have an IPv6 range; "
         f"{mend}",
@@ -142,13 +142,13 @@ def _pods(plan: ClusterPlan) -> Checks:
     fields = {PRIMARY: "spec.controlPlaneLoadBalancer", SECOND: "spec.secondaryControlPlaneLoadBalancer"}
     for one in plan.load_balancers:
         if not one.subnets:
-            yield Problem(f"{fields[one.key]}.subnets", f"none is left for it, as {why}; {mend}")
+            yield SpecProblem(f"{fields[one.key]}.subnets", f"none is left for it, as {why}; {mend}")
     if plan.bastion and not plan.bastion.subnet:
-        yield Problem("spec.bastion.enabled", f"no public subnet is left for it, as {why}; {mend}")
+        yield SpecProblem("spec.bastion.enabled", f"no public subnet is left for it, as {why}; {mend}")
     served = {nat.zone for nat in plan.nat_gateways}
     for zone in sorted({each.zone for each in pods if each.public and plan.created_vpc} - served):
         if any(each.zone == zone and not each.public for each in plan.subnets):
-            yield Problem(
+            yield SpecProblem(
                 "spec.network.subnets",
                 f"zone {zone!r} has no public subnet for a NAT gateway, as {why}, so its private ones have no way out; "
                 f"{mend}",

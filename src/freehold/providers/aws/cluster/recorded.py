@@ -21,7 +21,7 @@ from freehold.providers.aws.cluster.keys import (
 )
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.tags.capa_tags import cluster_key
-from freehold.providers.objects.gate import cluster_name
+from freehold.providers.objects.gate import find_cluster_name
 
 
 def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
@@ -48,7 +48,7 @@ def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
     What a label says later would give the cluster another's tags. Of the object alone: a delete proceeds without
     its Cluster, and looks for what has the same names.
     """
-    return recorded_in(record).cluster or cluster_name(raw, AWS_CLUSTER.link)
+    return recorded_in(record).cluster or find_cluster_name(raw, AWS_CLUSTER.link)
 
 
 def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
@@ -57,7 +57,7 @@ def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) 
     What has gone tells it: by a label that somebody changed since, another cluster's load balancers would be
     collected.
     """
-    return _cluster_of(record.values()) or cluster_name(raw, AWS_CLUSTER.link)
+    return _cluster_of(record.values()) or find_cluster_name(raw, AWS_CLUSTER.link)
 
 
 def _cluster_of(entries: Iterable[Entry]) -> str:

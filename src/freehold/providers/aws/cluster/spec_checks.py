@@ -22,11 +22,11 @@ from freehold.providers.aws.cluster.normalize import partition_of
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec, VPCSpec
-from freehold.providers.objects.cloud_answers import Answer, NoSuch
-from freehold.providers.objects.served_fields import refused_fields
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.cloud_answers import Answer, NotThere
+from freehold.providers.objects.served_fields import find_refused_fields
+from freehold.providers.objects.spec_problems import SpecProblem
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 _TEXT = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{0,255}")
 """Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpRange.html"""
 _PROTOCOLS = ("-1", "4", "tcp", "udp", "icmp", "58", "50")
@@ -36,7 +36,7 @@ _SSH_KEY = re.compile(r"[!-~]+([ -~]*[!-~]+)*")
 
 def check(
     names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
-) -> tuple[Problem, ...]:
+) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before anything is created, in the order of the docs.
 
     ``raw`` is the object that ``spec`` was parsed from. ``storage``: whether ``s3Bucket`` is acted on; it is not
@@ -44,7 +44,7 @@ def check(
     """
     parts = (
         _name(names),
-        refused_fields(AWS_CLUSTER.fields, raw),
+        find_refused_fields(AWS_CLUSTER.fields, raw),
         _place(spec, facts),
         broken_rules(_without_unused(spec, facts, storage=storage), "spec"),
         tag_checks.check(names, spec, facts),
@@ -70,7 +70,7 @@ def _without_unused(spec: AWSClusterSpec, facts: Facts, *, storage: bool) -> AWS
 
 def _name(names: DefaultNames) -> Checks:
     if len(names.cluster) > NAME_LIMIT:
-        yield Problem(
+        yield SpecProblem(
             "metadata.name",
             f"{names.cluster!r} has {len(names.cluster)} characters; it is part of a tag's key, which leaves "
             f"{NAME_LIMIT}: choose a shorter name",
@@ -79,26 +79,28 @@ def _name(names: DefaultNames) -> Checks:
 
 def _place(spec: AWSClusterSpec, facts: Facts) -> Checks:
     if not spec.region:
-        yield Problem("spec.region", "it is missing; give the AWS region, for example eu-central-1")
+        yield SpecProblem("spec.region", "it is missing; give the AWS region, for example eu-central-1")
         return
-    if isinstance(facts.zones, NoSuch):
+    if isinstance(facts.zones, NotThere):
         known = facts.zones.known
         choice = f"choose one of {', '.join(known)}" if known else "correct it"
-        yield Problem("spec.region", f"there is no AWS region {spec.region!r}; {choice}")
+        yield SpecProblem("spec.region", f"there is no AWS region {spec.region!r}; {choice}")
     elif isinstance(facts.zones, Answer) and not facts.zones.value:
-        yield Problem("spec.region", f"region {spec.region!r} has no availability zone for you; enable the region")
+        yield SpecProblem("spec.region", f"region {spec.region!r} has no availability zone for you; enable the region")
     right = partition_of(spec.region)
     if spec.partition and spec.partition != right:
-        yield Problem("spec.partition", f"region {spec.region!r} is in partition {right!r}; write that, or remove it")
+        yield SpecProblem(
+            "spec.partition", f"region {spec.region!r} is in partition {right!r}; write that, or remove it"
+        )
 
 
 def _bastion(spec: AWSClusterSpec, facts: Facts) -> Checks:
-    if isinstance(facts.image, NoSuch):
-        yield Problem(
+    if isinstance(facts.image, NotThere):
+        yield SpecProblem(
             "spec.bastion.ami", f"AWS offers no image by default in {spec.region}; give the id of one, like ami-…"
         )
     if spec.ssh_key_name and not _SSH_KEY.fullmatch(spec.ssh_key_name):
-        yield Problem(
+        yield SpecProblem(
             "spec.sshKeyName",
             f"{spec.ssh_key_name!r} is not the name of an SSH key: ASCII, without spaces at its ends; correct it",
         )
@@ -113,18 +115,20 @@ def _bucket(spec: AWSClusterSpec) -> Checks:
     except ValueError:
         pass
     else:
-        yield Problem("spec.s3Bucket.name", f"{bucket.name!r} is an address, which AWS refuses; choose another name")
+        yield SpecProblem(
+            "spec.s3Bucket.name", f"{bucket.name!r} is an address, which AWS refuses; choose another name"
+        )
     if bucket.presigned_url_duration:
         return
     if not bucket.control_plane_iam_instance_profile:
-        yield Problem(
+        yield SpecProblem(
             "spec.s3Bucket.controlPlaneIAMInstanceProfile",
             "it is missing; name the profile that may read, or set presignedURLDuration",
         )
     profiles = bucket.nodes_iam_instance_profiles
     if not profiles or "" in profiles:
         where = f"[{profiles.index('')}]" if "" in profiles else ""
-        yield Problem(
+        yield SpecProblem(
             f"spec.s3Bucket.nodesIAMInstanceProfiles{where}",
             "it is missing; name the profiles that may read, or set presignedURLDuration",
         )
@@ -137,7 +141,7 @@ def _ingress(spec: AWSClusterSpec) -> Checks:
     for index, rule in enumerate(network.cni.cni_ingress_rules if network.cni else ()):
         if rule.protocol not in _PROTOCOLS:
             known = ", ".join(_PROTOCOLS)
-            yield Problem(f"{cni}[{index}].protocol", f"{rule.protocol!r} is no protocol; write one of {known}")
+            yield SpecProblem(f"{cni}[{index}].protocol", f"{rule.protocol!r} is no protocol; write one of {known}")
         yield from _ports(f"{cni}[{index}]", rule)
         yield from _icmp(f"{cni}[{index}]", rule)
         yield from _description(f"{cni}[{index}]", rule)
@@ -156,15 +160,17 @@ def _rule(field: str, rule: IngressRule, *, bastion: bool) -> Checks:
 
 def _role(field: str, role: str, *, bastion: bool) -> Checks:
     if role not in {each.value for each in Role}:
-        yield Problem(field, f"{role!r} is a security group of EKS; this cluster has none; remove it")
+        yield SpecProblem(field, f"{role!r} is a security group of EKS; this cluster has none; remove it")
     elif role == Role.BASTION and not bastion:
-        yield Problem(field, "there is no bastion, so it has no security group; set bastion.enabled, or remove it")
+        yield SpecProblem(field, "there is no bastion, so it has no security group; set bastion.enabled, or remove it")
 
 
 def _ports(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
     first, last = rule.from_port, rule.to_port
     if rule.protocol in ("tcp", "udp") and not 0 <= first <= last <= 65535:
-        yield Problem(field, f"{first} to {last} is no range of ports; fromPort is at most toPort, within 0 to 65535")
+        yield SpecProblem(
+            field, f"{first} to {last} is no range of ports; fromPort is at most toPort, within 0 to 65535"
+        )
 
 
 def _icmp(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
@@ -176,14 +182,14 @@ def _icmp(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
     if rule.protocol not in _ICMP:
         return
     if not (-1 <= kind <= 255 and -1 <= code <= 255):
-        yield Problem(field, f"{kind} and {code} are no type and code of ICMP; write -1 for all, or 0 to 255")
+        yield SpecProblem(field, f"{kind} and {code} are no type and code of ICMP; write -1 for all, or 0 to 255")
     elif kind == -1 and code != -1:
-        yield Problem(field, f"code {code} of all types of ICMP is no rule; write -1 as toPort, or name the type")
+        yield SpecProblem(field, f"code {code} of all types of ICMP is no rule; write -1 as toPort, or name the type")
 
 
 def _description(field: str, rule: IngressRule | CNIIngressRule) -> Checks:
     if not _TEXT.fullmatch(rule.description):
-        yield Problem(
+        yield SpecProblem(
             f"{field}.description",
             "AWS refuses it; a description has at most 255 letters, digits, spaces and . _ - : / ( ) # , @ [ ] + = & ; "
             "{ } ! $ *",

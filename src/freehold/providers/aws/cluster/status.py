@@ -28,10 +28,10 @@ from freehold.providers.aws.cluster.nodes.balancers import IDLE_SECONDS, balance
 from freehold.providers.aws.cluster.nodes.routing import address_of
 from freehold.providers.objects import cluster_status
 from freehold.providers.objects.adapter import PassReport, StatusUpdate
-from freehold.providers.objects.cluster_status import ClusterWanted, Status, StatusShape
-from freehold.providers.objects.collection_condition import external_resource_gc
+from freehold.providers.objects.cluster_status import Status, StatusShape, WantedCluster
+from freehold.providers.objects.collection_condition import observe_collection
 from freehold.providers.objects.part_conditions import Parts
-from freehold.providers.objects.resource_rows import known_id, observed_of
+from freehold.providers.objects.resource_rows import find_known_id, observed_of
 
 _PARTS: Parts = {
     aws_names.AWS_VPC_READY: (keys.VPC.kind,),
@@ -83,10 +83,10 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, coll
         always=IDENTITY,
         is_address_of=_is_address_of,
     )
-    return cluster_status.build_status(raw, report, now, shape, [external_resource_gc(collection, report.collected)])
+    return cluster_status.build_status(raw, report, now, shape, [observe_collection(collection, report.collected)])
 
 
-def _is_address_of(plan: ClusterWanted, key: NodeKey, host: str) -> bool:
+def _is_address_of(plan: WantedCluster, key: NodeKey, host: str) -> bool:
     """Return whether it is an address of the load balancer, whose name and type AWS has in it."""
     cluster_plan = plan.cluster_plan if isinstance(plan, AWSWanted) else None
     return cluster_plan is not None and any(
@@ -118,7 +118,7 @@ class _Fields:
 
     def _id(self, key: NodeKey) -> str:
         entry = self.report.journal.get(key) if self.report.journal else None
-        return known_id(entry, self.report.outcomes.get(key))
+        return find_known_id(entry, self.report.outcomes.get(key))
 
     def _seen(self, key: NodeKey) -> Observed | None:
         return observed_of(self.report.outcomes.get(key))

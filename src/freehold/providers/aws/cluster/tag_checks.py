@@ -19,10 +19,10 @@ from freehold.providers.aws.tags.capa_tags import (
 from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.spec_problems import SpecProblem
 from freehold.tags.policy.protected import Access, IgnoreList, access
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 _FIELD = "spec.additionalTags"
 
 
@@ -30,7 +30,7 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     """Check the tags for all resources, and those of single subnets."""
     for key in spec.additional_tags:
         if key.startswith(PROVIDER):
-            yield Problem(f"{_FIELD}[{key}]", _UPSTREAMS)
+            yield SpecProblem(f"{_FIELD}[{key}]", _UPSTREAMS)
     network = spec.network or NetworkSpec()
     given = bool(facts.recorded.given_vpc_of(network.vpc))
     yield from _whose(names, spec, given=given and bool(network.subnets))
@@ -47,9 +47,9 @@ def _whose(names: DefaultNames, spec: AWSClusterSpec, *, given: bool) -> Checks:
     for key, value in spec.additional_tags.items():
         field = f"{_FIELD}[{key}]"
         if _is_anothers(names, key, value):
-            yield Problem(field, _ANOTHERS)
+            yield SpecProblem(field, _ANOTHERS)
         elif given and key != cloud_provider_key(names.cluster) and _is_protected(key):
-            yield Problem(
+            yield SpecProblem(
                 field,
                 "it would be put on the subnets that the spec gives, and controllers of clusters decide by it what "
                 "they may use and delete; remove it, or put it on them yourself in AWS",
@@ -82,12 +82,12 @@ def user_tag_problems(key: str, value: str, *, is_upstreams: bool = False) -> It
 def _subnet(names: DefaultNames, field: str, subnet: SubnetSpec, spec: AWSClusterSpec) -> Checks:
     """Check the tags of a subnet that is created. Upstream writes all that it has into its spec, its own among them."""
     if len({*spec.additional_tags, *subnet.tags} - _upstreams(names)) > AWS_USER_TAG_LIMIT:
-        yield Problem(field, TOO_MANY_TAGS)
+        yield SpecProblem(field, TOO_MANY_TAGS)
     for key, value in subnet.tags.items():
         for problem in user_tag_problems(key, value, is_upstreams=key in _upstreams(names)):
-            yield Problem(f"{field}[{key}]", problem)
+            yield SpecProblem(f"{field}[{key}]", problem)
         if _is_anothers(names, key, value):
-            yield Problem(f"{field}[{key}]", _ANOTHERS)
+            yield SpecProblem(f"{field}[{key}]", _ANOTHERS)
 
 
 def _upstreams(names: DefaultNames) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from freehold.api.feature_gates import FeatureGate, setting
+from freehold.api.feature_gates import FeatureGate, format_option
 from freehold.providers.aws.cluster.load_balancers import asks_for_path, protocol_of
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.normalize import DEFAULT_KEY
@@ -124,5 +124,5 @@ def _bucket(bucket: S3Bucket) -> SpecWarnings:
 
 
 def _no_storage() -> SpecWarnings:
-    gate = setting(FeatureGate.BOOTSTRAP_FORMAT_IGNITION)
+    gate = format_option(FeatureGate.BOOTSTRAP_FORMAT_IGNITION)
     yield SpecWarning("spec.s3Bucket", f"not acted on without {gate}")

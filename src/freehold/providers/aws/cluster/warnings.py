@@ -19,8 +19,8 @@ from freehold.providers.aws.cluster.unused_fields import unused
 from freehold.providers.aws.tags.capa_tags import BALANCER_ROLES, cloud_provider_key
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.gate import cluster_name, owner_of
-from freehold.providers.objects.served_fields import ignored_fields
+from freehold.providers.objects.gate import find_cluster_name, owner_of
+from freehold.providers.objects.served_fields import find_ignored_fields
 from freehold.providers.objects.spec_problems import SpecWarning
 
 SpecWarnings = Iterator[SpecWarning]
@@ -34,7 +34,7 @@ def warnings_of(
     ``raw`` is the object that ``spec`` was parsed from.
     """
     parts = (
-        ignored_fields(AWS_CLUSTER.fields, raw),
+        find_ignored_fields(AWS_CLUSTER.fields, raw),
         _name(raw, facts),
         _identity(spec, facts),
         _tags(names, spec),
@@ -47,7 +47,7 @@ def warnings_of(
 
 
 def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
-    held, said = facts.recorded.cluster, cluster_name(raw, AWS_CLUSTER.link)
+    held, said = facts.recorded.cluster, find_cluster_name(raw, AWS_CLUSTER.link)
     if held and said != held:
         owned = owner_of(raw, AWS_CLUSTER.link)
         field = "metadata.ownerReferences" if owned else f"metadata.labels[{api_names.CLUSTER_NAME_LABEL}]"

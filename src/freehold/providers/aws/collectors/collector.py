@@ -8,8 +8,8 @@ from typing import Protocol
 
 from freehold.collection.found import Step, Thing, Workloads
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import Rule
-from freehold.collection.things import Task
+from freehold.collection.rules import CollectionRule
+from freehold.collection.things import CollectionTask
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import AwsLocation
@@ -53,8 +53,8 @@ def collect_traces(interfaces: Sequence[Json]) -> Mapping[str, tuple[str, ...]]:
 class Collector(Protocol):
     """One kind of leftovers. Reads and steps raise CloudError."""
 
-    task: Task
-    rule: Rule
+    task: CollectionTask
+    rule: CollectionRule
 
     async def find(self, scene: Scene) -> Sequence[Thing]:
         """Return everything of this kind that may be the cluster's, as its own service shows it now."""
@@ -64,7 +64,7 @@ class Collector(Protocol):
         """Return which of these still exist after AWS took their delete."""
         ...
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         """Return the changes that remove them (collection.survey.Survey.steps)."""
         ...
 

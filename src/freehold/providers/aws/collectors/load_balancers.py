@@ -7,8 +7,8 @@ from functools import partial
 
 from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import IN_NETWORK, OWNED, Rule, tagged, tagged_by_name
-from freehold.collection.things import Task
+from freehold.collection.rules import IN_NETWORK, OWNED, CollectionRule, require_name_tag, require_tag
+from freehold.collection.things import CollectionTask
 from freehold.providers.aws import balancing
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing_driver import SERVICE
@@ -26,10 +26,10 @@ CONTROLLER_CLUSTER = "elbv2.k8s.aws/cluster"
 STACKS = ("service.k8s.aws/stack", "ingress.k8s.aws/stack")
 """The tags of all that the AWS Load Balancer Controller makes
 (https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/annotations/#resource-tags)."""
-OF_WORKLOADS = Rule(
+OF_WORKLOADS = CollectionRule(
     (
-        (OWNED, tagged(SERVICE_NAME), IN_NETWORK),
-        (tagged_by_name(CONTROLLER_CLUSTER), tagged(*STACKS), IN_NETWORK),
+        (OWNED, require_tag(SERVICE_NAME), IN_NETWORK),
+        (require_name_tag(CONTROLLER_CLUSTER), require_tag(*STACKS), IN_NETWORK),
     )
 )
 _NOUNS = {"network": "network load balancer", "application": "application load balancer"}
@@ -38,7 +38,7 @@ _NOUNS = {"network": "network load balancer", "application": "application load b
 class LoadBalancers:
     """Load balancers, from the tag index and from their interfaces in the network, which show new ones at once."""
 
-    task = Task.LOAD_BALANCER
+    task = CollectionTask.LOAD_BALANCER
     rule = OF_WORKLOADS
 
     def __init__(self, client: ApiClient) -> None:
@@ -75,7 +75,7 @@ class LoadBalancers:
             there |= {each.id for each in await balancing.read_all(self._client, second.READ)}
         return [thing for thing in things if thing.id in there]
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
 
     async def _delete(self, ident: str) -> None:
@@ -89,13 +89,13 @@ def _to_thing(seen: DecodedResource) -> Thing:
     arn = Arn.parse(seen.arn)
     assert arn is not None
     return Thing(
-        task=Task.LOAD_BALANCER,
+        task=CollectionTask.LOAD_BALANCER,
         noun=_NOUNS.get(str(seen.attributes.get("type", "")), "load balancer"),
         id=seen.id,
         name=seen.name,
         tags=seen.tags,
         network=str(seen.attributes["vpc_id"]),
         state=seen.vendor_state,
-        leaves=f"ELB {arn.id}",
-        lingers=FACTS["network-load-balancer"].delete_time,
+        trace_key=f"ELB {arn.id}",
+        trace_seconds=FACTS["network-load-balancer"].delete_time,
     )

@@ -11,8 +11,8 @@ from functools import partial
 
 from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import IN_NETWORK, Rule, in_state, tagged, tagged_by_name
-from freehold.collection.things import Task
+from freehold.collection.rules import IN_NETWORK, CollectionRule, require_name_tag, require_state, require_tag
+from freehold.collection.things import CollectionTask
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.collectors.collector import Scene
 from freehold.providers.aws.tags.native_tags import tag_map
@@ -25,8 +25,17 @@ CLUSTER, OWNER = "cluster.k8s.amazonaws.com/name", "eks:eni:owner"
 class NetworkInterfaces:
     """Interfaces that are attached to nothing."""
 
-    task = Task.NETWORK_INTERFACE
-    rule = Rule(((tagged_by_name(CLUSTER), tagged(OWNER, value="amazon-vpc-cni"), IN_NETWORK, in_state("available")),))
+    task = CollectionTask.NETWORK_INTERFACE
+    rule = CollectionRule(
+        (
+            (
+                require_name_tag(CLUSTER),
+                require_tag(OWNER, value="amazon-vpc-cni"),
+                IN_NETWORK,
+                require_state("available"),
+            ),
+        )
+    )
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
@@ -51,7 +60,7 @@ class NetworkInterfaces:
         """Return an empty list: a delete that AWS took is complete."""
         return ()
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
 
     async def _delete(self, ident: str) -> None:

@@ -14,14 +14,14 @@ from freehold.collection.policy import Volumes
 from freehold.collection.rules import (
     IN_NETWORK,
     OWNED,
+    CollectionRule,
     Delete,
-    Rule,
-    description_begins,
     judge,
-    name_begins,
-    tagged_by_name,
+    require_description_prefix,
+    require_name_prefix,
+    require_name_tag,
 )
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.engine.errors import NotFound
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.resources import Part
@@ -40,11 +40,11 @@ _WAYS = {INGRESS: "ingress", EGRESS: "egress"}
 class SecurityGroups:
     """Security groups. A group cannot be deleted while an interface uses it or a rule of another group refers to it."""
 
-    task = Task.SECURITY_GROUP
-    rule = Rule(
+    task = CollectionTask.SECURITY_GROUP
+    rule = CollectionRule(
         (
-            (OWNED, name_begins(OF_CLASSIC[0]), description_begins(OF_CLASSIC[1]), IN_NETWORK),
-            (tagged_by_name(CONTROLLER_CLUSTER), name_begins("k8s-"), IN_NETWORK),
+            (OWNED, require_name_prefix(OF_CLASSIC[0]), require_description_prefix(OF_CLASSIC[1]), IN_NETWORK),
+            (require_name_tag(CONTROLLER_CLUSTER), require_name_prefix("k8s-"), IN_NETWORK),
         )
     )
 
@@ -63,7 +63,7 @@ class SecurityGroups:
         """Return an empty list: a delete that AWS took is complete."""
         return ()
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         """Revoke all rules first: two groups may refer to each other."""
         return [
             [
@@ -87,7 +87,7 @@ class SecurityGroups:
 
 def _to_thing(row: Json) -> Thing:
     return Thing(
-        task=Task.SECURITY_GROUP,
+        task=CollectionTask.SECURITY_GROUP,
         noun="security group",
         id=row["GroupId"],
         name=row["GroupName"],

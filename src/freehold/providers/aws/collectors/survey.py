@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import Rule, cluster_tag
-from freehold.collection.things import Task
+from freehold.collection.rules import CollectionRule, build_cluster_tag
+from freehold.collection.things import CollectionTask
 from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.engine.port import run_together
 from freehold.providers.aws.arn import Arn
@@ -36,7 +36,7 @@ _OVER = frozenset({"terminated", "stopped"})
 
 def marks_of(cluster: str) -> Mapping[str, str]:
     """Return the cluster's marks. All that is collected has one of them; a session's deletes are bound to them."""
-    return {cluster_tag(cluster): "owned", CONTROLLER_CLUSTER: cluster, CNI_CLUSTER: cluster}
+    return {build_cluster_tag(cluster): "owned", CONTROLLER_CLUSTER: cluster, CNI_CLUSTER: cluster}
 
 
 class AwsSurvey:
@@ -51,29 +51,29 @@ class AwsSurvey:
         self._turns = turns
         self._native = NativeTags(client)
         collectors = [new(client) for new in COLLECTORS]
-        self._collectors: Mapping[Task, Collector] = {each.task: each for each in collectors}
+        self._collectors: Mapping[CollectionTask, Collector] = {each.task: each for each in collectors}
 
     @property
-    def rules(self) -> Mapping[Task, Rule]:
+    def rules(self) -> Mapping[CollectionTask, CollectionRule]:
         return {task: each.rule for task, each in self._collectors.items()}
 
-    async def look(self, workloads: Workloads, tasks: Sequence[Task]) -> Look:
+    async def look(self, workloads: Workloads, tasks: Sequence[CollectionTask]) -> Look:
         indexed = await self._tagger.find_by_any_tag(
-            {cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
+            {build_cluster_tag(workloads.name): "owned", CONTROLLER_CLUSTER: workloads.name}
         )
         interfaces = await self._list_interfaces(workloads.network)
         groups = await self._list_in_network("describe_security_groups", "SecurityGroups", workloads.network)
         machines = await self._list_machines(workloads)
         scene = Scene(workloads, await location_of(self._client), indexed, interfaces, groups)
-        looked = [task for task in self._collectors if task is not Task.VOLUME or task in tasks]
+        looked = [task for task in self._collectors if task is not CollectionTask.VOLUME or task in tasks]
         things = [thing for task in looked for thing in await self._collectors[task].find(scene)]
         return Look(
             things=tuple(things),
             running=tuple(str(row["InstanceId"]) for row in machines if row["State"]["Name"] not in _OVER),
-            lately=bool(machines),
+            ran_lately=bool(machines),
             traces=scene.traces,
             namesakes=_namesakes(groups, workloads),
-            elsewhere=await self._find_elsewhere(scene, things, machines) if Task.VOLUME in tasks else (),
+            elsewhere=await self._find_elsewhere(scene, things, machines) if CollectionTask.VOLUME in tasks else (),
             notes=(_NO_INDEX,) if self._tagger.is_refused("find_by_tag") else (),
         )
 
@@ -85,13 +85,13 @@ class AwsSurvey:
             for thing in await self._collectors[task].find_remaining([each for each in things if each.task is task])
         ]
 
-    async def traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
+    async def find_traces(self, network: str) -> Mapping[str, tuple[str, ...]]:
         return collect_traces(await self._list_interfaces(network))
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
-        return self._collectors[things[0].task].steps(things, volumes) if things else ()
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+        return self._collectors[things[0].task].plan_steps(things, volumes) if things else ()
 
-    async def all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
+    async def run_all(self, work: Sequence[Callable[[], Awaitable[None]]]) -> Sequence[Exception | None]:
         return await run_together([self._run_in_turn(each) for each in work])
 
     async def _run_in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -127,7 +127,7 @@ class AwsSurvey:
 
     async def _list_machines(self, workloads: Workloads) -> list[Json]:
         """Return the cluster's machines, also those that EC2 shows for an hour after their end."""
-        tagged = {"Name": "tag-key", "Values": [cluster_tag(workloads.name)]}
+        tagged = {"Name": "tag-key", "Values": [build_cluster_tag(workloads.name)]}
         rows = await self._list_in_network("describe_instances", "Reservations", workloads.network, tagged)
         return [each for row in rows for each in row["Instances"]]
 
@@ -138,6 +138,6 @@ def _namesakes(groups: Sequence[Json], workloads: Workloads) -> tuple[str, ...]:
     for row in groups:
         tags = tag_map(row.get("Tags", ()))
         other = tags.get(UUID, "").casefold() not in ("", workloads.uuid.casefold())
-        if other and (cluster_key(workloads.name) in tags or cluster_tag(workloads.name) in tags):
+        if other and (cluster_key(workloads.name) in tags or build_cluster_tag(workloads.name) in tags):
             found.add(tags.get(OWNER) or tags[UUID])
     return tuple(sorted(found))

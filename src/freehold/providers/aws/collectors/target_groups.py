@@ -7,7 +7,7 @@ from functools import partial
 
 from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
-from freehold.collection.things import Task
+from freehold.collection.things import CollectionTask
 from freehold.providers.aws import balancing
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.collectors.collector import Scene
@@ -18,7 +18,7 @@ from freehold.providers.aws.kinds.target_group import READ
 class TargetGroups:
     """Target groups. They block nothing; nobody else deletes them (kubernetes-sigs/cluster-api-provider-aws#4175)."""
 
-    task = Task.TARGET_GROUP
+    task = CollectionTask.TARGET_GROUP
     rule = OF_WORKLOADS
 
     def __init__(self, client: ApiClient) -> None:
@@ -39,7 +39,7 @@ class TargetGroups:
         """Return an empty list: a delete that AWS took is complete."""
         return ()
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         return [[Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]]
 
     async def _delete(self, arn: str) -> None:

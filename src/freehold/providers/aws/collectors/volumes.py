@@ -7,8 +7,8 @@ from functools import partial
 
 from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
-from freehold.collection.rules import OWNED, Rule, in_state, tagged
-from freehold.collection.things import Task
+from freehold.collection.rules import OWNED, CollectionRule, require_state, require_tag
+from freehold.collection.things import CollectionTask
 from freehold.engine.errors import Invalid, NotReady
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.collectors.collector import Scene
@@ -24,8 +24,10 @@ TAKEN = "freehold.dev/snapshot-of"
 class EbsVolumes:
     """Volumes. They are in no network, so only their name tells which cluster they belong to (rules.verdicts)."""
 
-    task = Task.VOLUME
-    rule = Rule(((OWNED, tagged(DRIVER, value="true"), tagged(VOLUME_NAME), in_state("available")),))
+    task = CollectionTask.VOLUME
+    rule = CollectionRule(
+        ((OWNED, require_tag(DRIVER, value="true"), require_tag(VOLUME_NAME), require_state("available")),)
+    )
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
@@ -47,7 +49,7 @@ class EbsVolumes:
         """Return an empty list: the next look shows whether a volume still exists."""
         return ()
 
-    def steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
+    def plan_steps(self, things: Sequence[Thing], volumes: Volumes) -> Sequence[Sequence[Step]]:
         deletes = [Step(thing, "delete", partial(self._delete, thing.id)) for thing in things]
         if volumes is not Volumes.SNAPSHOT:
             return [deletes]

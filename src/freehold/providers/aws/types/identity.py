@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api.base import ApiModel, Int32, Items, Rule, extensions
+from freehold.api.base import ApiModel, Int32, Items, Rule, build_extensions
 from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
 
 _NULLABLE = {"nullable": True}
@@ -36,7 +36,7 @@ class LabelRequirement(ApiModel):
     """Key of the label."""
     operator: Annotated[str, Field(max_length=TEXT_LIMIT)]
     """``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""
-    values: Annotated[Items[str], Field(json_schema_extra=extensions(list_type="atomic"))] = ()
+    values: Annotated[Items[str], Field(json_schema_extra=build_extensions(list_type="atomic"))] = ()
     """Values, for ``In`` and ``NotIn``."""
 
 
@@ -45,7 +45,7 @@ class LabelSelector(ApiModel):
 
     match_expressions: Annotated[
         Items[LabelRequirement],
-        Field(max_length=LIST_LIMIT, json_schema_extra=extensions(list_type="atomic")),
+        Field(max_length=LIST_LIMIT, json_schema_extra=build_extensions(list_type="atomic")),
     ] = ()
     """Requirements."""
     match_labels: dict[str, str] = Field(default_factory=dict)
@@ -60,7 +60,7 @@ class AllowedNamespaces(ApiModel):
 
     names: Annotated[Items[str] | None, Field(alias="list", json_schema_extra=_NULLABLE)] = None
     """Names of namespaces."""
-    selector: Annotated[LabelSelector, Field(json_schema_extra=extensions(map_type="atomic"))] | None = None
+    selector: Annotated[LabelSelector, Field(json_schema_extra=build_extensions(map_type="atomic"))] | None = None
     """Labels of namespaces."""
 
 

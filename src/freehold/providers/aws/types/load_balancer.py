@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Int64, Items, Port, extensions
+from freehold.api.base import ApiModel, Int64, Items, Port, build_extensions
 from freehold.api.rules import LIST_LIMIT
 from freehold.providers.aws.types import rules as aws_rules
 from freehold.providers.aws.types.network import IngressRules
@@ -64,7 +64,7 @@ class AWSLoadBalancerSpec(ApiModel):
         Items[AdditionalListener],
         Field(
             max_length=LIST_LIMIT,
-            json_schema_extra=extensions(list_type="map", list_map_keys=["port"]),
+            json_schema_extra=build_extensions(list_type="map", list_map_keys=["port"]),
         ),
     ] = ()
     """More ports, of a network load balancer only."""

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api.base import ApiModel, Int64, Items, checked, extensions
+from freehold.api.base import ApiModel, Int64, Items, build_extensions, build_validations
 from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
 from freehold.providers.aws.types import rules as aws_rules
 
@@ -17,8 +17,10 @@ Tags = dict[str, str]
 Cidr = Annotated[str, Field(max_length=TEXT_LIMIT)]
 Cidrs = Annotated[Items[Cidr], Field(max_length=LIST_LIMIT)]
 Protocol = Literal["-1", "4", "tcp", "udp", "icmp", "58", "50"]
-CarrierGateway = Annotated[str, Field(json_schema_extra=checked(aws_rules.CARRIER_GATEWAY))]
-FallbackOrder = Annotated[Literal["amazon-pool", "none"], Field(json_schema_extra=checked(aws_rules.FALLBACK_ORDER))]
+CarrierGateway = Annotated[str, Field(json_schema_extra=build_validations(aws_rules.CARRIER_GATEWAY))]
+FallbackOrder = Annotated[
+    Literal["amazon-pool", "none"], Field(json_schema_extra=build_validations(aws_rules.FALLBACK_ORDER))
+]
 GroupRole = Literal["bastion", "node", "controlplane", "apiserver-lb", "lb", "node-eks-additional"]
 
 
@@ -211,7 +213,7 @@ class NetworkSpec(ApiModel):
         Items[SubnetSpec],
         Field(
             max_length=LIST_LIMIT,
-            json_schema_extra=extensions(list_type="map", list_map_keys=["id"]),
+            json_schema_extra=build_extensions(list_type="map", list_map_keys=["id"]),
         ),
     ] = ()
     """Subnets. When omitted, a public and a private one in each of the chosen zones."""

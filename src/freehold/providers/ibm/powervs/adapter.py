@@ -19,8 +19,15 @@ from freehold.providers.ibm.powervs.keys import VPC, WORKSPACE
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.ibm.powervs.status import build_status
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.providers.objects.adapter import Collecting, Desired, PassReport, Refused, StatusUpdate, parse_or_refuse
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
+from freehold.providers.objects.adapter import (
+    CollectionRequest,
+    Desired,
+    PassReport,
+    RefusedSpec,
+    StatusUpdate,
+    parse_or_refuse,
+)
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, SeveralFound
 from freehold.providers.objects.gate import Proceed
 
 
@@ -39,10 +46,10 @@ class PowerVSClusterAdapter:
     def served(self) -> ServedName:
         return POWERVS_CLUSTER
 
-    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+    async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
         """Parse the spec, ask IBM Cloud what it depends on, and decide (:func:`desired.wanted`)."""
         spec = parse_or_refuse(IBMPowerVSClusterSpec, raw)
-        if isinstance(spec, Refused):
+        if isinstance(spec, RefusedSpec):
             return spec
         metadata = raw["metadata"]
         annotations = metadata.get("annotations") or {}
@@ -50,14 +57,14 @@ class PowerVSClusterAdapter:
         known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
         return wanted(metadata["name"], annotations, spec, known, journal, self._gates)
 
-    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+    def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
-    def collected(self, raw: Mapping[str, Any], journal: Journal) -> Collecting | None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
         """Return None: IBM's cloud controller leaves only names, which prove nothing."""
         return None
 
-    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+    def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         """Rebuild where the workspace and the VPC are."""
         spec: dict[str, Any] = {}
         for key, seen in found:
@@ -86,7 +93,7 @@ async def discover(
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
         known = await facts.ask(reader, spec, port)
         return known if deleting else replace(known, places=await given_location.ask(reader, spec, journal))
-    found: dict[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = {}
+    found: dict[NodeKey, Answer[Observed] | NotThere | SeveralFound | NoAnswer] = {}
     while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
         for lookup in lookups:
             found[lookup.key] = await reader.look_up(lookup)

@@ -15,7 +15,7 @@ from freehold.providers.ibm.powervs.names import VPC as VPC_NAMES
 from freehold.providers.ibm.powervs.names import DefaultNames, default_name
 from freehold.providers.ibm.powervs.recorded import is_nonce, listed, own_by_id
 from freehold.providers.ibm.powervs.types.vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
-from freehold.providers.objects.logical_names import ListEntry, StableName, assign
+from freehold.providers.objects.logical_names import ListEntry, StableName, assign_names
 
 _PUBLIC, _PRIVATE = _PLACEMENTS = ("public", "private")
 _OMITTED = "0"
@@ -70,11 +70,11 @@ def _names(
     bare = [key.logical for key, entry in recorded if entry.phase.ours and _is_bare(key.logical)]
     earlier = [_recorded(key.logical, names, entry, alone=len(bare) == 1) for key, entry in recorded]
     if not specs:
-        return assign([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _recorded(_OMITTED, names))
+        return assign_names([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _recorded(_OMITTED, names))
     given = [own_by_id(BALANCER_KIND, spec.id, record) if spec.id else None for spec in specs]
     entries = [ListEntry(spec.name or "", _PLACEMENTS[not spec.public]) for spec in specs if not spec.id]
     rest = [one for one in earlier if NodeKey(BALANCER_KIND, one.logical) not in given]
-    assigned = iter(assign(entries, _PLACEMENTS, rest, partial(_spelled, names)))
+    assigned = iter(assign_names(entries, _PLACEMENTS, rest, partial(_spelled, names)))
     return tuple(
         _given(spec, own, names, record) if spec.id else next(assigned) for spec, own in zip(specs, given, strict=True)
     )
@@ -102,11 +102,11 @@ def _recorded(logical: str, names: DefaultNames, entry: Entry | None = None, *, 
     """
     ours = entry is not None and entry.phase.ours
     if logical == _OMITTED:
-        return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, ours=ours)
+        return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, was_created=ours)
     label, colon, placement = logical.partition(":")
     if not colon:
         known = alone and ours and _is_bare(logical)
-        return StableName(logical, label, label, _PUBLIC if known else "", chosen=True, ours=known)
+        return StableName(logical, label, label, _PUBLIC if known else "", is_chosen=True, was_created=known)
     return _spelled(names, label, placement, not label.isdecimal(), ours=ours)
 
 

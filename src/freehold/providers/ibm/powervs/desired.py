@@ -34,15 +34,15 @@ from freehold.providers.ibm.powervs.names import DefaultNames, connection_name
 from freehold.providers.ibm.powervs.network import network_node, workspace_node
 from freehold.providers.ibm.powervs.subnets import subnet_names, subnet_nodes
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.providers.objects.adapter import Desired, Mode, Refused, Undecided
+from freehold.providers.objects.adapter import Desired, GraphMode, RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
-from freehold.providers.objects.cluster_status import ClusterWanted
+from freehold.providers.objects.cluster_status import WantedCluster
 from freehold.providers.objects.logical_names import StableName
-from freehold.providers.objects.spec_problems import Problem, SpecWarning
+from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
 
 @dataclass(frozen=True)
-class PowerVSWanted(ClusterWanted):
+class PowerVSWanted(WantedCluster):
     """``endpoint`` is the first public load balancer, None without the annotation.
 
     ``resource_group`` is the id of the resource group, empty while unknown.
@@ -65,8 +65,8 @@ def wanted(
     zones that were picked for subnets (:mod:`stable_names`). ``gates`` are the features that are on.
     """
     creating = spec_checks.creation(annotations)
-    if isinstance(creating, Problem):
-        return Refused((creating,))
+    if isinstance(creating, SpecProblem):
+        return RefusedSpec((creating,))
     if not creating and not (journal and journal.ours):
         return _existing(spec, facts, journal, powervs_warnings.warnings_of(name, spec, creating=False))
     notes = powervs_warnings.warnings_of(name, spec, creating=True)
@@ -85,13 +85,13 @@ def _existing(
     problems = (*existing.check(spec, facts), *given_location.check(spec, facts.places, journal))
     ambiguous = existing.ambiguous(spec, facts)
     if problems:
-        return Refused((*problems, *ambiguous), notes)
+        return RefusedSpec((*problems, *ambiguous), notes)
     if ambiguous:
-        return Refused(ambiguous, notes, reason=Reason.AMBIGUOUS.value)
+        return RefusedSpec(ambiguous, notes, reason=Reason.AMBIGUOUS.value)
     missing = {**existing.missing(spec, facts), **given_location.missing(facts.places)}
     if missing:
-        return Undecided(missing, notes)
-    return PowerVSWanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), _tags(spec), notes, facts.api_port)
+        return UndecidedSpec(missing, notes)
+    return PowerVSWanted(GraphMode.EXISTING, Graph(existing.nodes(spec, facts)), _tags(spec), notes, facts.api_port)
 
 
 def _frozen(
@@ -121,7 +121,7 @@ def _frozen(
         served=True,
     )
     graph = Graph(node for key, node in nodes.items() if key in keep)
-    return replace(plan, mode=Mode.FROZEN, graph=graph, notes=(note, *notes))
+    return replace(plan, mode=GraphMode.FROZEN, graph=graph, notes=(note, *notes))
 
 
 def _created(
@@ -136,13 +136,13 @@ def _created(
     """Want everything. ``storage``: whether object storage is served (:mod:`object_storage`)."""
     problems = (*spec_checks.check(spec, facts), *given_location.check(spec, facts.places, journal))
     if problems:
-        return Refused(problems, notes)
+        return RefusedSpec(problems, notes)
     if unknown := given_location.missing(facts.places):
-        return Undecided(unknown, notes)
+        return UndecidedSpec(unknown, notes)
     group, zone, zones = facts.resource_group, facts.zone, facts.vpc_zones
     if not (isinstance(group, Answer) and isinstance(zone, Answer) and isinstance(zones, Answer)):
         asked = {"spec.resourceGroup.name": group, "spec.zone": zone, "spec.vpc.region": zones}
-        return Undecided({field: a for field, a in asked.items() if isinstance(a, NoAnswer)}, notes)
+        return UndecidedSpec({field: a for field, a in asked.items() if isinstance(a, NoAnswer)}, notes)
     record = journal.entries if journal else {}
     notes = (*notes, *powervs_warnings.own_by_id(spec, record))
     build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, record, storage)
@@ -152,20 +152,22 @@ def _created(
     nodes = tuple(endpoint_reachability.reachable(build.nodes(lbs), endpoint, field, facts.api_port))
     notes = (*notes, *endpoint_reachability.closed_groups(endpoint, spec.vpc_security_groups, facts.api_port, field))
     if twice := tuple(_named_twice(nodes)):
-        return Refused(twice, notes)
+        return RefusedSpec(twice, notes)
     notes = (*notes, *powervs_warnings.used_by_name(nodes, spec, record))
     graph = Graph(nodes)
-    return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint.key, group.value)
+    return PowerVSWanted(GraphMode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint.key, group.value)
 
 
-def _named_twice(nodes: Sequence[Node]) -> Iterator[Problem]:
+def _named_twice(nodes: Sequence[Node]) -> Iterator[SpecProblem]:
     """Find a resource that one entry gives by its id, and another one wants by the name that goes with it."""
     seen: dict[NodeKey, Node] = {}
     for node in nodes:
         other = seen.setdefault(node.key, node)
         if other is not node:
             field = node.field or other.field
-            yield Problem(field, f"another entry wants {node.key.kind} {other.name} by its name; remove one of the two")
+            yield SpecProblem(
+                field, f"another entry wants {node.key.kind} {other.name} by its name; remove one of the two"
+            )
 
 
 def _tags(spec: IBMPowerVSClusterSpec) -> tuple[tuple[str, str], ...]:

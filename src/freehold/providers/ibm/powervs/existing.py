@@ -20,8 +20,8 @@ from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no
 from freehold.providers.ibm.powervs.names import dhcp_of, network_of
 from freehold.providers.ibm.powervs.network import workspace_id
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NotThere, SeveralFound
+from freehold.providers.objects.spec_problems import SpecProblem
 
 
 @dataclass(frozen=True)
@@ -68,40 +68,40 @@ def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
     return workspace_id(spec), spec.zone or ""
 
 
-def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
     """Find what must be changed, or made, by a person."""
     hint = f"or set annotation {ibm_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
     problems = [*spec_checks.one_workspace(spec), *spec_checks.protected_tags(spec)]
     if not workspace_id(spec) and not (spec.service_instance and spec.service_instance.name):
         problems.append(
-            Problem("spec.serviceInstance", f"it is missing; give the id or the name of a workspace, {hint}")
+            SpecProblem("spec.serviceInstance", f"it is missing; give the id or the name of a workspace, {hint}")
         )
     if not (spec.network and (spec.network.id or spec.network.name)):
-        problems.append(Problem("spec.network", f"it is missing; give the id or the name of a network, {hint}"))
-    if isinstance(facts.existing.get(WORKSPACE), NoSuch):
+        problems.append(SpecProblem("spec.network", f"it is missing; give the id or the name of a network, {hint}"))
+    if isinstance(facts.existing.get(WORKSPACE), NotThere):
         name = workspace_id(spec) or (spec.service_instance and spec.service_instance.name)
         problems.append(
-            Problem(
+            SpecProblem(
                 _field(spec, WORKSPACE), f"there is no workspace {name!r}; correct it, create the workspace, {hint}"
             )
         )
-    if isinstance(facts.existing.get(NETWORK), NoSuch):
+    if isinstance(facts.existing.get(NETWORK), NotThere):
         name = _network_name(spec)
         problems.append(
-            Problem(_field(spec, NETWORK), f"there is no network {name!r}; correct it, create the network, {hint}")
+            SpecProblem(_field(spec, NETWORK), f"there is no network {name!r}; correct it, create the network, {hint}")
         )
     return tuple(problems)
 
 
-def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
     """Find names that more than one resource has: the manifest is right, and a person says which is meant."""
     return tuple(
-        Problem(
+        SpecProblem(
             _field(spec, key),
             f"{len(answer.ids)} resources have this name ({', '.join(answer.ids)}); give the id instead",
         )
         for key, answer in facts.existing.items()
-        if isinstance(answer, Several)
+        if isinstance(answer, SeveralFound)
     )
 
 

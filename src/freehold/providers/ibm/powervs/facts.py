@@ -14,7 +14,7 @@ from freehold.engine.errors import CloudError
 from freehold.engine.outcomes import outcome_of_error
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
+from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NotThere, SeveralFound
 
 T = TypeVar("T")
 
@@ -40,8 +40,8 @@ class Given:
 class Places:
     """The answers: the zone of a workspace, the id of the VPC of all others; ``vpc`` is that of a VPC given by name."""
 
-    of: Mapping[Given, Answer[str] | NoSuch | NoAnswer]
-    vpc: Answer[Observed] | NoSuch | Several | NoAnswer | None = None
+    of: Mapping[Given, Answer[str] | NotThere | NoAnswer]
+    vpc: Answer[Observed] | NotThere | SeveralFound | NoAnswer | None = None
 
 
 NOTHING_GIVEN = Places({})
@@ -57,22 +57,22 @@ class Facts:
     that the spec gives by id.
     """
 
-    resource_group: Answer[str] | NoSuch | NoAnswer = NOT_ASKED
-    zone: Answer[PowerZone] | NoSuch | NoAnswer = NOT_ASKED
-    vpc_zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
+    resource_group: Answer[str] | NotThere | NoAnswer = NOT_ASKED
+    zone: Answer[PowerZone] | NotThere | NoAnswer = NOT_ASKED
+    vpc_zones: Answer[tuple[str, ...]] | NotThere | NoAnswer = NOT_ASKED
     api_port: int = 6443
-    existing: Mapping[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = field(default_factory=dict)
+    existing: Mapping[NodeKey, Answer[Observed] | NotThere | SeveralFound | NoAnswer] = field(default_factory=dict)
     places: Places = NOTHING_GIVEN
 
 
 class FactsReader(Protocol):
     """Where the answers come from. A CloudError means that the cloud could not be asked."""
 
-    async def resource_group(self, name: str) -> Answer[str] | NoSuch: ...
+    async def resource_group(self, name: str) -> Answer[str] | NotThere: ...
 
-    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch: ...
+    async def zone(self, zone: str) -> Answer[PowerZone] | NotThere: ...
 
-    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch: ...
+    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NotThere: ...
 
 
 async def ask(questions: FactsReader, spec: IBMPowerVSClusterSpec, api_port: int) -> Facts:
@@ -88,7 +88,7 @@ async def ask(questions: FactsReader, spec: IBMPowerVSClusterSpec, api_port: int
     return facts
 
 
-async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
+async def _answer(question: Awaitable[Answer[T] | NotThere]) -> Answer[T] | NotThere | NoAnswer:
     try:
         return await question
     except CloudError as error:

@@ -15,18 +15,18 @@ from freehold.providers.ibm.powervs.existing import IdLookup
 from freehold.providers.ibm.powervs.facts import Given, Places
 from freehold.providers.ibm.powervs.network import workspace_id
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NoSuch, Several
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, SeveralFound
+from freehold.providers.objects.spec_problems import SpecProblem
 
 
 class PlaceReader(Protocol):
     """Where the answers come from."""
 
-    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NoSuch | NoAnswer:
+    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NotThere | NoAnswer:
         """Return the zone of a workspace, the VPC of a subnet, a security group or a load balancer."""
         ...
 
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer: ...
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NotThere | SeveralFound | NoAnswer: ...
 
 
 async def ask(reader: PlaceReader, spec: IBMPowerVSClusterSpec, journal: Journal | None) -> Places:
@@ -72,7 +72,7 @@ def _recorded_vpc(journal: Journal | None) -> str:
     return entry.id.rpartition("/")[2] if entry else ""
 
 
-def check(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) -> Iterator[Problem]:
+def check(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) -> Iterator[SpecProblem]:
     """Find what is somewhere else than the spec says. What does not exist is told by the engine."""
     for one, answer in places.of.items():
         if not isinstance(answer, Answer):
@@ -80,10 +80,10 @@ def check(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) 
         if one.kind == keys.WORKSPACE.kind:
             if answer.value != spec.zone:
                 message = f"workspace {one.id} is in zone {answer.value!r}, and spec.zone is {spec.zone!r}: correct one"
-                yield Problem(one.field, message)
+                yield SpecProblem(one.field, message)
         elif (vpc := _vpc(spec, places, journal)) is not None and answer.value != vpc:
             wanted = f"spec.vpc means VPC {vpc}" if vpc else "spec.vpc means a VPC that is to be created"
-            yield Problem(
+            yield SpecProblem(
                 one.field,
                 f"{one.kind} {one.id} is in VPC {answer.value}, and {wanted}: give one that is in it, or write "
                 f"{answer.value} as spec.vpc.id",
@@ -99,7 +99,7 @@ def _vpc(spec: IBMPowerVSClusterSpec, places: Places, journal: Journal | None) -
     match places.vpc:
         case Answer(value=seen):
             return seen.id.rpartition("/")[2]
-        case Several() | NoAnswer():
+        case SeveralFound() | NoAnswer():
             return None
     return ""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from freehold.api import names
 from freehold.api.served import MachineName, ServedName
-from freehold.providers.base import ObjectKind, Shared
+from freehold.providers.base import ConnectionContext, ObjectKind
 from freehold.providers.ibm import api_names as ibm_names
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _describe() -> ServedKind:
     return POWERVS_CLUSTERS
 
 
-def _adapt(account: IbmAccount, shared: Shared) -> Adapter:
+def _adapt(account: IbmAccount, shared: ConnectionContext) -> Adapter:
     from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
 
     return PowerVSClusterAdapter(account.facts_reader(), shared.gates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from freehold.api.feature_gates import FeatureGate, FeatureGates, setting
+from freehold.api.feature_gates import FeatureGate, FeatureGates, format_option
 from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Journal
 from freehold.engine.resources import Request
@@ -30,7 +30,7 @@ def gate_is_off(spec: IBMPowerVSClusterSpec, *, served: bool) -> Iterator[SpecWa
     """Yield what a person should know while the gate is off."""
     if spec.cos_instance is None:
         return
-    off = f"feature gate {GATE} is off; {setting(GATE)} turns it on (freehold operator, serve, up, plan)"
+    off = f"feature gate {GATE} is off; {format_option(GATE)} turns it on (freehold operator, serve, up, plan)"
     if served:
         message = f"it goes on, because it was begun before, although {off}"
         yield SpecWarning("spec.cosInstance", message, served=True)

@@ -20,16 +20,16 @@ from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infr
 from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.ibm.tag_dialect import IBM
-from freehold.providers.objects.cloud_answers import Answer, NoSuch
-from freehold.providers.objects.spec_problems import Problem
+from freehold.providers.objects.cloud_answers import Answer, NotThere
+from freehold.providers.objects.spec_problems import SpecProblem
 from freehold.tags.policy.protected import Access, IgnoreList, access
 
-Checks = Iterator[Problem]
+Checks = Iterator[SpecProblem]
 _SMALLEST_SUBNET = 29
 """In bits of the prefix: 8 addresses (https://cloud.ibm.com/docs/vpc?topic=vpc-about-networking-for-vpc)."""
 
 
-def creation(annotations: Mapping[str, str]) -> bool | Problem:
+def creation(annotations: Mapping[str, str]) -> bool | SpecProblem:
     """Return whether the infrastructure is to be created, or what is wrong with the annotation that says so."""
     match create_infra(annotations):
         case CreateInfra.REQUESTED:
@@ -37,13 +37,13 @@ def creation(annotations: Mapping[str, str]) -> bool | Problem:
         case CreateInfra.NOT_REQUESTED:
             return False
     value = annotations[ibm_names.CREATE_INFRA_ANNOTATION]
-    return Problem(
+    return SpecProblem(
         f"metadata.annotations[{ibm_names.CREATE_INFRA_ANNOTATION}]",
         f"{value!r} is not a boolean; write 'true' or 'false'",
     )
 
 
-def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
+def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before the infrastructure can be created."""
     parts = (_id_or_name, _place, _names, _network, _subnets, _groups, _gateway, _load_balancers, _object_storage)
     return (*(problem for part in parts for problem in part(spec, facts)), *broken_rules(spec, "spec"))
@@ -54,18 +54,18 @@ def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     yield from one_workspace(spec)
     yield from protected_tags(spec)
     if spec.vpc and spec.vpc.id and spec.vpc.name:
-        yield Problem("spec.vpc", f"id {spec.vpc.id!r} and name {spec.vpc.name!r} are both set; give one of them")
+        yield SpecProblem("spec.vpc", f"id {spec.vpc.id!r} and name {spec.vpc.name!r} are both set; give one of them")
 
 
 def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
     """Check the deprecated field beside its successor: the same id, or a person must say which one is meant."""
     old, new = spec.service_instance_id, spec.service_instance
     if old and new and (new.id or new.name) and (new.id or old) != old:
-        yield Problem(
+        yield SpecProblem(
             "spec.serviceInstanceID", f"{old!r} is not spec.serviceInstance.id {new.id!r}; remove one of them"
         )
     elif old and new and new.name and not new.id:
-        yield Problem(
+        yield SpecProblem(
             "spec.serviceInstanceID", f"spec.serviceInstance.name {new.name!r} is set too; remove one of them"
         )
 
@@ -74,7 +74,7 @@ def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
     """Check the tags, which are on existing resources too: none may say that one is a cluster's, or a controller's."""
     for index, tag in enumerate(spec.tags):
         if access(IBM, tag.key, IgnoreList()) is Access.PROTECTED:
-            yield Problem(
+            yield SpecProblem(
                 f"spec.tags[{index}].key",
                 f"{tag.key!r} would be put on existing resources, too, and controllers of clusters decide by such keys "
                 "what they may use and delete; choose another",
@@ -83,28 +83,30 @@ def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
 
 def _place(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     if not (spec.resource_group and spec.resource_group.name):
-        yield Problem("spec.resourceGroup.name", "it is missing; name the resource group in which to create")
-    elif isinstance(facts.resource_group, NoSuch):
-        yield Problem(
+        yield SpecProblem("spec.resourceGroup.name", "it is missing; name the resource group in which to create")
+    elif isinstance(facts.resource_group, NotThere):
+        yield SpecProblem(
             "spec.resourceGroup.name", _unknown("resource group", spec.resource_group.name, facts.resource_group)
         )
     if not spec.zone:
-        yield Problem("spec.zone", "it is missing; give the PowerVS zone in which to create, for example dal10")
-    elif isinstance(facts.zone, NoSuch):
-        yield Problem("spec.zone", _unknown("PowerVS zone", spec.zone, facts.zone))
+        yield SpecProblem("spec.zone", "it is missing; give the PowerVS zone in which to create, for example dal10")
+    elif isinstance(facts.zone, NotThere):
+        yield SpecProblem("spec.zone", _unknown("PowerVS zone", spec.zone, facts.zone))
     elif isinstance(facts.zone, Answer) and not facts.zone.value.edge_router:
-        yield Problem(
+        yield SpecProblem(
             "spec.zone",
             f"zone {spec.zone!r} has no Power Edge Router, which the transit gateway needs; choose a zone that has one",
         )
     region = spec.vpc.region if spec.vpc else None
     if not region:
-        yield Problem("spec.vpc.region", "it is missing; give the VPC region in which to create, for example us-south")
-    elif isinstance(facts.vpc_zones, NoSuch):
-        yield Problem("spec.vpc.region", _unknown("VPC region", region, facts.vpc_zones))
+        yield SpecProblem(
+            "spec.vpc.region", "it is missing; give the VPC region in which to create, for example us-south"
+        )
+    elif isinstance(facts.vpc_zones, NotThere):
+        yield SpecProblem("spec.vpc.region", _unknown("VPC region", region, facts.vpc_zones))
 
 
-def _unknown(what: str, value: str, answer: NoSuch) -> str:
+def _unknown(what: str, value: str, answer: NotThere) -> str:
     choice = f"choose one of {', '.join(answer.known)}" if answer.known else "correct it"
     return f"there is no {what} {value!r}; {choice}"
 
@@ -132,7 +134,7 @@ def _names(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
         named.append(("spec.cosInstance.bucketName", spec.cos_instance.bucket_name, names.BUCKET))
     for field, name, rule in named:
         if name and (validation_error := rule.validation_error(name)):
-            yield Problem(field, validation_error)
+            yield SpecProblem(field, validation_error)
 
 
 def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
@@ -141,11 +143,11 @@ def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
         return
     if spec.network and (spec.network.id or spec.network.name) and (dhcp.id or dhcp.name):
         field = "spec.dhcpServer." + ("id" if dhcp.id else "name")
-        yield Problem(field, "spec.network names the network already; give one of the two, not both")
+        yield SpecProblem(field, "spec.network names the network already; give one of the two, not both")
     if dhcp.cidr and not dhcp.id:
         yield from _first_address("spec.dhcpServer.cidr", dhcp.cidr)
     if not dhcp.dns_server and not dhcp.id:
-        yield Problem("spec.dhcpServer.dnsServer", "it is empty; give an IPv4 address like 1.1.1.1, or remove it")
+        yield SpecProblem("spec.dhcpServer.dnsServer", "it is empty; give an IPv4 address like 1.1.1.1, or remove it")
 
 
 def _first_address(field: str, text: str) -> Checks:
@@ -153,7 +155,7 @@ def _first_address(field: str, text: str) -> Checks:
     if re.fullmatch(RANGE, text):
         network = ipaddress.IPv4Network(text, strict=False)
         if str(network) != text:
-            yield Problem(field, f"{text!r} is not the first address of a range with its length; write {network}")
+            yield SpecProblem(field, f"{text!r} is not the first address of a range with its length; write {network}")
 
 
 def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
@@ -166,7 +168,7 @@ def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
         if subnet.zone and not subnet.id and isinstance(zones, Answer) and subnet.zone not in zones.value:
             region = spec.vpc.region if spec.vpc else ""
             message = f"VPC region {region!r} has no zone {subnet.zone!r}; choose one of {', '.join(zones.value)}"
-            yield Problem(f"{field}.zone", message)
+            yield SpecProblem(f"{field}.zone", message)
 
 
 def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv4Network]]) -> Checks:
@@ -177,10 +179,10 @@ def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv
         return
     network = ipaddress.IPv4Network(value)
     if network.prefixlen > _SMALLEST_SUBNET:
-        yield Problem(field, f"{value!r} has {network.num_addresses} addresses; a subnet has at least 8")
+        yield SpecProblem(field, f"{value!r} has {network.num_addresses} addresses; a subnet has at least 8")
     for other, taken in earlier:
         if network.overlaps(taken):
-            yield Problem(field, f"{value!r} overlaps {other} {str(taken)!r}; give each subnet a range of its own")
+            yield SpecProblem(field, f"{value!r} overlaps {other} {str(taken)!r}; give each subnet a range of its own")
     earlier.append((field, network))
 
 
@@ -193,12 +195,12 @@ def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
             for k, remote in enumerate(prototype.remotes if prototype else ()):
                 field = f"spec.vpcSecurityGroups[{i}].rules[{j}].{end}.remotes[{k}]"
                 if remote.security_group_name and remote.security_group_name not in groups:
-                    yield Problem(
+                    yield SpecProblem(
                         f"{field}.securityGroupName",
                         f"{remote.security_group_name!r} is no group of spec.vpcSecurityGroups; add it there",
                     )
                 if remote.cidr_subnet_name and remote.cidr_subnet_name not in subnets:
-                    yield Problem(
+                    yield SpecProblem(
                         f"{field}.cidrSubnetName",
                         f"{remote.cidr_subnet_name!r} is no subnet of spec.vpcSubnets; add it there",
                     )
@@ -209,7 +211,7 @@ def _gateway(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     if gateway is None or gateway.id or gateway.global_routing is not False or not region:
         return
     if isinstance(facts.zone, Answer) and needs_global_routing(facts.zone.value.region, region):
-        yield Problem(
+        yield SpecProblem(
             "spec.transitGateway.globalRouting",
             "global routing is required since PowerVS and VPC region are from different region: zone "
             f"{spec.zone!r}, VPC region {region!r}; set it to true or leave it out",
@@ -224,15 +226,15 @@ def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
         for i, listener in enumerate(balancer.additional_listeners):
             if listener.port == facts.api_port:
                 message = f"port {listener.port} is the API server's and is listened on already; remove it"
-                yield Problem(f"{field}.additionalListeners[{i}].port", message)
+                yield SpecProblem(f"{field}.additionalListeners[{i}].port", message)
         for i, reference in enumerate(balancer.security_groups):
             if not reference.id and reference.name not in groups:
                 message = f"{reference.name!r} is no group of spec.vpcSecurityGroups; add it there, or give its id"
-                yield Problem(f"{field}.securityGroups[{i}].name", message)
+                yield SpecProblem(f"{field}.securityGroups[{i}].name", message)
         for i, reference in enumerate(balancer.subnets):
             if not reference.id and reference.name not in subnets:
                 message = f"{reference.name!r} is no subnet of spec.vpcSubnets; add it there, or give its id"
-                yield Problem(f"{field}.subnets[{i}].name", message)
+                yield SpecProblem(f"{field}.subnets[{i}].name", message)
 
 
 def _object_storage(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
@@ -247,4 +249,4 @@ def _object_storage(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     }
     for field, value in fields.items():
         if not value:
-            yield Problem(f"spec.cosInstance.{field}", "it is missing, and spec.ignition needs it; set it")
+            yield SpecProblem(f"spec.cosInstance.{field}", "it is missing, and spec.ignition needs it; set it")

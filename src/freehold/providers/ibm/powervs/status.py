@@ -18,7 +18,7 @@ from freehold.providers.objects import cluster_status
 from freehold.providers.objects.adapter import PassReport, StatusUpdate
 from freehold.providers.objects.cluster_status import Status, StatusShape
 from freehold.providers.objects.part_conditions import Parts
-from freehold.providers.objects.resource_rows import known_id, observed_of, ownership
+from freehold.providers.objects.resource_rows import classify_ownership, find_known_id, observed_of
 
 PARTS: Parts = {
     ibm_names.SERVICE_INSTANCE_READY: (keys.WORKSPACE.kind,),
@@ -81,10 +81,10 @@ class _Fields:
     def single(self, key: NodeKey) -> Status:
         """Refer to one resource; empty while it has no id."""
         entry = self.report.journal.get(key) if self.report.journal else None
-        ident = known_id(entry, self.report.outcomes.get(key))
+        ident = find_known_id(entry, self.report.outcomes.get(key))
         if not ident:
             return {}
-        owned = ownership(entry, self.report.outcomes.get(key)) in names.OURS
+        owned = classify_ownership(entry, self.report.outcomes.get(key)) in names.OURS
         return {"id": ident, "controllerCreated": owned}
 
     def network(self) -> Status:

@@ -12,7 +12,7 @@ from freehold.providers.ibm.powervs.keys import SUBNET_KIND, VPC, constant, no_r
 from freehold.providers.ibm.powervs.names import DefaultNames
 from freehold.providers.ibm.powervs.recorded import is_nonce, listed, own_by_id
 from freehold.providers.ibm.powervs.types.vpc import Subnet
-from freehold.providers.objects.logical_names import ListEntry, StableName, assign
+from freehold.providers.objects.logical_names import ListEntry, StableName, assign_names
 
 ADDRESSES = 256
 """As upstream (docs/reference/ibm-cloud.md#vpc)."""
@@ -32,11 +32,11 @@ def subnet_names(
     if not subnets:
         held = [zone for one in earlier if (zone := one.placement) == one.logical and zone not in zones]
         entries = [ListEntry(placement=zone) for zone in (*zones, *sorted(held))]
-        return assign(entries, zones, earlier, lambda _, zone, chosen: _of_zone(zone, names, ours=False))
+        return assign_names(entries, zones, earlier, lambda _, zone, chosen: _of_zone(zone, names, ours=False))
     given = [own_by_id(SUBNET_KIND, subnet.id, record) if subnet.id else None for subnet in subnets]
     entries = [ListEntry(subnet.name or "", subnet.zone or "") for subnet in subnets if not subnet.id]
     rest = [one for one in earlier if NodeKey(SUBNET_KIND, one.logical) not in given]
-    assigned = iter(assign(entries, zones, rest, partial(_spelled, names)))
+    assigned = iter(assign_names(entries, zones, rest, partial(_spelled, names)))
     return tuple(
         _given(subnet, own, names, record) if subnet.id else next(assigned)
         for subnet, own in zip(subnets, given, strict=True)
@@ -59,7 +59,7 @@ def _recorded(logical: str, names: DefaultNames, entry: Entry) -> StableName:
 
 def _of_zone(zone: str, names: DefaultNames, *, ours: bool) -> StableName:
     """Name a subnet of an omitted list."""
-    return StableName(zone, zone, names.subnet(zone), zone, ours=ours)
+    return StableName(zone, zone, names.subnet(zone), zone, was_created=ours)
 
 
 def _spelled(names: DefaultNames, label: str, zone: str, chosen: bool, *, ours: bool = False) -> StableName:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, V1BETA2
-from freehold.api.served_kind import CLUSTER_LABEL_PATH, Column, ServedKind, condition_path
+from freehold.api.served_kind import CLUSTER_LABEL_PATH, Column, ServedKind, build_condition_path
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.types.spec import AWSCluster
 
@@ -15,13 +15,13 @@ AWS_CLUSTERS = ServedKind(
     columns=(
         Column("Cluster", CLUSTER_LABEL_PATH, "The Cluster that the object belongs to"),
         Column("Phase", ".status.phase", "The state of the object in one word"),
-        Column("Ready", condition_path("Ready"), "Whether the infrastructure is complete"),
-        Column("Reason", condition_path("Ready", "reason"), "Why it is ready, or why not"),
+        Column("Ready", build_condition_path("Ready"), "Whether the infrastructure is complete"),
+        Column("Reason", build_condition_path("Ready", "reason"), "Why it is ready, or why not"),
         Column("VPC", '.status.resources[?(@.kind=="vpc")].id', "The VPC that the cluster is in"),
         Column("Age", ".metadata.creationTimestamp", "Time since the object was created", type="date"),
         Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Address of the API server", priority=1),
         Column("Bastion IP", ".status.bastion.publicIp", "Public address of the bastion", priority=1),
         Column("Bastion IPv6", ".status.bastion.ipv6Address", "IPv6 address of the bastion", priority=1),
-        Column("Paused", condition_path("Paused"), "Whether reconciliation is paused", priority=10),
+        Column("Paused", build_condition_path("Paused"), "Whether reconciliation is paused", priority=10),
     ),
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Int64, Items, Port, Rule, extensions
+from freehold.api.base import ApiModel, Int64, Items, Port, Rule, build_extensions
 from freehold.api.rules import TEXT_LIMIT
 from freehold.providers.ibm.powervs.types import rules as powervs_rules
 
@@ -70,17 +70,17 @@ class LabelSelectorRequirement(ApiModel):
     """The label's key."""
     operator: str
     """``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""
-    values: Annotated[Items[str], Field(json_schema_extra=extensions(list_type="atomic"))] = ()
+    values: Annotated[Items[str], Field(json_schema_extra=build_extensions(list_type="atomic"))] = ()
     """The values for ``In`` and ``NotIn``."""
 
 
 class LabelSelector(ApiModel):
     """Selects objects by their labels; all requirements must match."""
 
-    model_config = ConfigDict(json_schema_extra=extensions(map_type="atomic"))
+    model_config = ConfigDict(json_schema_extra=build_extensions(map_type="atomic"))
 
     match_expressions: Annotated[
-        Items[LabelSelectorRequirement], Field(json_schema_extra=extensions(list_type="atomic"))
+        Items[LabelSelectorRequirement], Field(json_schema_extra=build_extensions(list_type="atomic"))
     ] = ()
     """Requirements with operators."""
     match_labels: dict[str, str] = Field(default_factory=dict)
@@ -134,7 +134,8 @@ class VPCLoadBalancerSpec(ApiModel):
     """One load balancer in the VPC."""
 
     additional_listeners: Annotated[
-        Items[AdditionalListenerSpec], Field(json_schema_extra=extensions(list_type="map", list_map_keys=["port"]))
+        Items[AdditionalListenerSpec],
+        Field(json_schema_extra=build_extensions(list_type="map", list_map_keys=["port"])),
     ] = ()
     """Ports in addition to that of the API server."""
     backend_pools: Items[VPCLoadBalancerBackendPoolSpec] = ()
