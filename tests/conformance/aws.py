@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
+from conformance.bench import CloudUnderTest, Request, Verbs, place_of
 from freehold.engine.keyed_codec import BIRTH
 from freehold.engine.kinds import Kind, Registry
 from freehold.engine.port import InlinePort
-from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Part, Ref, State, Want
+from freehold.engine.resources import Birth, Observed, ParentResource, Part, Ref, State
 from freehold.engine.tag_text import text
 from freehold.providers.aws import policy_json
 from freehold.providers.aws.calls import ApiClient
@@ -33,7 +33,7 @@ from freehold.providers.aws.kinds import (
 )
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.settings import Lags, Settings
-from harness.account import NONCE, Recognised
+from harness.account import NONCE
 from harness.aws_account import KEYS, REGION, TARGET_ATTRIBUTES, AwsAccount
 
 KINDS: tuple[Callable[[ApiClient], Kind], ...] = (
@@ -65,7 +65,7 @@ def aws_kinds(client: ApiClient) -> Registry:
     return Registry([kind(client) for kind in KINDS])
 
 
-class AwsBench(AwsAccount):
+class AwsBench(Verbs, AwsAccount):
     """A simulated AWS account in which the requirements of every kind exist, with the operations of the suite."""
 
     homes = HOMES
@@ -124,44 +124,15 @@ class AwsBench(AwsAccount):
         birth = Birth(f"token-{made_as}", nonce, frozenset({text(BIRTH, nonce), text("Name", str(request["name"]))}))
         return await self.kinds[kind].driver.create(request, birth)
 
-    async def look(self, kind: str, seen: Observed) -> Observed | None:
-        return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
-
-    async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
-        want = self.want(kind, request, *nonces)
-        return list((await self.kinds[kind].driver.find([want]))[want.key])
-
-    def want(self, kind: str, request: Mapping[str, Any], *nonces: str) -> Want:
-        return Want(NodeKey(kind, "main"), str(request["name"]), request, Recognised(*nonces))
-
-    async def by_nonce(self, kind: str, places: Sequence[ParentResource], nonce: str, *wants: Want) -> list[Observed]:
-        return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))
-
     async def crowd(self, kind: str, name: str) -> None:
         """Create another resource of the kind in the same place."""
         await self.create(kind, {**await self.request(kind), "name": name}, "fcrowded", name)
-
-    def places(self, *without: str) -> list[ParentResource]:
-        return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
 
     async def elsewhere(self, kind: str) -> ParentResource:
         """Another container for ``kind``."""
         home = self.homes[kind]
         request = {**await self.request(home), "name": f"other-{home}"}
         return place_of(home, await self.ready(home, await self.create(home, request, "felsewhere", "elsewhere")))
-
-    async def ready(self, kind: str, made: Observed) -> Observed:
-        return (await self.until(kind, made, State.READY))[0]
-
-    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
-        """Let time pass until the state is ``wanted`` (None: gone); the last read, and how long it took."""
-        start = self.clock.now()
-        while self.clock.now() - start < HOUR:
-            now = await self.look(kind, seen)
-            if (now.state if now else None) is wanted:
-                return now or seen, self.clock.now() - start
-            self.clock.advance(STEP)
-        raise AssertionError(f"{kind} {seen.id} was not {wanted} within an hour")
 
     # -- requests -----------------------------------------------------------------------------------------------
 

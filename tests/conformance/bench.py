@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from freehold.engine.clock import ManualClock
 from freehold.engine.kinds import Registry
-from freehold.engine.resources import Observed, ParentResource, Ref
+from freehold.engine.resources import NodeKey, Observed, ParentResource, Ref, State, Want
+from harness.account import Recognised
 
 HOUR = 3600.0
 STEP = 1.0
@@ -24,6 +26,44 @@ def place_of(kind: str, seen: Observed) -> ParentResource:
 def has_birth_mark(seen: Observed, nonce: str) -> bool:
     """Whether the nonce of a create is in a name of what it made, or in a tag that it was born with."""
     return any(nonce in text for text in (*seen.nonce_fields, *(seen.tags or ())))
+
+
+class Verbs:
+    """What a test does with the resources of an account, by the verbs of their kinds. ``stands`` are made already."""
+
+    kinds: Registry
+    clock: ManualClock
+    stands: dict[str, Observed]
+
+    async def look(self, kind: str, seen: Observed) -> Observed | None:
+        """Read one by its id."""
+        return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
+
+    async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
+        want = self.want(kind, request, *nonces)
+        return list((await self.kinds[kind].driver.find([want]))[want.key])
+
+    def want(self, kind: str, request: Mapping[str, Any], *nonces: str) -> Want:
+        return Want(NodeKey(kind, "main"), str(request["name"]), request, Recognised(*nonces))
+
+    async def by_nonce(self, kind: str, places: Sequence[ParentResource], nonce: str, *wants: Want) -> list[Observed]:
+        return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))
+
+    def places(self, *without: str) -> list[ParentResource]:
+        return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
+
+    async def ready(self, kind: str, made: Observed) -> Observed:
+        return (await self.until(kind, made, State.READY))[0]
+
+    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
+        """Let time pass until the state is ``wanted`` (None: gone); the last read, and how long it took."""
+        start = self.clock.now()
+        while self.clock.now() - start < HOUR:
+            now = await self.look(kind, seen)
+            if (now.state if now else None) is wanted:
+                return now or seen, self.clock.now() - start
+            self.clock.advance(STEP)
+        raise AssertionError(f"{kind} {seen.id} was not {wanted} within an hour")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
+from conformance.bench import CloudUnderTest, Request, Verbs, place_of
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import Observed, ParentResource, State
 from freehold.providers.ibm.registry import ibm_kinds
@@ -33,7 +33,7 @@ REGISTERED_TIMES = {
 }
 
 
-class IbmBench(Account):
+class IbmBench(Account, Verbs):
     """A simulated IBM account in which the requirements of every kind exist, with the operations of the suite."""
 
     homes = HOMES
@@ -100,10 +100,6 @@ class IbmBench(Account):
                 self.stands[required] = await self.ready(required, made)
         return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
 
-    def places(self, *without: str) -> list[ParentResource]:
-        """The containers that were created for the kind, except those in ``without``."""
-        return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
-
     async def elsewhere(self, kind: str) -> ParentResource:
         """Another container for ``kind``; for a load balancer in another region."""
         home = self.homes[kind]
@@ -118,16 +114,6 @@ class IbmBench(Account):
         seen = await self.look(kind, made)
         assert seen is not None and seen.state is State.READY, seen
         return seen
-
-    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
-        """Let time pass until the state is ``wanted`` (None: gone); the last read, and how long it took."""
-        start = self.clock.now()
-        while self.clock.now() - start < HOUR:
-            now = await self.look(kind, seen)
-            if (now.state if now else None) is wanted:
-                return now or seen, self.clock.now() - start
-            self.clock.advance(STEP)
-        raise AssertionError(f"{kind} {seen.id} was not {wanted} within an hour")
 
 
 def _request(kind: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

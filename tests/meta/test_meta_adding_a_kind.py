@@ -1,15 +1,13 @@
 """A new kind of cloud resource needs only what CONTRIBUTING lists, and nothing else knows the kinds by name."""
 
 import ast
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from freehold.engine.port import InlinePort
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import ApiKey, IbmSession
+from harness.changed_copy import copy_sources, edit, run_tests
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "freehold"
@@ -37,45 +35,22 @@ def test_a_cloud_resource_kind_is_named_only_where_contributing_allows() -> None
     assert found == []
 
 
-def _edit(path: Path, *changes: tuple[str, str]) -> None:
-    text = path.read_text(encoding="utf-8")
-    for old, new in changes:
-        assert text.count(old) == 1, f"{path.name} has {old!r} {text.count(old)} times"
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
-
-
 def test_a_toy_kind_is_added_as_contributing_describes(tmp_path: Path) -> None:
     """One file, one line in the registry, one request for the conformance suite, which then tests it whole."""
-    for folder in ("src", "tests/conformance", "tests/harness"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for file in ("pyproject.toml", "tests/conftest.py"):
-        shutil.copy(ROOT / file, tmp_path / file)
-
+    copy_sources(tmp_path)
     ibm = tmp_path / "src/freehold/providers/ibm"
     shutil.copy(ibm / "kinds/security_group.py", ibm / "kinds/toy_group.py")
-    _edit(ibm / "kinds/toy_group.py", ('name="security-group"', 'name="toy-group"'))
+    edit(ibm / "kinds/toy_group.py", ('name="security-group"', 'name="toy-group"'))
     registered = "security_group.kind(client),"
-    _edit(
+    edit(
         ibm / "registry.py",
         ("    security_group,\n", "    security_group,\n    toy_group,\n"),
         (registered, f"{registered} toy_group.kind(client),"),
     )
-    _edit(
+    edit(
         tmp_path / "tests/conformance/ibm.py",
         ('        case "security-group":', '        case "security-group" | "toy-group":'),
         ('    "security-group": "vpc",\n', '    "security-group": "vpc",\n    "toy-group": "vpc",\n'),
     )
 
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/conformance"]
-    done = subprocess.run(
-        [*command, "-k", "toy-group"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path / 'tests'}"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert int(done.stdout.rpartition(" passed")[0].split()[-1]) > 30, done.stdout[-300:]
+    assert run_tests(tmp_path, "tests/conformance", "-k", "toy-group") > 30

@@ -7,7 +7,7 @@ claim: a thing without any claim is not about this cluster, and is not reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from freehold.collection.found import Look, Thing, Workloads
 from freehold.collection.policy import Volumes
@@ -17,9 +17,6 @@ from freehold.engine.keyed_codec import UUID
 CLUSTER_TAG = "kubernetes.io/cluster/"
 """The cloud controllers put it on all that they make
 (https://github.com/kubernetes/cloud-provider-aws/blob/master/pkg/providers/v1/tags.go)."""
-EKS_TAG = "aws:eks:cluster-name"
-"""EKS puts it on what it makes itself, and takes away with its cluster
-(https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html)."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +29,10 @@ class LeftoverProof:
 
 @dataclass(frozen=True)
 class CollectionRule:
-    """The proofs that a thing is the cluster's."""
+    """The proofs that a thing is the cluster's. ``made_by``: who made and takes away what has a tag of this key."""
 
     alternatives: tuple[tuple[LeftoverProof, ...], ...]
+    made_by: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def judge(thing: Thing, workloads: Workloads, rule: CollectionRule) -> Verdict |
     claimed = [proofs for proofs in rule.alternatives if proofs[0].holds(thing, workloads)]
     if not claimed:
         return None
-    if why := _explain_exclusion(thing, workloads):
+    if why := _explain_exclusion(thing, workloads, rule):
         return Keep(thing, why)
     lacking = [
         [proof.describe(workloads) for proof in proofs if not proof.holds(thing, workloads)] for proofs in claimed
@@ -114,12 +112,13 @@ def judge(thing: Thing, workloads: Workloads, rule: CollectionRule) -> Verdict |
     return Keep(thing, f"it lacks {', '.join(nearest)}")
 
 
-def _explain_exclusion(thing: Thing, workloads: Workloads) -> str:
+def _explain_exclusion(thing: Thing, workloads: Workloads, rule: CollectionRule) -> str:
     """Explain why a thing with a mark of the cluster is never collected; empty if it may be."""
     if UUID in thing.tags:
         return "it has the marks of another owner"
-    if EKS_TAG in thing.tags:
-        return f"tag {EKS_TAG}: EKS made it, and takes it away"
+    for key, maker in rule.made_by.items():
+        if key in thing.tags:
+            return f"tag {key}: {maker} made it, and takes it away"
     others = sorted(
         key for key in thing.tags if key.startswith(CLUSTER_TAG) and key != build_cluster_tag(workloads.name)
     )

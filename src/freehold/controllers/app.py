@@ -330,7 +330,7 @@ async def _refuse_peer_of(client: ObjectReader, crd: str) -> None:
             "grant 'get' on customresourcedefinitions, also to an operator of one namespace"
         ) from error
     label = (found["metadata"].get("labels") or {}).get(names.PROVIDER_LABEL)
-    if label in {provider.upstream for provider in PROVIDERS}:
+    if label in {provider.upstream for provider in PROVIDERS if provider.upstream}:
         raise ConflictingProvider(
             f"CRD {crd} belongs to provider {label}: two controllers must not serve one object. Uninstall it first"
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,6 +28,8 @@ _SLOT = 6
 _CHECK = 6
 _MAC_BYTES = 20
 """The longest text that is made of a MAC, a client token, has the letters of as many bytes."""
+NONCE = re.compile(f"f[a-z2-7]{{{_SLOT + _CHECK}}}")
+"""The form of every birth mark."""
 
 
 _ANY = "surrogatepass"

@@ -5,7 +5,7 @@ Nothing outside ``providers`` names a cloud: the controllers, the CLI and the ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -103,6 +103,16 @@ def _refuse_cluster_name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry
     raise NotImplementedError(f"{raw['kind']} has no name of which an account can have one cluster")
 
 
+def _no_types() -> tuple[ServedKind, ...]:
+    """Give none: the provider has neither tags nor kinds that are only referred to."""
+    return ()
+
+
+def _none_told(simulator: str) -> Sequence[str]:
+    """Say nothing."""
+    return ()
+
+
 @dataclass(frozen=True)
 class ObjectKind:
     """One kind of object that is reconciled; all of it is in one folder of its provider.
@@ -134,26 +144,29 @@ class Provider:
     """A cloud.
 
     ``objects`` are the kinds that are reconciled, ``referred`` those that are only read where an object names one,
-    ``tags`` the metadata controller's kind for this cloud. ``placeholders`` are kinds in upstream's templates that are
-    stored and not served; ``upstream`` is the label of the provider that serves the same kinds. ``types`` gives the
-    kinds of ``referred`` and ``tags`` with their models and columns.
+    ``tags`` the metadata controller's kind for this cloud; None where it writes no tags there. ``placeholders`` are
+    kinds in upstream's templates that are stored and not served; ``upstream`` is the label of the provider that serves
+    the same kinds. ``types`` gives the kinds of ``referred`` and ``tags`` with their models and columns.
 
     ``has_credentials`` looks for credentials in an environment without asking anybody. A person sets ``variable``,
     which ``how`` explains; ``without`` says what happens where there are none. The values of ``secrets`` are shown
-    nowhere.
+    nowhere. ``example`` is the path of a manifest. ``other_clients`` tells how others than Freehold reach the simulated
+    cloud at a URL, in lines for people.
     """
 
     name: str
     title: str
     objects: tuple[ObjectKind, ...]
-    tags: TagKind
     access: AccessOf
     has_credentials: Callable[[Mapping[str, str]], bool]
     variable: str
     how: str
     without: str
-    types: Callable[[], tuple[ServedKind, ...]]
+    types: Callable[[], tuple[ServedKind, ...]] = _no_types
+    tags: TagKind | None = None
     referred: tuple[ServedName, ...] = ()
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()
     upstream: str = ""
+    example: str = ""
+    other_clients: Callable[[str], Sequence[str]] = _none_told

@@ -15,6 +15,7 @@ _REFERENCES = [
         each.name.upper(), f".spec.cloudprovider.{each.name}ref.name", f"The {each.tags.served.kind} that it refers to"
     )
     for each in sorted(PROVIDERS, key=lambda provider: provider.name)
+    if each.tags
 ]
 
 SERVED: tuple[ServedKind, ...] = (

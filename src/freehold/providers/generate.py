@@ -25,7 +25,7 @@ _INTRODUCTION = """\
 # The fields of {kind}
 Generated from `{kind}`'s list of served fields by `make crds`. Do not edit.
 
-Every field of upstream's {version} is accepted and kept. A row speaks for the fields below it too, unless they have a
+{every} is accepted and kept. A row speaks for the fields below it too, unless they have a
 row of their own. A field that is *not* acted on is named by `freehold plan` and in the condition `FieldsServed`; with
 one that is *refused* nothing is created, since something else would come to be than was asked for, and the condition
 `SpecValid` says so.
@@ -107,12 +107,21 @@ def render_pages() -> dict[str, str]:
 def _render_page(served: ServedName) -> str:
     rows = (f"| `{field.path}` | {field.serving.value} | {field.sentence} |\n" for field in served.fields)
     return (
-        _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows) + _render_status(served.left_out)
+        _INTRODUCTION.format(kind=served.kind, every=_name_fields(served))
+        + "".join(rows)
+        + _render_status(served.left_out)
     )
 
 
+def _name_fields(served: ServedName) -> str:
+    upstream = registry.provider_of(served).upstream
+    return f"Every field of upstream's {served.version}" if upstream else f"Every field of {served.version}"
+
+
 def _render_status(left_out: Sequence[ServedField]) -> str:
-    """Render the fields of the status that are left out, one row for each reason."""
+    """Render the fields of the status that are left out, one row for each reason; nothing if there are none."""
+    if not left_out:
+        return ""
     fields: dict[str, list[str]] = {}
     for field in left_out:
         fields.setdefault(field.sentence, []).append(f"`{field.path}`")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
 from freehold.kube.resources import Resource
 from freehold.providers.aws.provider import AWS
-from freehold.providers.base import ObjectKind, Provider
+from freehold.providers.base import ObjectKind, Provider, TagKind
 from freehold.providers.ibm.provider import IBM
 from freehold.providers.objects.served_resources import resource_of
 
@@ -13,10 +15,21 @@ PROVIDERS: tuple[Provider, ...] = (IBM, AWS)
 
 SERVED: tuple[ServedName, ...] = tuple(kind.served for provider in PROVIDERS for kind in provider.objects)
 """The kinds that are reconciled."""
+*_FIRST, _LAST = (provider.title for provider in PROVIDERS)
+REAL_CLOUDS = f"{', '.join(_FIRST)} and {_LAST}"
+"""For people."""
 REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
 """The kinds that are only read, if an object of a kind above names one."""
-METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *(provider.tags.served for provider in PROVIDERS), METADATA_GRANT)
+METADATA: tuple[ServedName, ...] = (
+    CLOUD_METADATA,
+    *(provider.tags.served for provider in PROVIDERS if provider.tags),
+    METADATA_GRANT,
+)
 """The kinds of the metadata controller."""
+TAG_KINDS: Mapping[str, TagKind] = {
+    provider.name: provider.tags for provider in sorted(PROVIDERS, key=lambda each: each.title) if provider.tags
+}
+"""The kinds of objects with one provider's tags, by the name of the provider."""
 
 SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)
 READ_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in REFERRED_TO)

@@ -31,10 +31,7 @@ from freehold.tags.tag_endpoint import TagAccounts
 from freehold.tags.tag_pass import TagPass
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
-PROVIDERS: Final = {
-    each.served.kind: resource_of(each.served)
-    for each in sorted((provider.tags for provider in registry.PROVIDERS), key=lambda tags: tags.served.kind)
-}
+PROVIDERS: Final = {each.served.kind: resource_of(each.served) for each in registry.TAG_KINDS.values()}
 """The providers' objects for tags, by kind."""
 
 GRANTS_UNKNOWN: Final = Refused(
@@ -322,7 +319,8 @@ def refusal_of_api_server(problem: kube.KubeError) -> Refused | None:
     if not isinstance(problem, kube.Forbidden):
         return Refused("RecordNotKept", message)
     advice = "Grant the operator list, get, create and update on configmaps in its namespace, and patch on "
-    return Refused("Forbidden", f"{message}. {advice}awsmetadatas and ibmmetadatas")
+    resources = " and ".join(each.plural for each in PROVIDERS.values())
+    return Refused("Forbidden", f"{message}. {advice}{resources}")
 
 
 def dict_of(provider: Provider) -> Json:

@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from freehold.api.base import ApiModel
-from freehold.providers.registry import PROVIDERS
+from freehold.providers.registry import TAG_KINDS
 from freehold.tags.policy.dialect import TagDialect
 
-_KNOWN = sorted(PROVIDERS, key=lambda provider: provider.tags.served.kind)
-
-DIALECTS: Final[Mapping[str, TagDialect]] = {each.tags.served.kind: each.tags.dialect() for each in _KNOWN}
-SPECS: Final[Mapping[str, type[ApiModel]]] = {each.tags.served.kind: each.tags.spec() for each in _KNOWN}
-PROVIDER_NAMES: Final[Mapping[str, str]] = {each.tags.served.kind: each.name for each in _KNOWN}
+DIALECTS: Final[Mapping[str, TagDialect]] = {each.served.kind: each.dialect() for each in TAG_KINDS.values()}
+SPECS: Final[Mapping[str, type[ApiModel]]] = {each.served.kind: each.spec() for each in TAG_KINDS.values()}
+PROVIDER_NAMES: Final[Mapping[str, str]] = {each.served.kind: name for name, each in TAG_KINDS.items()}

@@ -21,7 +21,6 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.lifecycle.resources import NodeKey
-
 from freehold.operator import keyring
 from freehold_sim.aws.settings import Settings as AwsSettings
 from freehold_sim.faults import Effect as FaultEffect

@@ -9,19 +9,30 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+if TYPE_CHECKING:
+    from freehold.kube.resources import Resource
+
 _SECONDS = 1.0
-_OURS = "/apis/infrastructure.cluster.x-k8s.io/v1beta2"
-_OUR_KINDS = {"ibmpowervsclusters": "IBMPowerVSCluster", "awsclusters": "AWSCluster"}
-"""As in ``freehold.api.served``, whose import takes longer than a person waits for a Tab."""
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def _ours() -> Sequence[Resource]:
+    """Return the kinds that are reconciled."""
+    from freehold.providers.registry import SERVED_RESOURCES
+
+    return SERVED_RESOURCES
+
+
+def _group_path(resource: Resource) -> str:
+    return f"/apis/{resource.api_version}"
 
 
 class _Server:
@@ -52,7 +63,8 @@ class _Server:
     def resources(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Path of the group, and entry of each kind that can be listed; ours first."""
         groups = [each["preferredVersion"]["groupVersion"] for each in self._ask("/apis")["groups"]]
-        for path in sorted(["/api/v1", *(f"/apis/{each}" for each in groups)], key=lambda path: path != _OURS):
+        ours = {_group_path(each) for each in _ours()}
+        for path in sorted(["/api/v1", *(f"/apis/{each}" for each in groups)], key=lambda path: path not in ours):
             for entry in self._ask(path)["resources"]:
                 if "/" not in entry["name"] and "list" in entry["verbs"]:
                     yield path, entry
@@ -63,7 +75,9 @@ class _Server:
     def names(self, kind: str = "") -> list[str]:
         """List the names of a kind's objects. Where none is given, of ours: with the kind where two have the name."""
         if not kind:
-            found = [(name, kind) for plural, kind in _OUR_KINDS.items() for name in self._names(_OURS, plural, True)]
+            found = [
+                (name, each.kind) for each in _ours() for name in self._names(_group_path(each), each.plural, True)
+            ]
             times = Counter(name for name, _ in found)
             return [name if times[name] == 1 else f"{kind}/{name}" for name, kind in found]
         for path, entry in self.resources():

@@ -142,7 +142,7 @@ def namespace(function: F) -> F:
 def regions(function: F) -> F:
     return click.option(
         "--region", "regions", multiple=True, metavar="REGION", callback=filled,
-        help="A region of AWS to look through, beside those that are known here; may be repeated.",
+        help="A region to look through, beside those that are known here; may be repeated.",
     )(function)  # fmt: skip
 
 
@@ -175,8 +175,8 @@ def feature_gates(function: F) -> F:
         default="",
         metavar="NAME=true,…",
         callback=_gates,
-        help="Turn features on or off: BootstrapFormatIgnition (acts on spec.cosInstance of an IBMPowerVSCluster and "
-        "on spec.s3Bucket of an AWSCluster; off by default), ExternalResourceGC (deletes with an AWSCluster what its "
+        help="Turn features on or off: BootstrapFormatIgnition (acts on the field of a cluster for object storage, "
+        "spec.cosInstance or spec.s3Bucket; off by default), ExternalResourceGC (deletes with a cluster what its "
         "workloads made; on by default).",
     )(function)
 

@@ -19,7 +19,7 @@ from freehold.cli.local.server_process import live_server
 from freehold.cli.local.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.output.terminal import say, tell_at_once
 from freehold.collection.selector import Selector
-from freehold.providers.aws.access import SIMULATED_ACCESS_KEY, SIMULATED_REGION
+from freehold.providers.registry import PROVIDERS, REAL_CLOUDS, SERVED
 from freehold.tags.policy.configuration import Configuration
 
 
@@ -62,15 +62,14 @@ async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_c
         who = f"process {server.pid} at {server.url}" if server else "another process"
         raise CliError(f"the state in {directory.path} is already served by {who}; use that one, or choose --state DIR")
     async with live_server(directory, lock, options) as running:
-        clouds = "simulated clouds" if directory.cloud is CloudChoice.SIMULATED else "IBM Cloud and AWS"
+        clouds = "simulated clouds" if directory.cloud is CloudChoice.SIMULATED else REAL_CLOUDS
         say(f"serving {directory.path} on {running.server.url}, with {clouds}")
         say(f"  export KUBECONFIG={quote(str(directory.kubeconfig))}")
-        say("  kubectl apply -f examples/powervs-create-infra.yaml -f examples/aws-cluster.yaml")
-        say("  kubectl get ibmpowervsclusters,awsclusters        (or: freehold get, freehold tree NAME)")
+        say(f"  kubectl apply {' '.join(f'-f {provider.example}' for provider in PROVIDERS if provider.example)}")
+        say(f"  kubectl get {','.join(each.plural for each in SERVED)}        (or: freehold get, freehold tree NAME)")
         if directory.cloud is CloudChoice.SIMULATED:
-            say(f"  other clients of the simulated AWS: AWS_ENDPOINT_URL={running.server.simulator}/aws")
-            keys = f"AWS_ACCESS_KEY_ID={SIMULATED_ACCESS_KEY} AWS_SECRET_ACCESS_KEY=any"
-            say(f"    {keys} AWS_DEFAULT_REGION={SIMULATED_REGION}")
+            for line in (line for provider in PROVIDERS for line in provider.other_clients(running.server.simulator)):
+                say(f"  {line}")
             say("  times in statuses are the simulated clouds' own; ages of objects and events are real")
         if options.metrics is not None:
             say("  metrics on http://{}:{}/metrics".format(*options.metrics))

@@ -165,7 +165,7 @@ def audit(**given: Any) -> None:
     "-f",
     "--filename",
     metavar="FILE",
-    help="Manifest of the first act, with one IBMPowerVSCluster [default: the upstream example].",
+    help="Manifest of the first act, with one cluster of its kind [default: the upstream example].",
 )
 @click.option(
     "--speed",

@@ -27,6 +27,7 @@ from freehold.kube import config
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import KubeError
+from freehold.providers.registry import REAL_CLOUDS
 
 if TYPE_CHECKING:
     from freehold.cli.local.server_process import Running
@@ -73,7 +74,7 @@ class Session:
         state = self._access.state
         assert state is not None
         if not self.simulated:
-            return f"IBM Cloud and AWS, state in {state.path}"
+            return f"{REAL_CLOUDS}, state in {state.path}"
         return f"simulated clouds, state in {state.path}; times are simulated, {self.clock.speed:g} s in a real one"
 
     @property

@@ -48,7 +48,7 @@ async def simulated_cloud(
     await _take(lock)
     with state.simulator_log.open("w") as complaints:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "freehold_sim", "--cloud", "ibm", "--speed", str(speed),
+            sys.executable, "-m", "freehold_sim", "--speed", str(speed),
             "--state", str(state.world), "--until-stdin-closes", *(("--settings", str(used)) if used else ()),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=complaints,
             pass_fds=(lock.descriptor,), start_new_session=True,

@@ -9,8 +9,7 @@ from freehold.kube import field_managers
 from freehold.kube.field_managers import CLI, LAST_APPLIED, OPERATOR, Tree
 from freehold.kube.merge_patch import build_merge_patch
 from freehold.kube.resources import Json
-from freehold.providers.aws import api_names as aws_names
-from freehold.providers.ibm import api_names as ibm_names
+from freehold.providers.registry import SERVED
 
 _SERVERS = frozenset(
     {
@@ -24,9 +23,7 @@ _OPERATORS_ANNOTATIONS = frozenset(
         LAST_APPLIED,
     }
 )  # fmt: skip
-_OPERATORS_FINALIZERS = frozenset(
-    {ibm_names.POWERVS_CLUSTER_FINALIZER, aws_names.AWS_CLUSTER_FINALIZER, names.TAGS_FINALIZER}
-)
+_OPERATORS_FINALIZERS = frozenset({names.TAGS_FINALIZER, *(served.finalizer for served in SERVED)})
 
 
 def manifest_fields(obj: Json) -> Json:

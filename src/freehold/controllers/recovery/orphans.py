@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from freehold.engine.errors import CloudError
 from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import TagsByTarget
+from freehold.engine.keys import NONCE
 from freehold.engine.kinds import Registry, Tagging
 from freehold.engine.ownership import UUID, Codec
 from freehold.engine.resources import NodeKey, NonceSet, Observed, ParentResource, Ref, State
-from freehold.providers.ibm.names import NONCE
 
 UNKNOWN_KIND = "this version does not know its kind"
 

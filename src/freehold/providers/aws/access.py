@@ -47,6 +47,15 @@ def has_credentials(env: Mapping[str, str]) -> bool:
     return any(Path(env.get(name) or home / usual).expanduser().exists() for name, usual in FILES.items())
 
 
+def other_clients(simulator: str) -> Sequence[str]:
+    """Return how the tools of AWS reach the simulated AWS, in lines for people."""
+    keys = f"AWS_ACCESS_KEY_ID={SIMULATED_ACCESS_KEY} AWS_SECRET_ACCESS_KEY=any"
+    return (
+        f"other clients of the simulated AWS: AWS_ENDPOINT_URL={simulator}/aws",
+        f"  {keys} AWS_DEFAULT_REGION={SIMULATED_REGION}",
+    )
+
+
 def access_of(env: Mapping[str, str], simulator: str) -> AwsAccess:
     """Return the access that the environment gives, or that to the simulated AWS of the simulator at this URL."""
     if simulator:

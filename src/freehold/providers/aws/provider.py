@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
-from freehold.providers.aws.access import access_of, has_credentials
+from freehold.providers.aws.access import access_of, has_credentials, other_clients
 from freehold.providers.aws.cluster.kind import CLUSTER
 from freehold.providers.aws.types.served import (
     AWS_CONTROLLER_IDENTITY,
@@ -59,4 +59,6 @@ AWS = Provider(
         Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),
     ),
     upstream="infrastructure-aws",
+    example="examples/aws-cluster.yaml",
+    other_clients=other_clients,
 )

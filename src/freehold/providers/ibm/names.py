@@ -15,8 +15,8 @@ A nonce is 13 letters and digits, so the birth name of a legal name is legal (do
 from __future__ import annotations
 
 import hashlib
-import re
 
+from freehold.engine.keys import NONCE
 from freehold.engine.resources import NonceSet
 
 VPC = 63
@@ -24,7 +24,6 @@ TRANSIT = 60
 INSTANCE = 180
 DHCP = 100
 _HASH = 6
-NONCE = re.compile("f[a-z2-7]{12}")
 _BLANK = " " * 13
 
 

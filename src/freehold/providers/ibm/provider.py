@@ -52,4 +52,5 @@ IBM = Provider(
         Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSImage", "ibmpowervsimages"),
     ),
     upstream="infrastructure-ibmcloud",
+    example="examples/powervs-create-infra.yaml",
 )

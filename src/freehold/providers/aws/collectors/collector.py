@@ -15,6 +15,10 @@ from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import AwsLocation
 from freehold.providers.aws.tags.native_tags import TagsByArn
 
+MADE_BY: Mapping[str, str] = {"aws:eks:cluster-name": "EKS"}
+"""EKS puts it on what it makes itself, and takes away with its cluster
+(https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html)."""
+
 
 @dataclass(frozen=True)
 class Scene:

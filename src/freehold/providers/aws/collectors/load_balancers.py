@@ -13,7 +13,7 @@ from freehold.providers.aws import balancing
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing_driver import SERVICE
 from freehold.providers.aws.calls import ApiClient
-from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.kinds import classic_load_balancer as classic
@@ -30,7 +30,8 @@ OF_WORKLOADS = CollectionRule(
     (
         (OWNED, require_tag(SERVICE_NAME), IN_NETWORK),
         (require_name_tag(CONTROLLER_CLUSTER), require_tag(*STACKS), IN_NETWORK),
-    )
+    ),
+    MADE_BY,
 )
 _NOUNS = {"network": "network load balancer", "application": "application load balancer"}
 

@@ -14,7 +14,7 @@ from freehold.collection.policy import Volumes
 from freehold.collection.rules import IN_NETWORK, CollectionRule, require_name_tag, require_state, require_tag
 from freehold.collection.things import CollectionTask
 from freehold.providers.aws.calls import ApiClient
-from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.tags.native_tags import tag_map
 
 CLUSTER, OWNER = "cluster.k8s.amazonaws.com/name", "eks:eni:owner"
@@ -34,7 +34,8 @@ class NetworkInterfaces:
                 IN_NETWORK,
                 require_state("available"),
             ),
-        )
+        ),
+        MADE_BY,
     )
 
     def __init__(self, client: ApiClient) -> None:

@@ -26,7 +26,7 @@ from freehold.engine.errors import NotFound
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.resources import Part
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER
 from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rule_parts
 from freehold.providers.aws.tags.native_tags import tag_map
@@ -45,7 +45,8 @@ class SecurityGroups:
         (
             (OWNED, require_name_prefix(OF_CLASSIC[0]), require_description_prefix(OF_CLASSIC[1]), IN_NETWORK),
             (require_name_tag(CONTROLLER_CLUSTER), require_name_prefix("k8s-"), IN_NETWORK),
-        )
+        ),
+        MADE_BY,
     )
 
     def __init__(self, client: ApiClient) -> None:

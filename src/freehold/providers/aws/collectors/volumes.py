@@ -11,7 +11,7 @@ from freehold.collection.rules import OWNED, CollectionRule, require_state, requ
 from freehold.collection.things import CollectionTask
 from freehold.engine.errors import Invalid, NotReady
 from freehold.providers.aws.calls import ApiClient, Json
-from freehold.providers.aws.collectors.collector import Scene
+from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.tags.native_tags import tag_list, tag_map
 
 DRIVER, VOLUME_NAME = "ebs.csi.aws.com/cluster", "CSIVolumeName"
@@ -26,7 +26,7 @@ class EbsVolumes:
 
     task = CollectionTask.VOLUME
     rule = CollectionRule(
-        ((OWNED, require_tag(DRIVER, value="true"), require_tag(VOLUME_NAME), require_state("available")),)
+        ((OWNED, require_tag(DRIVER, value="true"), require_tag(VOLUME_NAME), require_state("available")),), MADE_BY
     )
 
     def __init__(self, client: ApiClient) -> None:

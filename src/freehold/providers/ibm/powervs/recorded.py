@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from freehold.engine.journal import Entry, Phase
+from freehold.engine.keys import NONCE
 from freehold.engine.resources import NodeKey
-from freehold.providers.ibm.names import NONCE
 
 _SECOND = "~"
 """In the logical name of a resource whose own name another one has (``recovery.free_key``): no entry means it."""
