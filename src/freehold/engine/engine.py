@@ -44,12 +44,12 @@ phase calls the cloud). Phases are files of :mod:`phases`; its docstring says wh
               collect*             before anything of the network goes: what the cluster's own controllers made in it;
                                    another round if that has just ended
     check     final_check*         if a delete was refused because something is inside: find it by its nonce
-              delete*              once no create or delete moves and the settle time is over: child_owners and collect
-                                   again; recovery records what the index shows; final_check what native lists show of
-                                   ours; if nothing of that is left, given_tags takes the user's tags off what is not ours
+              delete*              once nothing moves by itself and the settle time is over: child_owners and collect
+                                   again; recovery records what the index shows, final_check what native lists show of
+                                   ours; if nothing is left, given_tags takes the user's tags off what is not ours
 
-The spec never decides what :func:`release` deletes. Its graph helps the last look, and the reconciler keeps the finalizer
-while the adapter cannot say yet what the graph is (``UndecidedSpec``).
+The spec never decides what :func:`release` deletes. Its graph helps the last look, and the reconciler keeps the
+finalizer while the adapter cannot tell the graph yet (``UndecidedSpec``).
 """
 
 from __future__ import annotations

@@ -305,8 +305,8 @@ async def request_deletes(ctx: PassContext, proven: Collection[NodeKey]) -> froz
         entry = ctx.journal.entries[key]
         if not entry.deleting or ctx.may_be_another(key):
             # The marks of all that is proven were read in this pass. OWNED says that already; on a record that is only
-            # RECORDED (marked again, or sealed by an interrupted process) it is noted here: if the delete is refused
-            # and somebody takes a mark off, the resource counts as having lost it and is kept, not marked again (ADR 7).
+            # RECORDED (marked again, or sealed by an interrupted process) it is noted here. If the delete is refused
+            # and somebody takes a mark off, the resource has lost it, and is kept and not marked again (ADR 7).
             entry = replace(entry, read_back=entry.phase is not Phase.OWNED)
             ctx.record(key, replace(entry, deleting=stamp))
     await ctx.save()
