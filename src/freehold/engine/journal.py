@@ -114,7 +114,7 @@ class Entry:
 
     # A delete, and what it leaves: OWNED, VACANT
     deleting: float = 0.0
-    """When the delete was requested, by the wall clock; 0 if it was not (:meth:`context.PassContext.may_be_another`)."""
+    """When the delete was requested, by the wall clock; 0 if not (:meth:`context.PassContext.may_be_another`)."""
     earlier: tuple[str, ...] = ()
     """Carried ids that are gone: kept until their marks are off the carrier, which may be somebody else's."""
     gone: str = ""
