@@ -30,15 +30,26 @@ phase calls the cloud). Phases are files of :mod:`phases`; its docstring says wh
 
     learn     intents*, human_decisions*, detach*   as above
               lost_marks*          read what a person has given up
-    delete    observe*             read what may leave now; what is gone leaves the journal
-              child_owners*        wait for what a machine of this cluster, for example, still has
-              collect*             before anything of the network goes: what the cluster's own controllers made in it
-              read_marks*          in the pass that deletes; what had its marks and has lost one is kept, with what it
-                                   needs
-              delete*              one patch that records the requests; for what the marks prove the parts that hold
-                                   it, then the delete; from observe on again for what that freed
-    check     final_check*         once nothing is on record and the settle time is over, or a delete was refused
-                                   because something is inside: what index and native lists show of ours goes on record
+    delete    a round; steps in brackets are left out if nothing that may leave is present:
+              observe*             read what may leave now; what is gone leaves the journal, and what that frees is read
+              [child_owners*       wait for what a machine of this cluster, for example, still has: ends the stage]
+              [read_marks*,        in the first round after the process began the delete, always: read the tag index
+               recovery*           and record what its marks prove to be ours and no record holds]
+              [read_marks*         read the marks of what may leave; what had its marks and has lost one is kept, with
+                                   what it needs]
+              [mark*               attach the marks of records whose marks were never read back]
+              [delete*             one patch that records the requests; for what is proven the parts that hold it, then
+                                   the delete]
+              another round if that freed something; else
+              collect*             before anything of the network goes: what the cluster's own controllers made in it;
+                                   another round if that has just ended
+    check     final_check*         if a delete was refused because something is inside: find it by its nonce
+              delete*              once nothing moves by itself and the settle time is over: child_owners and collect
+                                   again; recovery records what the index shows, final_check what native lists show of
+                                   ours; if nothing is left, given_tags takes the user's tags off what is not ours
+
+The spec never decides what :func:`release` deletes. Its graph helps the last look, and the reconciler keeps the
+finalizer while the adapter cannot tell the graph yet (``UndecidedSpec``).
 """
 
 from __future__ import annotations
@@ -321,7 +332,7 @@ async def release(
     state: ObjectState,
     decisions: tuple[Decision, ...] = (),
 ) -> PassResult:
-    """Make one pass of deleting everything that is provably owned; the spec decides nothing.
+    """Make one pass of deleting everything that is provably owned. The spec never decides what is deleted.
 
     ``graph`` only helps to find unrecorded resources of ours in native lists; it may be empty. Raises as
     :func:`ensure` does.

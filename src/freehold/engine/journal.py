@@ -25,7 +25,10 @@ MOST_VANISHED = 2
 
 
 class Phase(Enum):
-    """How far a node has come. The letters are the stored form."""
+    """How far a node has come: the state of its record, not a phase of a pass (:mod:`phases`).
+
+    The letters are the stored form.
+    """
 
     INTENDED = "i"  # a create may have been sent; no id known
     RECORDED = "r"  # id known; the mark has not been read back
@@ -49,54 +52,73 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One node's record.
+    """One node's record. The fields stand by the state in which they matter.
 
-    ``request`` is the exact create request while the intent is open, and what of it is ``create_only`` after that.
-    ``attempt`` counts creates of this node for ever (nonce and token derive from it); ``fails`` counts
-    attempts in a row that came to nothing. ``opened`` and ``deleting`` are domain times, for people.
-    ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
-    somebody else's. ``signature`` is what only the operator can write for this id (:meth:`keys.ObjectKeys.signature`):
-    a user who may edit the object's annotations can write an id here. ``parts`` are those that the spec
-    wanted in it, so that one which it wants no more is told from what others put there; of what is ``shared`` those
-    that were put in (:attr:`graph.Node.first_parts`). ``key`` is the digest of the ring's key that the nonce, token,
-    seal and signature of this entry are made with; empty where it is none of ours. ``by`` is the cloud identity that an
-    open intent was sent with.
-    ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
-    ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's; of
-    what has gone those that were.
-    ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
-    marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
-    cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
-    is not made again (:attr:`kinds.CreateRules.never_recreate`). ``incarnation`` tells it from a later one with its id,
-    where the id is a name (:attr:`kinds.NameRules.id_returns`). ``candidates`` are the ids of what an open create may
-    have made, of which a person was asked (:mod:`phases.lost_tags`); ``signature`` is theirs until the create has an
-    id. ``read_back``: its marks were read back before it was to be marked again, so that a delete does not attach them
-    (ADR 7).
+    ``freehold tree NAME`` prints what each record says and what proves it, ``freehold get NAME -o json`` the annotation
+    as it is stored.
     """
 
     phase: Phase
+
+    # What the record is of: RECORDED, OWNED; not ours: GIVEN, REUSED, THEIRS, GIVEN_UP
     id: str = ""
+    """The engine's id of the resource (:class:`resources.Observed`)."""
     target: str = ""
+    """What its mark is attached to: the resource itself, or its carrier."""
     carried: bool = False
+    """The target is a carrier."""
+
+    # Creates, in every state
     attempt: int = 1
+    """Counts the creates of this node for ever: nonce and token derive from it."""
     fails: int = 0
-    opened: float = 0.0
-    deleting: float = 0.0
+    """Counts the attempts in a row that came to nothing."""
     request: Request | None = None
-    earlier: tuple[str, ...] = ()
-    signature: str = ""
-    parts: tuple[str, ...] = ()
-    key: str = ""
+    """The exact create request while the intent is open; after that what of it is ``create_only``."""
+
+    # An open create: INTENDED
+    opened: float = 0.0
+    """When the intent was opened, by the wall clock: what is older cannot come from it (:mod:`birth_marks`)."""
     by: str = ""
-    requires: tuple[str, ...] | None = None
-    node_tags: tuple[str, ...] = ()
-    shared: bool = False
+    """The cloud identity that the create was sent with."""
     tags: tuple[str, ...] | None = None
+    """The tags beside the marks that it was sent with, if a client token binds them; else None."""
     had_effect: bool = False
-    gone: str = ""
-    incarnation: str = ""
+    """The cloud said that its client token has made something."""
     candidates: tuple[str, ...] = ()
+    """The ids of what it may have made, of which a person was asked (:mod:`phases.lost_tags`). ``signature`` is theirs
+    until the create has an id."""
+
+    # What proves it: INTENDED, RECORDED, OWNED
+    key: str = ""
+    """The digest of the ring's key that nonce, token, seal and signature are made with; empty if it is none of ours."""
+    signature: str = ""
+    """What only the operator can write for this id (:meth:`keys.ObjectKeys.signature`): a user who may edit the
+    object's annotations can write an id here."""
+    incarnation: str = ""
+    """Tells the resource from a later one with its id, if the id is a name (:attr:`kinds.NameRules.id_returns`)."""
     read_back: bool = False
+    """Its marks were read back before it was to be marked again, so that a delete does not attach them (ADR 7)."""
+
+    # What is in the resource, on it and around it: RECORDED, OWNED
+    parts: tuple[str, ...] = ()
+    """The parts that the spec wanted in it, so that one which it wants no more is told from what others put there; if
+    the node is ``shared``, those that were put in (:attr:`graph.Node.first_parts`)."""
+    node_tags: tuple[str, ...] = ()
+    """The node's own tags (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's; of what has
+    gone those that were."""
+    shared: bool = False
+    """The in-cluster provider manages it, also when the spec wants it no more."""
+    requires: tuple[str, ...] | None = None
+    """The nodes that must outlive it (:mod:`deletion_order`); None if they are not known."""
+
+    # A delete, and what it leaves: OWNED, VACANT
+    deleting: float = 0.0
+    """When the delete was requested, by the wall clock; 0 if not (:meth:`context.PassContext.may_be_another`)."""
+    earlier: tuple[str, ...] = ()
+    """Carried ids that are gone: kept until their marks are off the carrier, which may be somebody else's."""
+    gone: str = ""
+    """The id of what was there, has gone and is not made again (:attr:`kinds.CreateRules.never_recreate`)."""
 
     @property
     def had_marks(self) -> bool:

@@ -18,6 +18,10 @@ from freehold.engine.tag_text import key_and_value, tag_map, text
 PREFIX = "freehold.dev/"
 OWNER, UUID, NODE, BIRTH, SEAL = (f"{PREFIX}{word}" for word in ("owner", "owner-uuid", "node", "birth", "seal"))
 WITHIN = f"{PREFIX}cluster-uuid"
+"""The uuid of the owner's cluster, on what a machine owns. It proves nothing; the owner's own is :data:`UUID`.
+
+Beware: on IBM Cloud ``cluster-uuid`` is the owner's own uuid, one of the two marks that prove (ADR 5).
+"""
 CARRIED = f"{PREFIX}carried."
 LONGEST_KEY, LONGEST_VALUE = 127, 255
 """What every service takes: the guides of load balancers say one less than their API (docs/reference/aws.md#tags)."""

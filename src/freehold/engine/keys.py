@@ -135,7 +135,15 @@ class ObjectKeys:
         return (self.writing, *sorted(digest for digest in self.derived if digest != self.writing))
 
     def signature(self, digest: str, kind: str, ident: str, incarnation: str = "") -> str:
-        """Return what only the operator can write beside an id in the journal."""
+        """Return what only the operator can write beside an id in the journal.
+
+        It covers owner, kind, id and incarnation, not the node. An entry that somebody moves to another node of its
+        kind is still of a resource of ours. What follows from the move (it gets the other node's attributes, or goes as
+        surplus) a change of the spec brings about as well.
+
+        16 letters are 80 bits. The journal has room for them, and guesses are cheaper than those of a seal: an editor
+        of the object can write thousands in one patch, without any right in the cloud.
+        """
         ident = f"{ident}\0{incarnation}" if incarnation else ident
         return self._mac(digest, "signature", kind, ident)[:16]
 
@@ -179,7 +187,13 @@ class ObjectKeys:
         return self._mac(digest, "token", str(key), str(attempt))[:32]
 
     def seal(self, digest: str, key: NodeKey, target: str) -> str:
-        """Return what binds a node mark to the resource that it is attached to."""
+        """Return what binds a node mark to the resource that it is attached to.
+
+        8 letters are 40 bits, because tags have little room: on IBM Cloud one tag of 128 characters has kind, node and
+        seal; on AWS 28 seals share a value. They are enough, because nobody who lacks the key (256 random bits) can
+        test a guess but by writing it on the resource and waiting until a pass reads it: with a thousand guesses a
+        pass that takes half a billion passes. A seal alone proves nothing: the owner marks must be there too.
+        """
         return self._mac(digest, "seal", str(key).casefold(), target.casefold())[:8]
 
     def secret_digest(self, digest: str, key: NodeKey, place: str, value: bytes) -> str:

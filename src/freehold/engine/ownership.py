@@ -2,8 +2,9 @@
 
 A name proves nothing, and neither does a copied tag: the mark that names kind and logical name carries a
 seal that binds it to one resource, so marks copied from a resource of ours onto a stranger's do not fit
-there. :func:`proves` and :func:`proves_carried` are the ownership tests; ``proofs.evidence`` is where they are
-applied, with the one exception that a person accepted that a key is lost.
+there. :func:`proves` and :func:`proves_carried` judge marks; the one judge of a resource is ``proofs.evidence``, which
+calls them with what it knows of the record (its signature, its birth mark) and adds one exception: a person accepted
+that the key of the record is lost (``proofs.is_accepted``).
 """
 
 from __future__ import annotations

@@ -95,6 +95,11 @@ class FencedPort:
     Compare-and-set orders the writes of the object, not those of the cloud. A process that was stopped between the
     two would create what its successor has created, or mark what it has let go (ADR 2). What remains is
     a process that is stopped between this check and the socket for longer than the settle time.
+
+    Deletes are not fenced. One names an id that this pass has proven ours and put on record as to be deleted, and an id
+    is not given again: a late delete finds the same resource or nothing, and never makes a second one. Two gaps stay
+    open (docs/explanation/limits.md): ids that are names, and what a person gives up, or marks lose, between the proof
+    and the socket.
     """
 
     def __init__(self, inner: Port, clock: Clock, fence: float) -> None:

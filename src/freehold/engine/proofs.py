@@ -1,7 +1,11 @@
 """Seals, and what the tags on a resource prove in this pass: where :mod:`ownership` is asked.
 
-:func:`evidence` is the one judgement: PROVEN allows a delete, HEALABLE lets a record be marked again, all else leaves
-the resource alone. A seal is the part of a mark that fits one resource only, and that only the operator can make.
+:func:`evidence` is the one judge: PROVEN allows a delete, HEALABLE lets a record be marked again, all else leaves the
+resource alone. It asks :func:`ownership.proves`, or :func:`ownership.proves_carried` for a mark on a carrier, with what
+it knows of the record: whether its signature fits (:meth:`keys.ObjectKeys.vouches`). :func:`is_accepted` is the one
+exception. Only a kind that can bear no mark at all is deleted without it (:func:`phases.delete.prove_present`).
+
+A seal is the part of a mark that fits one resource only, and that only the operator can make.
 """
 
 from __future__ import annotations

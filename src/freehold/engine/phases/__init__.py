@@ -2,8 +2,14 @@
 
 Each phase works on the pass under way (:class:`context.PassContext`): on the journal, on what the process remembers of
 the object (:class:`state.ObjectState`) and of each node (:class:`state.NodeState`), and on the outcomes, which most
-phases write. What one phase writes here, a later one, or the next pass, reads. (Methods of the context that several
-phases call, such as ``requeue`` and ``remember``, write to the node too.) ::
+phases write. What one phase writes here, a later one, or the next pass, reads.
+
+Helpers of phases, which :mod:`engine` never calls itself: ``lost_tags`` (of ``intents`` and ``human_decisions``),
+``parts``, ``referenced_parts`` and ``resolve_secrets``. ``keyed_tags`` is one too, but for its report.
+
+The table counts, for each file, the fields that its own lines name as ``ctx.…``, ``ctx.state.…`` or ``node.…``: written
+if assigned or changed in place there, else read. A test derives it from the sources. It does not count what a file
+changes through a function of another file, or a method of the context (``requeue``, ``remember``), nor the outcomes. ::
 
     child_owners
         reads node.last_seen

@@ -173,7 +173,8 @@ def _as_waiting(error: CloudError) -> Waiting:
 
 async def prove_present(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
     """Return those that marks read in this pass prove; heal, keep or report the others."""
-    # Nothing can mark some kinds: their signed record is the only proof.
+    # A kind that can bear no mark and has no carrier: the signed record is its only proof. No kind of AWS or IBM Cloud
+    # is one; the rule is for a cloud that has such kinds.
     proven = {key for key in present if not ctx.kind(key).markable and ctx.is_signed(key)}
     shown = await read_marks.read_tags_now(ctx, sorted(set(present) - proven), marked)
     for key, tags in shown.items():
@@ -303,6 +304,9 @@ async def request_deletes(ctx: PassContext, proven: Collection[NodeKey]) -> froz
     for key in keys:
         entry = ctx.journal.entries[key]
         if not entry.deleting or ctx.may_be_another(key):
+            # The marks of all that is proven were read in this pass. OWNED says that already; on a record that is only
+            # RECORDED (marked again, or sealed by an interrupted process) it is noted here. If the delete is refused
+            # and somebody takes a mark off, the resource has lost it, and is kept and not marked again (ADR 7).
             entry = replace(entry, read_back=entry.phase is not Phase.OWNED)
             ctx.record(key, replace(entry, deleting=stamp))
     await ctx.save()

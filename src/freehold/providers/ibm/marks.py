@@ -17,6 +17,11 @@ from freehold.engine.resources import NodeKey
 
 PREFIX = "powervs.cluster.x-k8s.io."
 OWNER, UUID, NODE = (f"{PREFIX}{word}" for word in ("owner", "cluster-uuid", "node"))
+"""``UUID`` is the owner's own, one of the two marks that prove.
+
+Beware: on AWS ``freehold.dev/cluster-uuid`` is the uuid of the owner's cluster, and proves nothing
+(:data:`keyed_codec.WITHIN`, ADR 5).
+"""
 LONGEST = 128
 _UUID_LENGTH = 36
 """The characters of a uuid."""
