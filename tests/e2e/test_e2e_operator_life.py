@@ -106,7 +106,7 @@ def test_the_delete_of_a_namespace_releases_everything_of_ours(stage: Stage, wit
         assert "because it is being terminated" in refused
         stage.kubectl.run("wait", f"namespace/{stage.namespace}", "--for=delete", PATIENTLY)
         assert stage.cloud.of(stage.name) == [], "everything that was ours is gone"
-        health = operator.health()
+        health = operator.read_health()
         assert health is not None and health.ready and health.restarts == 0
     assert "unexpected failure" not in stage.logs.text()
 
