@@ -6,7 +6,7 @@ folders, so that the rows follow the files. The rules:
 
 - A *room* is a folder below ``src/freehold``; below ``providers`` each folder is one. ``apiserver`` is not counted: it
   imports nothing of freehold, and is a package of its own wherever it lies. Lines are all lines of a file.
-- *Metadata controller*: the files below a folder ``tagging``, ``tags`` or ``metadata``, and those that are named
+- *Metadata controller*: the room ``tags`` (``tagging`` and ``metadata`` before), its part in providers, and those named
   ``tags_*.py``, as its commands are.
 - *Ambiguous*: a name that more than one ``class`` statement in the tree defines.
 - *Bare*: a function or method whose whole name, without leading underscores, is a participle or a preposition
@@ -143,7 +143,9 @@ def _sizes() -> dict[str, float]:
 
 
 def _is_of_metadata(path: Path) -> bool:
-    return bool({"tagging", "tags", "metadata"} & set(path.parts[:-1])) or path.name.startswith("tags_")
+    of_provider = path.name in ("dialect.py", "endpoints.py") and path.parent.name == "tags"
+    of_room = path.parts[0] in ("tagging", "tags") or "metadata" in path.parts[:-1]
+    return of_room or of_provider or path.name.startswith(("tags_", "tag_dialect", "tag_endpoints"))
 
 
 # -- names and sentences ------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """One operation on tags, as every provider's metadata object has it, and its rules.
 
 What the schema cannot say (Unicode twins, 51 tags over several operations, a classifier among the tags, which is
-another object's) is said by :mod:`freehold.tagging.validation`. Rules without a predicate are said by it
+another object's) is said by :mod:`freehold.tags.policy.validation`. Rules without a predicate are said by it
 too, of objects that are stored already, with the key. Source: docs/reference/metadata-compat.md A3, A15, A29.
 """
 

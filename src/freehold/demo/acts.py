@@ -53,7 +53,7 @@ class Act(ABC):
 
     @abstractmethod
     async def endpoint(self, host: str) -> str:
-        """What ``host``, the object's endpoint, leads to. Raises NotSo."""
+        """Return what ``host``, the object's endpoint, leads to. Raises NotSo."""
 
     @abstractmethod
     async def meddle(self, there: Sequence[Resource]) -> Sequence[Damage]:

@@ -66,7 +66,7 @@ class AWSAct(Act):
         return "the endpoint is the internet-facing load balancer's DNS name"
 
     async def meddle(self, there: Sequence[Resource]) -> Sequence[Damage]:
-        """A private subnet loses its way out, a subnet its owner tag, and our tags are copied onto a stranger's VPC."""
+        """Take the way out of a private subnet and the owner tag off a subnet; copy our tags onto a stranger's VPC."""
         vpc, subnet = _ours(there, "vpc"), _ours(there, "subnet")
         theirs = next(each for each in others(there) if each.kind == "vpc")
         table, gateway = await self._way_out(vpc)

@@ -111,7 +111,7 @@ def marked(cloud: CheckedCloud, resources: Sequence[Resource]) -> str:
 
 
 def owner_tags(cloud: CheckedCloud, resource: Resource) -> frozenset[str]:
-    """The owner tag on a resource."""
+    """Return the owner tag on a resource."""
     return _begin(resource, cloud.marks[0])
 
 
@@ -120,7 +120,7 @@ def _begin(resource: Resource, mark: str) -> frozenset[str]:
 
 
 def untouched(before: Sequence[Resource], after: Sequence[Resource]) -> str:
-    """What strangers own is as it was: nothing gone, changed, tagged or untagged."""
+    """Check that what strangers own is as it was: nothing gone, changed, tagged or untagged."""
     now = {each.id: each for each in others(after)}
     for each in others(before):
         if each.id not in now:
@@ -153,7 +153,7 @@ def in_order(cloud: CheckedCloud, calls: Sequence[Call]) -> str:
 
 
 def only_looked_at(calls: Sequence[Call]) -> str:
-    """The operator asked the cloud how things are, and changed nothing."""
+    """Check that the operator asked the cloud how things are, and changed nothing."""
     writes = sorted({call.operation for call in calls if call.effective})
     if writes:
         raise NotSo(f"the cloud was changed at rest: {', '.join(writes)}")

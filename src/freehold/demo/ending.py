@@ -22,7 +22,7 @@ def closing_table(cloud: CheckedCloud, resources: Sequence[Resource], reported: 
 
 
 def reported_as(resource: Resource, reported: Sequence[Line]) -> str:
-    """What the operator said about a resource that it left alone; empty when it said nothing."""
+    """Return what the operator said about a resource that it left alone; empty if it said nothing."""
     told = [line for line in reported if line.state == "Kept" and _same(line, resource)]
     return shortened(told[0].message or told[0].reason).removeprefix(f"{shortened(resource.address)} ") if told else ""
 
@@ -39,6 +39,6 @@ def _why(cloud: CheckedCloud, resource: Resource, resources: Sequence[Resource],
 
 
 def _same(line: Line, resource: Resource) -> bool:
-    """The operator names what is not ours by its cloud resource name, whole or short; it may have nothing else."""
+    """Return whether a line is about the resource, which it may name by its cloud resource name, whole or short."""
     named = {line.id, shortened(line.name)} - {""}
     return bool(named & {resource.id, shortened(resource.address)})

@@ -46,7 +46,7 @@ class PowerVSAct(Act):
         return "the endpoint is the public load balancer's hostname"
 
     async def meddle(self, there: Sequence[Resource]) -> Sequence[Damage]:
-        """A connection is removed, a tag stripped, and our tags are copied onto a stranger's VPC."""
+        """Remove a connection, strip a tag, and copy our tags onto a stranger's VPC."""
         gateway, subnet, vpc = (_first(ours(there), kind) for kind in ("gateway", "subnet", "vpc"))
         theirs = next(each for each in others(there) if each.name == f"{self.cluster.name}-vpc2")
         removed = next(each for each in await self._connections(gateway.id) if each["network_type"] == "vpc")

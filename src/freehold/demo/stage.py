@@ -86,7 +86,7 @@ class Glimpse:
             await asyncio.sleep(self._seconds)
 
     def seen(self, picture: ViewSnapshot, now: float) -> bool:
-        """A verdict for ``follow``."""
+        """Return the verdict for ``follow``."""
         if self._task is None or not self._task.done():
             return False
         self._task.result()

@@ -62,7 +62,7 @@ def _counted(wanted: Sequence[Target]) -> str:
 
 
 async def ready(stage: Stage, act: Act, serving: Serving) -> None:
-    """The next process goes on where the killed one stopped."""
+    """Check that the next process goes on where the killed one stopped."""
     await follow(serving.session, act.followed, stage.show, UntilReady(), patience=_PATIENCE)
     there = await act.world.resources()
     once = checks.created_once(act.cloud, there, await act.world.calls())
@@ -128,7 +128,7 @@ async def deleted(stage: Stage, acts: Sequence[Act], serving: Serving) -> ViewSn
 
 
 async def what_stays(stage: Stage, acts: Sequence[Act], picture: ViewSnapshot) -> None:
-    """What is still there is what strangers have; the operator knows why it left it alone."""
+    """Check that only strangers' resources stay, and that the operator knows why it left them alone."""
     reported = [line for each in last_views(picture).values() for line in each.lines]
     found, found_there = [], []
     for act in acts:

@@ -30,7 +30,7 @@ _TAGS = "metadata.yaml"
 
 
 def run(filename: str | None, speed: float, keep: Path | None, simulate_settings: Path | None) -> None:
-    """The command. Raises CliError when a step is not as it should be, and says where its state was left."""
+    """Run the command. Raises CliError if a step is not as it should be, and says where its state was left."""
     first, second = (
         _Manifest(filename or _example(_POWERVS), "IBMPowerVSCluster"),
         _Manifest(_example(_AWS), "AWSCluster"),

@@ -49,13 +49,13 @@ class TagsAct:
         return not tag_checks.differing(there, self.fleet.foreign, self.wanted)
 
     async def check(self) -> tuple[str, ...]:
-        """Raises NotSo."""
+        """Check the act. Raises NotSo."""
         there = await self.fleet.aws.resources()
         beside = checks.untouched(self.fleet.beside, there)
         return tag_checks.as_asked(there, self.fleet.foreign, self.wanted), f"without the classifier: {beside}"
 
     async def check_ready(self, serving: Serving, reason: str) -> str:
-        """What the object says. Raises NotSo."""
+        """Check what the object says. Raises NotSo."""
         status = (await serving.session.client.get(CLOUD_METADATAS, self.key)).get("status") or {}
         found = {each: find_condition(status.get("conditions") or (), each) or {} for each in ("Ready", "Applied")}
         said = found["Applied"]
@@ -79,7 +79,7 @@ async def fleet_is_there(stage: Stage, act: TagsAct, serving: Serving) -> None:
 
 
 async def tagged(stage: Stage, act: TagsAct, serving: Serving) -> None:
-    """The manifests, as the proposal has them; and a second pass."""
+    """Apply the manifests as the proposal has them, and let a second pass follow."""
     client, since = serving.session.client, await act.fleet.aws.last_call()
     wanted = await targets(client, act.documents, "default")
     await apply(client, wanted, create_namespaces=True)
@@ -116,7 +116,7 @@ async def meddled(stage: Stage, act: TagsAct, serving: Serving) -> None:
 
 
 async def repaired(stage: Stage, act: TagsAct, serving: Serving) -> None:
-    """The next sync sees it: nobody asks for it, and the index is the only hint."""
+    """Check that the next sync repairs it: nobody asks for it, and the index is the only hint."""
     tell("  the tags wait for their next sync, ten simulated minutes after the last one")
     await stage.until(act.whole, _LOOK, _PATIENCE)
     await stage.until(lambda: _says(act, serving, "Repaired"), _LOOK, _PATIENCE)
@@ -133,7 +133,7 @@ async def repaired(stage: Stage, act: TagsAct, serving: Serving) -> None:
 
 
 async def _of_tags(act: TagsAct, since: int) -> list[Call]:
-    """What was asked about tags. Clusters beside it only take tags off, of what was given to them."""
+    """Return the calls about tags. Clusters beside them only take tags off resources that were given to them."""
     calls = await act.fleet.aws.calls(since)
     return [each for each in calls if "Tag" in each.operation and each.operation != "ec2.DeleteTags"]
 

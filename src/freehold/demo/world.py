@@ -64,7 +64,7 @@ class World:
         return [_resource(row) for row in rows if row["state"] not in _GONE]
 
     async def calls(self, since: int = 0) -> list[Call]:
-        """What was asked of the cloud after the call of number ``since``, oldest first."""
+        """Return the calls after that of number ``since``, oldest first."""
         rows = (await self._ask("calls", since=since))["calls"]
         return [
             Call(row["sequence"], row["time"], row["operation"], row["path"], row["status"], row["mutating"])
@@ -72,7 +72,7 @@ class World:
         ]
 
     async def last_call(self) -> int:
-        """The number of the newest call; 0 where there was none."""
+        """Return the number of the newest call; 0 if there was none."""
         return max((call.sequence for call in await self.calls()), default=0)
 
     async def delete(self, ident: str) -> None:
@@ -106,7 +106,7 @@ class IBMWorld(World):
         await self._strange("detach", crn=crn, tags=sorted(tags))
 
     async def look(self, path: str) -> Any:
-        """What the cloud's own API answers to a GET; its log shows no call of ours."""
+        """Return what the cloud's own API answers to a GET; its log shows no call of ours."""
         return await self._strange("send", method="GET", path=path)
 
 
@@ -123,7 +123,7 @@ class AWSWorld(World):
         return await self._strange("call", service=service, operation=name, params=params, region=self._region)
 
     async def make(self, operation: str, **params: Any) -> str:
-        """The same of a create; what is made is ready at once. Its id."""
+        """Create a resource, which is ready at once, and return its id."""
         service, _, name = operation.partition(".")
         made = await self._strange("create", service=service, operation=name, params=params, region=self._region)
         return str(made["id"])
@@ -146,10 +146,10 @@ def _resource(row: dict[str, Any]) -> Resource:
 
 
 def ours(resources: Sequence[Resource]) -> list[Resource]:
-    """What was created with our credentials."""
+    """Return what was created with our credentials."""
     return [each for each in resources if each.by == "api"]
 
 
 def others(resources: Sequence[Resource]) -> list[Resource]:
-    """What strangers created."""
+    """Return what strangers created."""
     return [each for each in resources if each.by != "api"]

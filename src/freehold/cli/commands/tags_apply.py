@@ -58,7 +58,7 @@ def run(
     timeout: float, simulate_settings: Path | None, simulate: bool, speed: float, namespace: str, state: Path | None,
     kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
-    """The command. Raises CliError."""
+    """Run the command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
     target = access(
         state=state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulate_settings=simulate_settings,
@@ -69,7 +69,7 @@ def run(
 
 
 async def apply_tags(target: Access, asked: Asked) -> None:
-    """Raises CliError, also where a resource is not as it was asked for."""
+    """Apply the tags. Raises CliError, also if a resource is not as it was asked for."""
     wanted, plans, digests = await _agreed(planning_only(target), asked)
     async with opened(target) as session:
         tell(session.describe())
@@ -83,7 +83,7 @@ async def apply_tags(target: Access, asked: Asked) -> None:
 
 
 def planning_only(target: Access) -> Access:
-    """The same without an operator of this process: it would act before the person has agreed to the plan."""
+    """Return the target without an operator of this process, which would act before the person agrees to the plan."""
     return replace(target, options=replace(target.options, operator=False))
 
 
@@ -109,7 +109,7 @@ def _refuse_others(wanted: Sequence[Target]) -> None:
 
 
 def _refuse_impossible(plans: Sequence[TagPlan]) -> None:
-    """What stops an object whole stops the command; what stops single resources is told, and the others go on."""
+    """Raise CliError for what stops an object as a whole; print what stops single resources, and go on."""
     whole = [f"{each.object}: {told}" for each in plans if not each.selected for told in each.problems]
     open_ = [f"{each.object}: {told}" for each in plans for told in each.unanswered]
     if whole or open_:
@@ -119,7 +119,7 @@ def _refuse_impossible(plans: Sequence[TagPlan]) -> None:
 
 
 async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]:
-    """The digests to store, by object. A person who says yes to a plan approves it. Raises CliError."""
+    """Return the digests to store, by object. A person who says yes to a plan approves it. Raises CliError."""
     waiting = {each.object: each.digest for each in plans if each.digest}
     named = set(asked.approve.split(","))  # a condition names one, a plan those of all providers
     given = {name: asked.approve for name, digest in waiting.items() if named & set(digest.split(","))}
@@ -154,7 +154,7 @@ def audit_approvals(target: Access, session: Session, digests: Mapping[str, str]
 
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:
-    """The controller looks again at once, also where nothing but the cloud has changed."""
+    """Make the controller look again at once, also if only the cloud has changed."""
     from freehold.tags.context import CLOUD_METADATAS
 
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -244,7 +244,7 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
 
 
 async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
-    """What the operator says. Of one in a cluster no more is known than conditions tell.
+    """Read what the operator says. Of an operator in a cluster, only conditions are known.
 
     ``since``: the number of the last pass that was over when the person asked.
     """

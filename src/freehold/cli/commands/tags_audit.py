@@ -40,7 +40,7 @@ class Change:
 
 
 def run(files: Sequence[Path], verify: bool, resource: str, key: str, output: str, state: Path | None) -> None:
-    """The command. Raises CliError."""
+    """Run the command. Raises CliError."""
     logs = [list(files)] if files else logs_of(StateDirectory.open(state or default_path()))
     if verify:
         check(logs)
@@ -59,7 +59,7 @@ def run(files: Sequence[Path], verify: bool, resource: str, key: str, output: st
 
 
 def _is_asked_for(change: Change, resource: str, key: str) -> bool:
-    """An object's line is shown where neither was asked for."""
+    """Return whether a change matches the filters; an object's own line matches only without a filter."""
     return resource in change.resource and (not key or key == change.key)
 
 
@@ -88,7 +88,7 @@ def changes(rows: Iterator[dict[str, Any]]) -> list[Change]:
 
 
 def _end(found: list[Change], of_call: Sequence[int], row: dict[str, Any], outcome: str) -> None:
-    """A line of the call is about all its resources; one without a call is about the resource that was refused."""
+    """End the changes that a line is about: all of its call, or the one resource that was refused without a call."""
     for at in of_call:
         if row.get("call") or found[at].resource == row.get("resource"):
             found[at] = replace(found[at], outcome=outcome, why=str(row.get("error") or ""))

@@ -60,7 +60,7 @@ def run(
     words: Sequence[str], yes: bool, timeout: float, simulate: bool, speed: float, namespace: str, state: Path | None,
     kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
-    """The command. Raises CliError."""
+    """Run the command. Raises CliError."""
     target = access(
         state=state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
@@ -123,7 +123,7 @@ async def _stored(session: Session, words: Sequence[str], namespace: str) -> lis
 async def _wished(
     session: Session, target: Access, stored: Sequence[tuple[Resource, Json]], path: Path
 ) -> tuple[list[Edited], list[TagPlan]] | None:
-    """What the person wants, once it can be applied; None for nothing. Raises CliError."""
+    """Return the edits once they can be applied; None for no edit. Raises CliError."""
     text = before = "---\n".join(_shown(row) for _, row in stored)
     wrong: list[str] = []
     while True:
@@ -148,7 +148,7 @@ async def _wished(
 
 
 def _typed(path: Path, text: str, wrong: Sequence[str]) -> str:
-    """What the editor leaves of ``text``, below the sentence that says what is ``wrong`` with it. Raises CliError."""
+    """Open ``text`` in the editor, below a sentence that says what is ``wrong`` with it. Raises CliError."""
     told = "".join(f"# {line}\n" for each in wrong for line in _lines(each))
     path.write_text(f"{_HELP}{told}{text}", encoding="utf-8")
     path.chmod(0o600)
@@ -164,7 +164,7 @@ def _lines(sentence: str) -> list[str]:
 
 
 def _open(path: Path) -> None:
-    """Raises CliError where the editor cannot be run, or says that it failed."""
+    """Open the editor. Raises CliError if it cannot be run, or fails."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         done = subprocess.run([*shlex.split(editor), str(path)], check=False, env=without_secrets(os.environ))  # noqa: S603 - the person's own editor
@@ -187,14 +187,14 @@ def yaml_equal(left: str, right: str) -> bool:
 
 
 def _shown(row: Json) -> str:
-    """What a person edits: neither the status nor what the server keeps."""
+    """Render an object for a person to edit, without its status and the fields that the server keeps."""
     metadata = {name: row["metadata"][name] for name in _KEPT if name in row["metadata"]}
     content = {"apiVersion": row["apiVersion"], "kind": row["kind"], "metadata": metadata, "spec": row.get("spec", {})}
     return yaml.safe_dump(content, sort_keys=False, width=110)
 
 
 def _edits(path: Path, stored: Sequence[tuple[Resource, Json]]) -> list[Edited]:
-    """Raises CliError, also for an object that was not opened: this command creates and deletes none."""
+    """Parse the edited objects. Raises CliError, also for an object that was not opened: none is created or deleted."""
     documents = {(each.kind, Key(each.namespace, each.name)): each.obj for each in manifests.read(str(path))}
     found = []
     for resource, row in stored:
@@ -227,7 +227,7 @@ def _merged(row: Json, given: Mapping[str, Any]) -> Json:
 
 
 async def _refused(session: Session, edits: Sequence[Edited]) -> list[str]:
-    """What the server says to each of them on trial. Raises CliError where it is not the object that was opened."""
+    """Send each edit as a dry run, and return the refusals. Raises CliError if it is not the object that was opened."""
     wrong = []
     for each in edits:
         key = key_of(each.wanted)

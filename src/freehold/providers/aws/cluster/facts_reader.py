@@ -18,7 +18,7 @@ class AwsFactsReader:
         self._facts = facts
 
     def renew(self, facts: AwsFacts) -> None:
-        """What was answered so far counts no more: ``facts`` have been asked nothing yet."""
+        """Forget all answers: ``facts`` have been asked nothing yet."""
         self._facts = facts
 
     @property

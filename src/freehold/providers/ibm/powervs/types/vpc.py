@@ -172,7 +172,7 @@ class VPCSecurityGroupPortRange(ApiModel):
 
 
 def _only(remote_type: str, field: str | None) -> Rule:
-    """The rule that a remote of one type has the field of this type and no other."""
+    """Require that a remote of one type has the field of this type and no other."""
     fields = ("cidrSubnetName", "address", "securityGroupName")
     has = " && ".join(("" if name == field else "!") + f"has(self.{name})" for name in fields)
 
