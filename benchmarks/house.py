@@ -275,7 +275,7 @@ async def way_to_create_tags() -> Way:
     lab.groups(1)
     await lab.tags("awstags", WANTED)
     await lab.cloud("metadata", "awstags")
-    lab.account.cloud.handle = watching  # type: ignore[method-assign]
+    lab.account.cloud.handle = watching  # type: ignore[method-assign]  # the one request that is watched for
     await lab.settle()
     assert watched.way is not None
     return watched.way

@@ -69,7 +69,7 @@ def test_each_named_command_takes_the_options() -> None:
     """A hint with an option that its command lacks is no hint."""
     for words in ("up", "down", "get", "tree", "plan", "orphans", "recover", "prune", "resolve", "serve", "keys list"):
         for option in ("--state", "--kubeconfig"):
-            text = said(lambda words=words: hint(words), "get", option, "x")  # type: ignore[misc]
+            text = said(lambda words=words: hint(words), "get", option, "x")  # type: ignore[misc]  # a default binds the loop variable
             group: click.Command = cli
             for word in words.split():
                 assert isinstance(group, click.Group)
