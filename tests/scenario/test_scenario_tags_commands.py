@@ -244,8 +244,6 @@ def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Pa
         assert f"approved the plan {digest}" in {each["why"] for each in people}
 
 
-# Not in make test: under load a sync of the operator repairs a tag before the edit is planned.
-@pytest.mark.slow
 def test_an_edit_asks_for_the_approval_that_it_gives(tmp_path: Path, manifest: str) -> None:
     """Whoever says yes to it approves what waits, and the audit log has who it was."""
     world = TagWorld(tmp_path / "state", {f"g{n}": {"owner": "x"} for n in range(3)})
