@@ -57,7 +57,14 @@ def server_side(*options: str) -> Meddle:
 
 
 def replace(stage: Stage, manifest: Json) -> None:
-    stage.kubectl.run("replace", "-f", "-", stdin=json.dumps(manifest))
+    """Replace the object; kubectl reads and then writes, and what the operator writes between is a conflict to retry."""
+
+    def is_replaced() -> bool:
+        said = stage.kubectl.run("replace", "-f", "-", stdin=json.dumps(manifest), ok=False)
+        assert "replaced" in said or "(Conflict)" in said, said
+        return "replaced" in said
+
+    until(is_replaced, "kubectl replace meets no other write")
 
 
 def apply_export(stage: Stage, manifest: Json) -> None:
