@@ -57,7 +57,7 @@ def server_side(*options: str) -> Meddle:
 
 
 def replace(stage: Stage, manifest: Json) -> None:
-    """Replace the object; kubectl reads and then writes, and what the operator writes between is a conflict to retry."""
+    """Replace the object; kubectl reads, then writes: a write of the operator in between is a conflict to retry."""
 
     def is_replaced() -> bool:
         said = stage.kubectl.run("replace", "-f", "-", stdin=json.dumps(manifest), ok=False)
