@@ -37,6 +37,8 @@ class Strangers:
                 return self.occupy(**body)
             case "tag":
                 self.tag(body["id"], body["tags"])
+            case "tag_each":
+                self.tag_each(body["ids"], body["tags"])
             case "untag":
                 self.untag(body["id"], *body["keys"])
             case "strip":
@@ -114,6 +116,11 @@ class Strangers:
     def tag(self, ident: str, tags: dict[str, str]) -> None:
         record = self.find(ident)
         self._cloud.world.set_tags(record, {**record["tags"], **tags}, self._cloud.clock.now())
+
+    def tag_each(self, ids: list[str], tags: dict[str, str]) -> None:
+        """Tag several resources at once, as one TagResources does: no read comes between two of them."""
+        for ident in ids:
+            self.tag(ident, tags)
 
     def untag(self, ident: str, *keys: str) -> None:
         record = self.find(ident)
