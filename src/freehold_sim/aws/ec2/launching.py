@@ -9,8 +9,8 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, writes
 from freehold_sim.aws.ec2 import interfaces, volumes, zones
-from freehold_sim.aws.ec2.catalog import TYPES
 from freehold_sim.aws.ec2.images import image, key_pair
+from freehold_sim.aws.ec2.instance_types import TYPES
 from freehold_sim.aws.ec2.instances import shown, state
 from freehold_sim.aws.ec2.kinds import create, find, full, new_id, tags_for
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE, SUBNET
@@ -52,11 +52,11 @@ def _machine(call: Call) -> dict[str, Any]:
     if "ImageId" not in params:
         raise Refused("MissingParameter", "The request must contain the parameter ImageId")
     picture, name = image(call, params["ImageId"]), params.get("InstanceType", "m1.small")
-    kind = next((row for row in TYPES if row[0] == name), None)
+    kind = TYPES.get(name)
     if kind is None:
         raise Refused("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
-    if picture["Architecture"] not in kind[3]:
-        text = f"The architecture '{','.join(kind[3])}' of the specified instance type does not match the architecture"
+    if picture["Architecture"] != kind.architecture:
+        text = f"The architecture '{kind.architecture}' of the specified instance type does not match the architecture"
         raise Refused("InvalidParameterValue", f"{text} '{picture['Architecture']}' of the specified AMI.")
     if "KeyName" in params:
         key_pair(call, params["KeyName"])
