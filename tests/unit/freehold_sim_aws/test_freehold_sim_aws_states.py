@@ -266,6 +266,7 @@ def test_a_deleted_secret_holds_its_name_through_its_recovery_window(sim: Any) -
     sim.clock.advance(7 * 86_400)
     sim.secretsmanager.create_secret(Name="s", SecretString="y")
     sim.secretsmanager.delete_secret(SecretId="s", ForceDeleteWithoutRecovery=True)
+    sim.clock.advance(5)
     with refused("ResourceNotFoundException"):
         sim.secretsmanager.describe_secret(SecretId="s")
 
