@@ -6,7 +6,7 @@ A read that fails answers "unknown", never "absent"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -136,6 +136,36 @@ class OwnerClusterReader:
         return gate.NoCluster()
 
 
+def map_machine(served: ServedName) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from a changed Machine to our object that it refers to."""
+
+    def find_concerned(machine: Json) -> Iterable[Key]:
+        reference = (machine.get("spec") or {}).get("infrastructureRef") or {}
+        if reference.get("kind") == served.kind and reference.get("name"):
+            yield Key(machine["metadata"].get("namespace", ""), str(reference["name"]))
+
+    return find_concerned
+
+
+def map_parent(objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from a changed infrastructure to the machines of its cluster among ``objects``."""
+
+    def find_concerned(infrastructure: Json) -> Iterable[Key]:
+        metadata = infrastructure["metadata"]
+        clusters = {metadata["name"], gate.find_cluster_name(infrastructure, ClusterLink.INFRASTRUCTURE)}
+        yield from _find_of_clusters(objects(), metadata.get("namespace", ""), clusters)
+
+    return find_concerned
+
+
+def _find_of_clusters(objects: Iterable[Json], namespace: str, clusters: Collection[str]) -> Iterable[Key]:
+    for raw in objects:
+        metadata = raw["metadata"]
+        label = (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
+        if metadata.get("namespace", "") == namespace and label in clusters:
+            yield Key(namespace, metadata["name"])
+
+
 def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
     """Build the mapping from a changed Cluster to our objects (docs/reference/capi-contract.md C25).
 
@@ -145,11 +175,7 @@ def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json
     def find_concerned(cluster: Json) -> Iterable[Key]:
         namespace = cluster["metadata"].get("namespace", "")
         if served.link is ClusterLink.MACHINE:
-            name = cluster["metadata"].get("name")
-            for raw in objects():
-                labels = raw["metadata"].get("labels") or {}
-                if (raw["metadata"].get("namespace", ""), labels.get(names.CLUSTER_NAME_LABEL)) == (namespace, name):
-                    yield Key(namespace, raw["metadata"]["name"])
+            yield from _find_of_clusters(objects(), namespace, {str(cluster["metadata"].get("name"))})
             return
         reference = (cluster.get("spec") or {}).get(served.link.value) or {}
         if reference.get("kind") == served.kind and reference.get("name"):

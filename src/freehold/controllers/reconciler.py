@@ -17,7 +17,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.api.served import ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.collection.policy import Policy
 from freehold.controllers.collecting import Collections, ObjectCollection
 from freehold.controllers.controller import Done, RequeueAfter, Result
@@ -28,6 +28,7 @@ from freehold.controllers.object_memory import ObjectMemo, ObjectMemory, generat
 from freehold.controllers.observation_log import LookLog, LookOutcome
 from freehold.controllers.pass_events import find_events
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
+from freehold.controllers.secret_reader import NamespaceSecrets
 from freehold.engine import decisions, engine
 from freehold.engine.clock import Clock
 from freehold.engine.decisions import Conclusion, Decision
@@ -41,6 +42,7 @@ from freehold.engine.outcomes import Blocked, Outcome, Reason, outcome_of_error
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
+from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate, identity, parents, status
 from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, UndecidedSpec, WantedGraph
 from freehold.providers.objects.identity import Standing
@@ -82,7 +84,7 @@ class PassEnd:
 class Reconciler:
     """A reconciler of the objects of one kind. The loss of its memory costs reads only.
 
-    ``collects``: garbage collection is on for new objects of this kind.
+    ``collects``: garbage collection is on for new objects of this kind. ``reader`` reads the Secrets of machines.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Reconciler:
         collections: Collections | None = None,
         *,
         collects: bool = False,
+        reader: ObjectReader | None = None,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -108,6 +111,7 @@ class Reconciler:
         self._claims = claims
         self._collections = collections
         self._collects = collects
+        self._reader = reader
         self._memory = ObjectMemory(clock)
         self._guard = RecordGuard(served, self._memory, rings, recorder)
         self._look_requested: set[str] = set()
@@ -369,10 +373,12 @@ class Reconciler:
         return self._collections.open_collection(document.raw, wanted.cluster, cloud, ask)
 
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
-        deps = current.binding.cloud.build_deps(
-            subject_of(current.document.raw), current.ring, current.journal.owner.uuid
-        )
-        return replace(deps, others=self._others)
+        raw = current.document.raw
+        deps = current.binding.cloud.build_deps(subject_of(raw), current.ring, current.journal.owner.uuid)
+        deps = replace(deps, others=self._others, inner=deps.inner if self._served.machines else None)
+        if self._reader is None or self._served.link is not ClusterLink.MACHINE:
+            return deps
+        return replace(deps, secrets=NamespaceSecrets(self._reader, raw["metadata"].get("namespace", "")))
 
     def _read_decisions(self, raw: Json, known: ObjectMemo) -> tuple[Decision, ...]:
         """Read the decisions that nothing has acted on. New ones cause a full read, so that the evidence is fresh."""
