@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.controllers.recovery.lost_objects import NoOwner, build_recovery
+from freehold.controllers.recovery.orphans import find_orphans
 from freehold.engine.keyed_codec import UUID, WITHIN
 from freehold.providers.objects import identity
 from freehold_sim.aws.strangers import Strangers
@@ -15,6 +17,7 @@ from harness.aws_account import REGION
 from harness.aws_child import ChildHarness
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own
+from harness.stepping import run_blocking
 
 OWN_CREDENTIALS = {"kind": "AWSClusterControllerIdentity", "name": "default"}
 
@@ -82,6 +85,18 @@ def test_a_cluster_waits_for_the_instance_of_a_machine_whose_object_is_lost(lost
     Strangers(cluster.cloud).delete(instance["id"])
     cluster.run(lambda: cluster.object.gone)
     assert [each for each in own(cluster) if each["kind"] != "instance"] == []
+
+
+def test_a_lost_machine_is_listed_as_part_of_its_cluster_and_never_rebuilt_as_a_cluster() -> None:
+    cluster, machine = made()
+    uuid = cluster.object.raw["metadata"]["uid"]
+    deps = cluster.account.build_read_only_deps(cluster.rings.ring)
+    (lost,) = run_blocking(find_orphans(deps, {uuid}))
+    assert (lost.uuid, lost.names, lost.within) == (machine.object.raw["metadata"]["uid"], ("default/m1",), uuid)
+    with pytest.raises(NoOwner, match=uuid):
+        build_recovery(lost, cluster.served, deps)
+    (both,) = [each for each in run_blocking(find_orphans(deps, ())) if each.uuid == uuid]
+    assert both.within == ""
 
 
 @pytest.mark.parametrize("known", ("by its record", "by its status alone"))

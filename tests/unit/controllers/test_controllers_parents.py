@@ -51,7 +51,7 @@ def machine(journal: Journal | None = None, status: Any = None, **annotations: s
 
 
 NEW = {names.IDENTITY_ANNOTATION: names.NEW_IDENTITY}
-ELSEWHERE = replace(JOURNAL, owner=Owner("other", "BearMachine", "ns", "m0", "c-uuid"))
+ELSEWHERE = replace(JOURNAL, owner=Owner("other", "BearMachine", "ns", "m0", "c0-uuid"), place={"region": "r9"})
 OTHERS = replace(JOURNAL, owner=replace(OWNER, within="former-uuid"), place={"region": "r0"})
 
 STANDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Standing | None]] = {
