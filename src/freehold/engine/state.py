@@ -216,6 +216,8 @@ class ObjectState:
     """When the index was last asked for all marks of this object."""
     index_read: bool = False
     """The index was read since the delete began."""
+    none_within_at: float = -inf
+    """When the index last showed nothing of owners within this one (:mod:`phases.child_owners`)."""
     at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
     """The outcomes of the last pass, if it left nothing to do."""
 

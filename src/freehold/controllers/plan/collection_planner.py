@@ -25,13 +25,13 @@ from freehold.engine.journal import CorruptJournal, Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.phases import collect
 from freehold.kube.resources import Json, key_of
-from freehold.providers.access.accounts import Binding, CloudAccount, NoCredentials
+from freehold.providers.access.accounts import Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.base import ObjectReader
-from freehold.providers.objects import identity
+from freehold.providers.objects import identity, parents
 from freehold.providers.objects.adapter import CollectionRequest
 from freehold.providers.objects.collection_condition import observe_collection
-from freehold.providers.registry import SERVED
+from freehold.providers.registry import SERVED, served_of
 
 Stored = Callable[[], Awaitable[Iterable[Json]]]
 """Reads all objects of the API server."""
@@ -46,7 +46,9 @@ async def plan_collections(
         accounts = {served.kind: find_accounts(connections, served) for served in SERVED}
         once, found = _StoredOnce(stored), []
         for raw in objects:
-            binding = await accounts[str(raw["kind"])].bind(raw)
+            served = served_of(str(raw["kind"]))
+            standing = parents.find_standing(raw, served, None)
+            binding = await bind_in_place(accounts[served.kind], raw, served, standing)
             found.append(await plan_collection(raw, binding, ring, once.read))
         return found
 

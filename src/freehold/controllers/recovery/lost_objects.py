@@ -106,6 +106,11 @@ def build_recovery(found: MarkedOwner, served: ServedName, deps: EngineDeps) -> 
 
     Whoever may tag can add another owner's name, but the seals of the key ring fit only the right one.
     """
+    if found.within:
+        raise NoOwner(
+            f"{' and '.join(found.names)} was part of the cluster with uuid {found.within}: a machine is not rebuilt "
+            "from its marks. Make another one, and delete what is left of this one in the cloud"
+        )
     room = _measure_owner_mark(deps.codec)
     named = [
         judge_resources(found, owner, deps)

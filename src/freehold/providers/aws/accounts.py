@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -16,8 +17,9 @@ from freehold.engine.clock import Clock
 from freehold.engine.durations import Durations
 from freehold.engine.errors import CloudError, Denied, Invalid
 from freehold.engine.interface import EngineDeps, Intervals
-from freehold.engine.inventory import Inventory
+from freehold.engine.inventory import Inventory, TagsByTarget
 from freehold.engine.keys import KeyRing
+from freehold.engine.kinds import Registry
 from freehold.engine.port import Port, ReadOnlyPort
 from freehold.engine.shared_lists import SharedLists
 from freehold.providers.access.accounts import AccountPlace, AccountScope, Binding, NoCredentials
@@ -153,10 +155,11 @@ class AwsAccount(ServedAccount):
             self._narrowed[uuid] = deletes
         client = ApiClient(self._session, port, deletes)
         registry = aws_kinds(client)
+        tagger = self._new_tagger(client, registry.carried)
         return EngineDeps(
             registry=registry,
             codec=self._codec,
-            tagger=self._new_tagger(client, registry.carried),
+            tagger=tagger,
             inventory=self._inventory,
             port=port,
             clock=self._clock,
@@ -164,7 +167,20 @@ class AwsAccount(ServedAccount):
             durations=self._durations,
             lists=self._lists,
             ring=ring,
+            inner=AwsMachines(registry, tagger),
         )
+
+
+@dataclass(frozen=True)
+class AwsMachines:
+    """The machines of an AWSCluster, and what they have in its account and region (inventory.InnerOwners)."""
+
+    registry: Registry
+    tagger: AwsTagger
+    kinds: tuple[str, ...] = (aws_names.AWS_MACHINE_KIND,)
+
+    async def within(self, uuid: str) -> TagsByTarget:
+        return await self.tagger.within(uuid)
 
 
 class AccountLimits:
