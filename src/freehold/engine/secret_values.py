@@ -3,16 +3,15 @@
 A request names a secret as ``{"$secret": "<name>/<key>"}`` (:func:`reference`), at any depth; beside it may stand what
 is done to the value before it is sent: ``"as": "gzip"``, and then ``"bytes": [first, end]`` for a piece of that. Before
 the create the engine reads the secret, records a digest beside the reference, and gives the driver a
-:class:`SecretValue`, which shows itself nowhere. The digest is keyed and covers the place in the request, the reference
-and what is done to the value: whoever may edit the object can write another reference into its journal, or move one,
-and must not have another Secret sent for it.
+:class:`SecretValue`, which shows itself nowhere. The digest is keyed and covers the place in the request and what is
+sent: whoever may edit the object can write another reference into its journal, or move one, and must not have another
+Secret, or more of it, sent for it.
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -89,12 +88,6 @@ class Named:
     def to_request(self) -> Request:
         """Return it as a node's request has it, without the digest."""
         return reference(self.reference, form=self.form, span=self.span)
-
-    @property
-    def place(self) -> str:
-        """What a digest covers beside the value."""
-        done = json.dumps([self.form, self.span]) if self.form or self.span else ""
-        return "\0".join((self.path, self.reference, *([done] if done else [])))
 
     def transform(self, value: bytes) -> bytes:
         """Return what is sent of the secret. Raises Invalid where nothing is: the secret has become shorter."""

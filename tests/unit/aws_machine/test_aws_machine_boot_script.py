@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import stat
 import subprocess
 import sys
@@ -34,7 +35,10 @@ while [ $# -gt 0 ]; do
 done
 fault=$(grep -m 1 "^$operation " "$CLOUD/faults" 2>/dev/null)
 if [ -n "$fault" ]; then
-  [ "${fault##*always}" != "$fault" ] && fault=${fault% always} || sed -i "0,/^$operation /{/^$operation /d}" "$CLOUD/faults"
+  case $fault in
+  *always) fault=${fault% always} ;;
+  *) sed -i "0,/^$operation /{/^$operation /d}" "$CLOUD/faults" ;;
+  esac
   echo "An error occurred (${fault#* }) when calling $operation" >&2
   exit 254
 fi
@@ -154,9 +158,9 @@ class Machine:
         return {path.name: stat.filemode(path.stat().st_mode) for path in self.store.iterdir()}
 
 
-@pytest.fixture(params=["dash", "bash"])
+@pytest.fixture(params=["sh", "bash"])
 def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Machine:
-    return Machine(tmp_path, f"/usr/bin/{request.param}")
+    return Machine(tmp_path, str(shutil.which(request.param)))
 
 
 def test_the_data_run_in_the_same_boot_and_the_secrets_go(machine: Machine) -> None:
@@ -234,7 +238,7 @@ def test_without_a_region_nothing_is_asked(machine: Machine, missing: str) -> No
     ("piece", "said"), [(b"x", "bytes in place of"), (b"", "another SHA-256")], ids=["length", "digest"]
 )
 def test_other_data_do_not_run(machine: Machine, piece: bytes, said: str) -> None:
-    path = machine._file("eu-west-1", list(machine.secrets)[0])
+    path = machine._file("eu-west-1", next(iter(machine.secrets)))
     path.write_bytes(path.read_bytes()[:-1] + b"\0" + piece)
     done = machine.boot()
     assert done.returncode == 1 and said in done.stderr

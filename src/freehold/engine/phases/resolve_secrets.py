@@ -57,4 +57,4 @@ def _with_values(request: Request, values: dict[str, bytes]) -> Request:
 
 
 def _digest(ctx: PassContext, digest: str, key: NodeKey, one: Named, value: bytes) -> str:
-    return ctx.keys.secret_digest(digest, key, one.place, value)
+    return ctx.keys.secret_digest(digest, key, f"{one.path}\0{one.reference}", value)
