@@ -87,6 +87,9 @@ class CreateRules:
     """The create answers with what has the name, also a stranger's: a reply counts only with our birth mark."""
     never_recreate: bool = False
     """A person decides whether one that has gone is made again: a machine was more than its request."""
+    consumer: str = ""
+    """The kind that needs it only to begin and may then take it away, as a machine does the secrets that it boots with:
+    what is not there is done then (:mod:`consumed`)."""
     conflict_reason: Callable[[Request, Observed], str] = _no_conflict
     """Say why an existing resource of this kind prevents a create; empty if it does not."""
     neighbours: NeighboursDriver | None = None

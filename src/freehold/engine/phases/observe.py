@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
-from freehold.engine import birth_marks, polling
+from freehold.engine import birth_marks, consumed, polling
 from freehold.engine.birth_marks import CLOCK_SKEW
 from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import with_edges
@@ -152,12 +152,16 @@ def _wait_until_appointed(ctx: PassContext, key: NodeKey, outcome: Waiting) -> N
 
 
 def _note_absent(ctx: PassContext, key: NodeKey) -> None:
-    """Treat what a direct read does not show as gone after the settle time: reads lag."""
+    """Treat what a direct read does not show as gone after the settle time: reads lag.
+
+    At once where its consumer has had it: nothing is made in its place.
+    """
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
+    had = consumed.is_had(key, ctx.journal, ctx.deps.registry)
     if entry.phase is Phase.GIVEN:
         ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
-    elif not ctx.is_settled(key, since):
+    elif not ctx.is_settled(key, since) and not had:
         left = ctx.kind(key).settle - (ctx.now - since)
         message = f"{entry.id} not found; confirming its deletion"
         ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
@@ -166,9 +170,9 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
         ctx.state.forget(key)
         ctx.record(key, birth_marks.without_resource(ctx, key, let_go(entry)))
     else:
-        if ctx.node(key).delete_sent is None:
+        if ctx.node(key).delete_sent is None and not had:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
-        fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
+        fails = entry.fails + 1 if entry.phase is Phase.RECORDED and not had else 0
         polling.note_finish(ctx, key, Verb.DELETE)
         ctx.state.forget(key)
         ctx.record(key, birth_marks.without_resource(ctx, key, vacated(entry, fails=fails)))
