@@ -80,9 +80,10 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "TooManyLoadBalancers TooManyTargetGroups TooManyTagsException TagLimitExceeded LimitExceeded "
         "LimitExceededException ResourceLimitExceededException ServiceQuotaExceeded ServiceQuotaExceededException "
         "TooManyBuckets TargetGroupAssociationLimit InsufficientCidrBlocks",
-    errors.NoCapacity:
+    engine_errors.NoCapacity:
         "InsufficientInstanceCapacity InsufficientFreeAddressesInSubnet InsufficientAddressCapacity "
-        "InsufficientHostCapacity InsufficientCapacity Unsupported",
+        "InsufficientHostCapacity InsufficientCapacity InsufficientCapacityOnHost InsufficientReservedInstanceCapacity "
+        "ReservationCapacityExceeded SpotMaxPriceTooLow Unsupported",
     errors.CredentialsExpired: "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired",
     engine_errors.Denied:
         "UnauthorizedOperation AccessDenied AccessDeniedException AuthFailure InvalidClientTokenId OptInRequired "
