@@ -200,6 +200,20 @@ RULES: tuple[ErrorRule, ...] = (
         "InvalidStateException InvalidGatewayState UnmodifiableEntity ResourceNotReady "
         "ResourcePropagationDelayException EntityTemporarilyUnmodifiable *NotReady CapacityReservationPending",
     ),
+    # Elastic Load Balancing learns from EC2 that an instance runs.
+    _rule(
+        engine_errors.NotReady,
+        "It is registered when the load balancer sees it running",
+        "InvalidTarget",
+        operations="RegisterTargets",
+        words=r"not in a running state",
+    ),
+    _rule(
+        engine_errors.NotReady,
+        "It is registered when the load balancer sees it",
+        "InvalidInstance",
+        operations="RegisterInstancesWithLoadBalancer",
+    ),
     # -- what is missing ---------------------------------------------------------------------------------------
     _rule(
         engine_errors.NotFound,

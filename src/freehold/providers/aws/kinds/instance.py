@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from freehold.engine.errors import NoCapacity
-from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, ReadRules
+from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws import launch
 from freehold.providers.aws.calls import ApiClient, Json
@@ -20,6 +20,7 @@ from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.reading import Ec2Read, location_of
+from freehold.providers.aws.registrations import DRAIN_TIME, REGISTRATION, Registrations
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_map
 
@@ -61,6 +62,7 @@ def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
         },
         created_at=epoch(body.get("LaunchTime")),
         message=body.get("StateReason", {}).get("Message", ""),
+        shows_parts=False,
     )
 
 
@@ -121,7 +123,7 @@ _SHAPE = Ec2Shape(
 
 
 def kind(client: ApiClient) -> Kind:
-    driver = InstanceDriver(client, _SHAPE)
+    driver, registrations = InstanceDriver(client, _SHAPE), Registrations(client)
     return aws_kind(
         "instance",
         driver,
@@ -133,6 +135,13 @@ def kind(client: ApiClient) -> Kind:
             changeable=frozenset({"instance_type", "user_data", "associate_public_ip_address"}),
             create_only=launch.CREATE_ONLY,
             addresses=frozenset({"public_address", "private_address"}),
+        ),
+        parts=PartRules(
+            driver=registrations,
+            finder=registrations,
+            holding=frozenset({REGISTRATION}),
+            drain_time=DRAIN_TIME,
+            independent=True,
         ),
         reads=ReadRules(listing=driver),
     )
