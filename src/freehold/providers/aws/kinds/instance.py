@@ -16,7 +16,7 @@ from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws import launch
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
-from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Ec2Shape
+from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.reading import Ec2Read, location_of
@@ -106,7 +106,7 @@ class InstanceDriver(Ec2Driver):
 
 
 def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
-    return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type"))
+    return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type", "subnet_id"))
 
 
 _SHAPE = Ec2Shape(
@@ -117,9 +117,9 @@ _SHAPE = Ec2Shape(
     delete="terminate_instances",
     ident="InstanceIds",
     params=dict,
-    parent=IN_SUBNET,
     may_be_ours=_may_be_ours,
 )
+"""Without a parent: the subnet of a machine may be another one after each refusal, so the region is searched."""
 
 
 def kind(client: ApiClient) -> Kind:
