@@ -90,7 +90,8 @@ class Quotas:
     groups_per_interface: int = 5
     endpoints_per_vpc: int = 50
     interfaces: int = 5000
-    instances: int = 1000
+    vcpus: int = 1920
+    spot_vcpus: int = 640
     classic_balancers: int = 20
     balancers: int = 50
     target_groups: int = 3000

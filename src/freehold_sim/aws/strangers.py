@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from freehold_sim.aws import errors
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import administrator
-from freehold_sim.aws.ec2 import interfaces
+from freehold_sim.aws.ec2 import capacity, instances, interfaces
 from freehold_sim.aws.effects import EFFECTS, ENDS
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
@@ -45,6 +45,12 @@ class Strangers:
                 self.change(body["id"], **body["fields"])
             case "delete":
                 self.delete(body["id"])
+            case "exhaust":
+                self.exhaust(**body)
+            case "restock":
+                self.restock(**body)
+            case "interrupt":
+                self.interrupt(body["id"])
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -143,6 +149,23 @@ class Strangers:
             if card in cards:
                 interfaces.remove(world, cards[card], now)
         world.remove(record, now)
+
+    # -- what AWS does by itself ------------------------------------------------------------------------------
+
+    def exhaust(self, zone: str, kind: str = "*", market: str = "*") -> None:
+        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both."""
+        capacity.exhaust(self._cloud.world, zone, kind, market)
+        self._cloud.world.touched = True
+
+    def restock(self, zone: str) -> None:
+        """Let a zone have capacity for everything again."""
+        capacity.restock(self._cloud.world, zone)
+        self._cloud.world.touched = True
+
+    def interrupt(self, ident: str) -> None:
+        """Take a spot instance back; raises ValueError for another one."""
+        self._cloud.settle()
+        instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
 
     # -- the complete view ------------------------------------------------------------------------------------
 
