@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from freehold.engine.engine import ensure, release
 from freehold.engine.graph import Graph, Node
@@ -16,6 +15,7 @@ from freehold.engine.port import Effect
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
 from freehold.providers.aws.registrations import registration_part
+from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault
 from harness.aws_account import AwsAccount
@@ -37,6 +37,7 @@ class Machine(Life):
             "security_groups": [group], **more,
         }  # fmt: skip
         super().__init__(account, [self._node()])
+        self.world = Strangers(account.cloud)
         account.port.calls.clear()
 
     def _node(self, *balancers: str) -> Node:
@@ -88,6 +89,60 @@ async def test_a_worker_comes_up_in_four_calls(machine: Machine) -> None:
     assert sent[2:] == ["ec2.describe_instances"] * 2
     (shown,) = machine.instances()
     assert shown["State"]["Name"] == "running"
+
+
+DISK = {"device": "/dev/sda1", "size": 20, "type": "gp3", "iops": 4000, "throughput": 250, "encrypted": True}
+METADATA = {"http_endpoint": "enabled", "http_tokens": "required", "hop_limit": 2, "instance_metadata_tags": "disabled"}
+HOSTNAME = {"type": "ip-name", "a_record": True, "aaaa_record": False}
+
+
+async def test_one_call_has_all_of_a_machine_and_its_tags_on_what_comes_with_it(account: AwsAccount) -> None:
+    account.profile("nodes")
+    account.ec2.import_key_pair(KeyName="mine", PublicKeyMaterial=b"ssh-ed25519 x")
+    account.ec2.create_placement_group(GroupName="near", Strategy="partition", PartitionCount=3)
+    machine = Machine(
+        account, instance_type="m5.large", key_name="mine", user_data="#!/bin/sh", profile="nodes", root_volume=DISK,
+        volumes=[{"device": "/dev/sdb", "size": 1}], metadata=METADATA, hostname=HOSTNAME, tenancy="dedicated",
+        placement_group="near", partition=2, associate_public_ip_address=True,
+    )  # fmt: skip
+    done = await machine.up()
+    assert machine.sent().count("ec2.run_instances") == 1
+    assert isinstance(outcome := done.outcomes[KEY], Ready) and not outcome.note, "a read shows what was asked for"
+    (shown,) = machine.instances()
+    assert shown["IamInstanceProfile"]["Arn"].endswith(":instance-profile/nodes")
+    assert (shown["KeyName"], shown["InstanceType"]) == ("mine", "m5.large")
+    placement = {name: shown["Placement"][name] for name in ("Tenancy", "GroupName", "PartitionNumber")}
+    assert placement == {"Tenancy": "dedicated", "GroupName": "near", "PartitionNumber": 2}
+    assert shown["MetadataOptions"]["HttpTokens"] == "required" and shown["PublicIpAddress"]
+    disks = {row["Attachments"][0]["Device"]: row for row in account.ec2.describe_volumes()["Volumes"]}
+    root = disks["/dev/sda1"]
+    assert (root["Size"], root["Iops"], root["Throughput"], root["Encrypted"]) == (20, 4000, 250, True)
+    assert all(row["Attachments"][0]["DeleteOnTermination"] for row in disks.values())
+    (card,) = account.ec2.describe_network_interfaces()["NetworkInterfaces"]
+    for tags in [row["Tags"] for row in disks.values()] + [card["TagSet"]]:
+        assert tags == [{"Key": "Name", "Value": "one"}]
+    own = {row["Key"] for row in shown["Tags"]}
+    assert {"Name", "freehold.dev/owner", "freehold.dev/owner-uuid", "freehold.dev/birth"} <= own
+    await machine.down()
+    assert account.ec2.describe_volumes()["Volumes"] == []
+
+
+async def test_a_spot_machine_is_one_and_an_interruption_is_told(account: AwsAccount) -> None:
+    machine = Machine(account, spot={"max_price": "1.00"})
+    done = await machine.up()
+    assert isinstance(outcome := done.outcomes[KEY], Ready) and outcome.observed.attributes["lifecycle"] == "spot"
+    ident = machine.journal.entries[KEY].id
+    machine.world.interrupt(ident)
+    machine.later(1)
+    machine.state.invalidate()
+    waiting = (await machine.one_pass()).outcomes[KEY]
+    assert isinstance(waiting, Waiting) and "Spot" in waiting.message
+    for _ in range(10):
+        machine.later(60)
+        done = await machine.one_pass()
+    gone = done.outcomes[KEY]
+    assert isinstance(gone, Blocked) and gone.reason is Reason.GONE
+    assert [each["InstanceId"] for each in machine.instances()] == [ident]
 
 
 async def test_a_reply_that_was_lost_is_asked_for_with_the_same_token(machine: Machine) -> None:
@@ -276,24 +331,16 @@ async def test_protection_against_termination_is_named_and_not_taken_off(machine
 # -- capacity -------------------------------------------------------------------------------------------------------
 
 
-def _fill(machine: Machine, subnet: str) -> None:
-    """Let a subnet have no free address: the refusal is of the same class as that of a zone."""
-    while True:
-        try:
-            machine.account.ec2.create_network_interface(SubnetId=subnet)
-        except ClientError:
-            return
-
-
 async def test_no_capacity_makes_nothing_and_another_place_is_tried_at_once_with_a_new_token(
     machine: Machine,
 ) -> None:
-    _fill(machine, machine.subnets[0])
+    machine.world.exhaust("us-east-1a", "t3.*")
     done = await machine.one_pass()
     outcome = done.outcomes[KEY]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NO_CAPACITY
     assert done.after <= 1.0, "the spec may allow another place"
     assert machine.instances() == [] and machine.journal.entries[KEY].id == ""
+    first = [call.detail["ClientToken"] for call in machine.account.port.calls if call.operation == "run_instances"]
     assert machine.account.session.capacity_log.full_subnets("t3.micro") == {machine.subnets[0]}
     machine.later(done.after)
     done = await machine.one_pass()
@@ -303,3 +350,23 @@ async def test_no_capacity_makes_nothing_and_another_place_is_tried_at_once_with
     await machine.up()
     (shown,) = machine.instances()
     assert shown["SubnetId"] == machine.subnets[1]
+    tokens = [call.detail["ClientToken"] for call in machine.account.port.calls if call.operation == "run_instances"]
+    assert len(tokens) == 1 and tokens[0] not in first
+
+
+async def test_a_place_without_capacity_is_asked_again_slowly_and_taken_when_it_has_some(machine: Machine) -> None:
+    machine.world.exhaust("us-east-1a")
+    await machine.one_pass()
+    machine.world.restock("us-east-1a")
+    before = machine.clock.now()
+    await machine.up()
+    assert machine.clock.now() - before >= 300
+    assert len(machine.instances()) == 1
+
+
+async def test_a_spot_price_that_is_too_low_makes_nothing(account: AwsAccount) -> None:
+    machine = Machine(account, spot={"max_price": "0.0001"})
+    outcome = (await machine.one_pass()).outcomes[KEY]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NO_CAPACITY
+    assert "SpotMaxPriceTooLow" in outcome.message and "price" in outcome.message
+    assert machine.instances() == []

@@ -8,7 +8,9 @@ Besides those that :mod:`kinds.instance` names, a request may have, each only wh
 - ``spot``: ``max_price`` (dollars an hour; without it the on-demand price). One request, ended by an interruption.
 - ``capacity_block``: true for one that was bought; ``capacity_reservation``: ``id`` or ``preference``.
 - ``tenancy``, ``host_id``, ``host_affinity``, ``placement_group``, ``partition``.
-- ``metadata``: ``http_endpoint``, ``http_tokens``, ``hop_limit``, ``http_protocol_ipv6``, ``instance_metadata_tags``.
+- ``metadata``: ``http_endpoint``, ``http_tokens``, ``hop_limit``, ``http_protocol_ipv6``, ``instance_metadata_tags``
+  (EC2 refuses ``enabled`` beside tags with a slash in their keys, as ours and CAPA's have:
+  https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/work-with-tags-in-IMDS.html).
 - ``ipv6_addresses``: how many; ``primary_ipv6``: the first one is the interface's for life. ``interface_type``.
 - ``cpu``: ``amd_sev_snp``, ``nested_virtualization``; ``hostname``: ``type``, ``a_record``, ``aaaa_record``.
 
