@@ -97,7 +97,7 @@ def test_a_spot_request_ends_with_its_instance(spot: dict[str, str], price: dict
     ("asked", "card"),
     [
         ({"associate_public_ip_address": False}, {"AssociatePublicIpAddress": False}),
-        ({"ipv6_addresses": 1, "primary_ipv6": True}, {"Ipv6AddressCount": 1, "PrimaryIpv6": True}),
+        ({"ipv6": True, "primary_ipv6": True}, {"Ipv6AddressCount": 1, "PrimaryIpv6": True}),
         ({"interface_type": "efa"}, {"InterfaceType": "efa"}),
     ],
 )

@@ -11,7 +11,7 @@ Besides those that :mod:`kinds.instance` names, a request may have, each only wh
 - ``metadata``: ``http_endpoint``, ``http_tokens``, ``hop_limit``, ``http_protocol_ipv6``, ``instance_metadata_tags``
   (EC2 refuses ``enabled`` beside tags with a slash in their keys, as ours and CAPA's have:
   https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/work-with-tags-in-IMDS.html).
-- ``ipv6_addresses``: how many; ``primary_ipv6``: the first one is the interface's for life. ``interface_type``.
+- ``ipv6``: true for one address; ``primary_ipv6``: it is the interface's for life. ``interface_type``.
 - ``cpu``: ``amd_sev_snp``, ``nested_virtualization``; ``hostname``: ``type``, ``a_record``, ``aaaa_record``.
 
 Values are AWS's own words. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RunInstances.html
@@ -28,7 +28,7 @@ from freehold.providers.aws.calls import Json
 CREATE_ONLY = frozenset(
     {
         "user_data", "associate_public_ip_address", "root_volume", "volumes", "spot", "capacity_block",
-        "capacity_reservation", "host_affinity", "metadata", "ipv6_addresses", "primary_ipv6", "interface_type", "cpu",
+        "capacity_reservation", "host_affinity", "metadata", "ipv6", "primary_ipv6", "interface_type", "cpu",
         "hostname",
     }
 )  # fmt: skip
@@ -52,7 +52,7 @@ _HOSTNAME = {
     "type": "HostnameType", "a_record": "EnableResourceNameDnsARecord", "aaaa_record": "EnableResourceNameDnsAAAARecord"
 }  # fmt: skip
 _CARD = {
-    "associate_public_ip_address": "AssociatePublicIpAddress", "ipv6_addresses": "Ipv6AddressCount",
+    "associate_public_ip_address": "AssociatePublicIpAddress", "ipv6": "Ipv6AddressCount",
     "primary_ipv6": "PrimaryIpv6", "interface_type": "InterfaceType",
 }  # fmt: skip
 """What belongs to the first interface: with one of these, so do subnet and groups."""
@@ -84,7 +84,7 @@ def _named(given: Mapping[str, Any], names: Mapping[str, str]) -> Json:
 
 def _network(request: Request) -> Json:
     subnet, groups = request["subnet_id"], list(request["security_groups"])
-    card = _named(request, _CARD)
+    card = _named({**request, "ipv6": 1 if request.get("ipv6") else None}, _CARD)
     if not card:
         return {"SubnetId": subnet, "SecurityGroupIds": groups}
     return {"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": subnet, "Groups": groups, **card}]}
