@@ -7,12 +7,13 @@ only then deletion and creation. A Cluster that cannot be read is unknown, not a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
+from freehold.engine.keys import KeyRing
 
 DEFAULT_API_PORT = 6443
 _STOPPED = "nothing is created, changed or deleted"
@@ -82,12 +83,31 @@ class ClusterContext:
 
 
 @dataclass(frozen=True)
+class Around:
+    """The raw objects around a machine: its owner Machine, its Cluster, the infrastructure that this one names."""
+
+    machine: Mapping[str, Any] | None = None
+    cluster: Mapping[str, Any] | None = None
+    infrastructure: Mapping[str, Any] | None = None
+
+
+NOTHING_AROUND = Around()
+
+
+@dataclass(frozen=True)
 class Proceed:
-    """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none."""
+    """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none.
+
+    ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
+    tells what the operator itself wrote into the records of others; None where nothing is created.
+    """
 
     cluster: str
     port: int = DEFAULT_API_PORT
     standalone: bool = False
+    around: Around = NOTHING_AROUND
+    bootstrap: str = ""
+    ring: KeyRing | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
