@@ -40,6 +40,7 @@ from freehold.providers.aws.identity_objects import (
     StoredIdentities,
     reference_of,
 )
+from freehold.providers.aws.machine.facts import MachineFactsReader, NothingAsked
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession, Mount
@@ -79,6 +80,8 @@ class AwsAccount(ServedAccount):
         self.tags = self._new_tagger(self.client, registry.carried)
         self.facts = AwsFactsReader(self._new_facts())
         """Facts that manifests depend on, shared and cached."""
+        self.machine_facts: MachineFactsReader = NothingAsked()
+        """The same of machines."""
 
     @property
     def name(self) -> str:

@@ -103,6 +103,7 @@ AWS_MACHINE_PART_CONDITIONS: Final[tuple[str, ...]] = (
 )
 """The conditions of a machine that ``Ready`` summarizes."""
 
+REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
 REASON_INSTANCE_NOT_FOUND: Final = "InstanceNotFound"
 REASON_INSTANCE_TERMINATED: Final = "InstanceTerminated"
 REASON_INSTANCE_STOPPED: Final = "InstanceStopped"

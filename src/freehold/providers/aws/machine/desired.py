@@ -82,7 +82,7 @@ def _request(plan: MachinePlan, bootstrap: BootstrapPlan, known: ReadyNodes) -> 
         "security_groups": list(plan.security_groups),
     }
     there = known.get(INSTANCE)
-    return request | _kept(there) if there else request
+    return {**request, **_kept(there)} if there else request
 
 
 def _kept(there: Observed) -> Mapping[str, Any]:

@@ -22,6 +22,8 @@ from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
+CLUSTER = "its cluster"
+"""In place of a field: what only the cluster can answer."""
 SLOWLY = 300.0
 """Seconds until it is asked again whether there is capacity."""
 
@@ -140,7 +142,7 @@ def _asked_to_choose(facts: MachineFacts) -> dict[str, object]:
 
 
 def _wait(why: str, notes: tuple[SpecWarning, ...]) -> UndecidedSpec:
-    return UndecidedSpec({"its cluster": NoAnswer(Reason.REQUIREMENT, why, SLOWLY)}, notes)
+    return UndecidedSpec({CLUSTER: NoAnswer(Reason.REQUIREMENT, why, SLOWLY)}, notes)
 
 
 # --- where -------------------------------------------------------------------------------------

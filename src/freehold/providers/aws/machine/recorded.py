@@ -9,6 +9,7 @@ from typing import Any
 
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey
+from freehold.engine.secret_values import without_digests
 from freehold.providers.aws.machine.keys import INSTANCE
 
 
@@ -49,7 +50,7 @@ def read_recorded(provider_id: str, record: Mapping[NodeKey, Entry]) -> Recorded
     """
     entry, named = record.get(INSTANCE), instance_of(provider_id)
     if entry and entry.phase.ours:
-        request = dict(entry.request or {})
+        request = without_digests(entry.request or {})
         return RecordedInstance(Standing.OURS if entry.id else Standing.OPEN, entry.id, request)
     if entry and entry.gone:
         return RecordedInstance(Standing.GONE, entry.gone)

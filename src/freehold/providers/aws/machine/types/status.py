@@ -21,7 +21,7 @@ class DedicatedHostStatus(ApiModel):
 class AWSMachineStatus(ApiModel):
     """The observed state."""
 
-    ready: bool = False
+    ready: bool | None = None
     """True once the instance has run for the first time; never false again."""
     phase: str | None = None
     """``Progressing``, ``Ready``, ``Blocked``, ``Paused`` or ``Deleting``: the conditions in one word, for people."""
