@@ -7,12 +7,13 @@ only then deletion and creation. A Cluster that cannot be read is unknown, not a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.engine.keys import KeyRing
 from freehold.providers.objects.around import (
     NOTHING_AROUND,
     explain_bootstrap_wait,
@@ -96,7 +97,8 @@ class ClusterContext:
 class Proceed:
     """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none.
 
-    ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data; empty for none.
+    ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
+    tells what the operator itself wrote into the records of others; None where nothing is created.
     """
 
     cluster: str
@@ -104,6 +106,7 @@ class Proceed:
     standalone: bool = False
     around: Around = NOTHING_AROUND
     bootstrap: str = ""
+    ring: KeyRing | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
