@@ -265,7 +265,8 @@ class Reconciler:
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
-        proceed = replace(proceed, ring=current.ring)
+        deps = self._build_deps(current)
+        proceed = replace(proceed, ring=current.ring, secrets=deps.secrets)
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)
@@ -273,7 +274,6 @@ class Reconciler:
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.identity_is_new = False
-        deps = self._build_deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is GraphMode.FROZEN:

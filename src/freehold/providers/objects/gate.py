@@ -14,6 +14,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
 from freehold.engine.keys import KeyRing
+from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.providers.objects.around import (
     NOTHING_AROUND,
     explain_bootstrap_wait,
@@ -98,7 +99,8 @@ class Proceed:
     """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none.
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
-    tells what the operator itself wrote into the records of others; None where nothing is created.
+    tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
+    the Secrets of the object's namespace.
     """
 
     cluster: str
@@ -107,6 +109,7 @@ class Proceed:
     around: Around = NOTHING_AROUND
     bootstrap: str = ""
     ring: KeyRing | None = field(default=None, repr=False, compare=False)
+    secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

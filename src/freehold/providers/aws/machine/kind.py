@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ServedName
+from freehold.api.served import ClusterLink, ParentName, ServedName
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.machine.types.fields import AWS_MACHINE_FIELDS, AWS_MACHINE_STATUS_LEFT_OUT
 from freehold.providers.base import ConnectionContext, ObjectKind
@@ -22,6 +22,7 @@ AWS_MACHINE = ServedName(
     aws_names.AWS_MACHINE_PLURAL,
     aws_names.AWS_MACHINE_FINALIZER,
     link=ClusterLink.MACHINE,
+    parent=ParentName(aws_names.AWS_CLUSTER_KIND, aws_names.AWS_CLUSTER_PLURAL, ("region", "identityRef")),
     fields=AWS_MACHINE_FIELDS,
     left_out=AWS_MACHINE_STATUS_LEFT_OUT,
     parts=aws_names.AWS_MACHINE_PART_CONDITIONS,
