@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from freehold_sim.aws.ec2.catalog import IMAGES
+from freehold_sim.aws.ec2.image_catalog import IMAGES
 
 from freehold.api import names
 from freehold.api.conditions import Observation, format_time
