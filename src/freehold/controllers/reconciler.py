@@ -265,6 +265,7 @@ class Reconciler:
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
+        proceed = replace(proceed, ring=current.ring)
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)

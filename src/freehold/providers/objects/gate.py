@@ -7,20 +7,23 @@ only then deletion and creation. A Cluster that cannot be read is unknown, not a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.engine.keys import KeyRing
 from freehold.providers.objects.around import (
-    NOTHING_AROUND,
-    explain_bootstrap_wait,
-    explain_infrastructure_wait,
-    find_bootstrap,
+    NOTHING_AROUND as NOTHING_AROUND,
 )
 from freehold.providers.objects.around import (
     Around as Around,
+)
+from freehold.providers.objects.around import (
+    explain_bootstrap_wait,
+    explain_infrastructure_wait,
+    find_bootstrap,
 )
 
 DEFAULT_API_PORT = 6443
@@ -96,7 +99,8 @@ class ClusterContext:
 class Proceed:
     """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none.
 
-    ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data; empty for none.
+    ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
+    tells what the operator itself wrote into the records of others; None where nothing is created.
     """
 
     cluster: str
@@ -104,6 +108,7 @@ class Proceed:
     standalone: bool = False
     around: Around = NOTHING_AROUND
     bootstrap: str = ""
+    ring: KeyRing | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -321,10 +326,10 @@ def _build_proceed(
     proceed = _build_plain_proceed(raw, lookup, standalone=standalone)
     if served.parent is None:
         return proceed
-    return _decide_by_surroundings(raw, replace(proceed, around=context.around), served, served.parent)
+    return _decide_by_around(raw, replace(proceed, around=context.around), served, served.parent)
 
 
-def _decide_by_surroundings(
+def _decide_by_around(
     raw: Mapping[str, Any], proceed: Proceed, served: ServedName, parent: ParentName
 ) -> Proceed | Hold:
     """Decide whether a machine can be made yet (docs/reference/capi-contract.md C38). A delete never comes here."""
