@@ -26,6 +26,9 @@ from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, Request, State, Want
 from freehold.engine.state import Existence, MarkState
 
+SECRET_SECONDS = 20.0
+"""Seconds until a secret that could not be read is asked for again: nothing tells when it is made."""
+
 
 def drop_stale_refs(ctx: PassContext) -> None:
     """Forget records that the spec contradicts: a given id that is another one now, or a node that is given now."""
@@ -360,7 +363,8 @@ async def _prepare_requests(ctx: PassContext, wave: Sequence[Node]) -> dict[Node
             found[node.key] = await resolve_secrets.resolve_first(ctx, node.key, node.request(ctx.ready_nodes))
         except CloudError as error:
             ctx.creating.remove(node.key)
-            ctx.block(node.key, outcome_of_error(error))
+            outcome = outcome_of_error(error)
+            ctx.block(node.key, replace(outcome, after=min(outcome.after, SECRET_SECONDS)))
     return found
 
 
