@@ -182,7 +182,9 @@ async def test_a_hundred_machines_ask_as_often_as_one(asked: Asked) -> None:
         ("ec2.DescribeSecurityGroups", {"groups": (Selection("sg-1"),)}, "groups"),
     ],
 )
-async def test_a_question_that_is_refused_has_no_answer(asked: Asked, operation: str, question: Any, answer: str) -> None:
+async def test_a_question_that_is_refused_has_no_answer(
+    asked: Asked, operation: str, question: Any, answer: str
+) -> None:
     asked.account.cloud.faults.add(Fault(Effect.DENIED, operation))
     found = getattr(await asked.ask(**question), answer)
     assert isinstance(found, NoAnswer) and found.reason is Reason.DENIED

@@ -1,4 +1,4 @@
-"""The questions of an AWSMachine (:mod:`facts`), answered by AWS: once for all machines of an account that ask alike."""
+"""The questions of an AWSMachine (:mod:`facts`), answered by AWS once for all machines of an account that ask alike."""
 
 from __future__ import annotations
 
@@ -125,7 +125,9 @@ class AwsMachineFactsReader:
             lambda: self._list_images(question, selected),
         )
         newest = max((str(row.get("CreationDate", "")) for row in found), default="")
-        ids = sorted((row["ImageId"], index) for index, row in enumerate(found) if row.get("CreationDate", "") == newest)
+        ids = sorted(
+            (row["ImageId"], index) for index, row in enumerate(found) if row.get("CreationDate", "") == newest
+        )
         return Answer(_image(found[ids[0][1]])) if ids else NotThere()
 
     async def _read_parameter(self, question: ImageByParameter, architecture: str) -> Answer[Image] | NotThere:
@@ -155,9 +157,7 @@ class AwsMachineFactsReader:
             return NotThere()
         return Answer(
             tuple(
-                MachineSubnet(
-                    each.id, vpc, each.zone, each.public, each.tags.get(ASSOCIATION) == SECONDARY, each.ipv6
-                )
+                MachineSubnet(each.id, vpc, each.zone, each.public, each.tags.get(ASSOCIATION) == SECONDARY, each.ipv6)
                 for each in found
             )
         )
