@@ -57,7 +57,6 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
         field="spec",
         part_field=lambda part: "spec",
         tags=tags,
-        place=plan.zone,
     )
 
 
