@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from freehold_sim.aws.ec2.catalog import IMAGES
-
 from freehold.api import names
 from freehold.api.conditions import Observation, format_time
 from freehold.api.served import ClusterLink, ServedName
@@ -35,6 +33,7 @@ from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, S
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers
 from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.ec2.image_catalog import IMAGES
 from freehold_sim.mount import mount_client
 from harness.aws_clients import KEYS
 from harness.aws_cluster import AwsHarness
