@@ -184,6 +184,8 @@ class ReadRules:
     """The tag index lists it."""
     listing: Listing | None = None
     """One list that shows many."""
+    made_together: bool = False
+    """Objects make many of them at once: looks at those that are under way share the list."""
     attribute_cache: RememberingDriver | None = None
     """Forgets what it knows of a resource without asking."""
 

@@ -50,14 +50,13 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
         yield Node(key, str(each.request["name"]), partial(_constant, each.request), field="spec.cloudInit", tags=tags)
     yield Node(
         INSTANCE,
-        plan.around.name,
+        plan.machine.name,
         partial(_request, plan, bootstrap),
         requires=frozenset(secrets),
         parts=partial(_parts, plan),
         field="spec",
         part_field=lambda part: "spec",
         tags=tags,
-        place=plan.zone,
     )
 
 
@@ -72,7 +71,7 @@ def _constant(request: Request, known: ReadyNodes) -> Request:
 def _request(plan: MachinePlan, bootstrap: BootstrapPlan, known: ReadyNodes) -> Request:
     """Make the request. What only a create sets is as recorded once there is an instance (``plan.request``)."""
     request: dict[str, Any] = {
-        "name": plan.around.name,
+        "name": plan.machine.name,
         "image_id": plan.image_id,
         "instance_type": plan.instance_type,
         "subnet_id": plan.subnet_id,
@@ -94,5 +93,5 @@ def _parts(plan: MachinePlan, known: ReadyNodes) -> frozenset[Part]:
 
 
 def _node_tags(plan: MachinePlan) -> frozenset[str]:
-    capa = capa_tags.machine(plan.around.name, plan.around.owner, control_plane=plan.around.control_plane)
+    capa = capa_tags.machine(plan.machine.name, plan.machine.owner, control_plane=plan.machine.control_plane)
     return NodeTags(plan.cluster, renamed=capa_tags.NAME in dict(plan.tags)).own(capa)
