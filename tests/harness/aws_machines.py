@@ -41,7 +41,7 @@ class Machines:
     def __init__(self, cluster: AwsHarness) -> None:
         self.cluster = cluster
         self.reader = Stored()
-        self.all: list[MachineHarness] = []
+        self.all: list[FleetMachine] = []
         self.start_process()
 
     def start_process(self) -> None:
@@ -64,9 +64,9 @@ class Machines:
         identities = StoredIdentities(self.reader, "operators-own", KEYS)
         return AwsAccounts(aws, identities, lambda account: AWSMachineAdapter(account.machine_facts))
 
-    def add(self, name: str = "m1", *, control_plane: bool = False, **spec: Any) -> MachineHarness:
+    def add(self, name: str = "m1", *, control_plane: bool = False, **spec: Any) -> FleetMachine:
         """A new machine of the cluster."""
-        made = MachineHarness(self, name, control_plane=control_plane, **spec)
+        made = FleetMachine(self, name, control_plane=control_plane, **spec)
         self.all.append(made)
         return made
 
@@ -75,7 +75,7 @@ class Machines:
         return run_together(self.all, until, limit)
 
 
-class MachineHarness(ReconcilerHarness[SimulatedAWS]):
+class FleetMachine(ReconcilerHarness[SimulatedAWS]):
     """One AWSMachine, served by the process of ``machines``."""
 
     served = AWS_MACHINE

@@ -58,6 +58,8 @@ class Strangers:
                 self.restock(**body)
             case "interrupt":
                 self.interrupt(body["id"])
+            case "fail-checks":
+                self.fail_checks(**body)
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -202,6 +204,11 @@ class Strangers:
         """Take a spot instance back; raises ValueError for another one."""
         self._cloud.settle()
         instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
+
+    def fail_checks(self, id: str, failing: bool = True) -> None:
+        """Let what serves on an instance fail the health checks of load balancers, or pass them again."""
+        self.find(id)["fails_checks"] = failing
+        self._cloud.world.touched = True
 
     # -- the complete view ------------------------------------------------------------------------------------
 

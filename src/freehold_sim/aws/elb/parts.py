@@ -112,6 +112,10 @@ def _shown(balancer: Record) -> dict[str, Any]:
     return {"Instances": balancer["view"]["Instances"]}
 
 
+_IN_PROGRESS = ("ELB", "Instance registration is still in progress.")
+_FAILED = ("Instance", "Instance has failed at least the UnhealthyThreshold number of health checks consecutively.")
+
+
 def describe_health(call: Call) -> dict[str, Any]:
     balancer = find(call, call.params["LoadBalancerName"])
     asked = [row.get("InstanceId", "") for row in call.params.get("Instances", [])]
@@ -121,8 +125,9 @@ def describe_health(call: Call) -> dict[str, Any]:
             raise Refused("InvalidInstance", f"Could not find EC2 instance {ident}.")
         instance = call.world.table(call.scope, "instance").get(ident)
         running = instance is not None and instance["view"]["State"]["Name"] == "running"
-        healthy = running and call.now >= balancer["registered"][ident] + call.settings.delays.target_healthy
-        reason, text = ("N/A", "N/A") if healthy else ("ELB", "Instance registration is still in progress.")
+        begun = running and call.now >= balancer["registered"][ident] + call.settings.delays.target_healthy
+        healthy = begun and not (instance and instance.get("fails_checks"))
+        reason, text = ("N/A", "N/A") if healthy else _FAILED if begun else _IN_PROGRESS
         rows.append({
             "InstanceId": ident, "State": "InService" if healthy else "OutOfService", "ReasonCode": reason,
             "Description": text,

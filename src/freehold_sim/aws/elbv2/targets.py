@@ -1,5 +1,7 @@
 """Targets of a target group and their health, which follows from the time since they were registered.
 
+Instances that fail their checks (``Strangers.fail_checks``) are unhealthy after that time.
+
 https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DescribeTargetHealth.html
 """
 
@@ -91,6 +93,8 @@ def _health(call: Call, row: dict[str, Any] | None, used: bool) -> dict[str, str
         return _state("unused", "Target.InvalidState", "Target is in the stopped or terminated state")
     if call.now < row["since"] + call.settings.delays.target_healthy:
         return _state("initial", "Elb.RegistrationInProgress", "Target registration is in progress")
+    if instance and instance.get("fails_checks"):
+        return _state("unhealthy", "Target.FailedHealthChecks", "Health checks failed")
     return {"State": "healthy"}
 
 

@@ -16,7 +16,7 @@ from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
-from freehold.engine.resources import Observed
+from freehold.engine.resources import Observed, Part
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster.status import IDENTITY
 from freehold.providers.aws.machine.desired import WantedMachine
@@ -54,7 +54,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
     else:
         observations = list(_observe(report, machine))
         spec = machine.filled_in()
-        if machine.runs and machine.provider_id:
+        if machine.runs and machine.provider_id and machine.is_registered:
             status["ready"] = True
     if status["ready"]:
         status["initialization"] = {"provisioned": True}
@@ -100,6 +100,12 @@ class _Machine:
     @property
     def runs(self) -> bool:
         return self.word == "running" and not self._is_unfit
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether all load balancers that it is to be behind have it, healthy or not."""
+        there = self.seen.attributes.get("parts") or () if self.seen else ()
+        return self.plan is None or set(self.plan.registrations) <= set(there)
 
     @property
     def _is_unfit(self) -> bool:
@@ -203,15 +209,24 @@ class _Machine:
         """Build the condition ELBAttached of a control-plane machine that is to be behind load balancers."""
         if self.plan is None or not self.plan.registrations:
             return
-        if self.runs and isinstance(self.outcome, Ready):
-            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY, self.outcome.note)
-        elif self.runs and isinstance(self.outcome, Blocked | Waiting):
-            message = self.outcome.message or self.outcome.reason.value
-            yield Observation(aws_names.ELB_ATTACHED, "False", aws_names.REASON_ELB_ATTACH_FAILED, message)
+        if not self.runs:
+            reason, message = aws_names.REASON_INSTANCE_NOT_READY, "waits for the instance to run"
+        elif not self.is_registered:
+            message = getattr(self.outcome, "message", "") or "the instance is being registered"
+            reason = aws_names.REASON_ELB_ATTACH_FAILED
+        elif self.unserved:
+            shown = "; ".join(f"{balancer}: {why}" for balancer, why in sorted(self.unserved.items()))
+            reason, message = aws_names.REASON_ELB_ATTACH_FAILED, f"registered, and without traffic yet: {shown}"
         else:
-            yield Observation(
-                aws_names.ELB_ATTACHED, "False", aws_names.REASON_INSTANCE_NOT_READY, "waits for the instance to run"
-            )
+            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY)
+            return
+        yield Observation(aws_names.ELB_ATTACHED, "False", reason, message)
+
+    @property
+    def unserved(self) -> Mapping[str, str]:
+        """What has it and sends nothing to it, each with the reason."""
+        waiting = self.seen.attributes.get("waiting_parts") or {} if self.seen else {}
+        return {Part.parse(text).natural_key: str(why) for text, why in waiting.items()}
 
 
 def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
@@ -227,7 +242,9 @@ def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
         return
     parts = [*machine.observe_groups(), *machine.observe_balancers()]
     found = [*IDENTITY, machine.observe_instance(), *parts]
-    ready = api_conditions.summarize(found, [each.type for each in found])
+    # The health of what runs on it is not the machine's: it is ready when the load balancers have it.
+    counts = [each.type for each in found if each.type != aws_names.ELB_ATTACHED or not machine.is_registered]
+    ready = api_conditions.summarize(found, counts)
     if ready.reason == names.REASON_NOT_READY:
         ready = Observation(names.READY, "False", machine.why_blocked(found) or ready.reason, ready.message)
     yield ready
