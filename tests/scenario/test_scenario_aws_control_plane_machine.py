@@ -111,7 +111,7 @@ def test_a_deleted_machine_is_taken_out_and_the_others_stay(first: Mapping[str, 
     machines = Machines(ready_cluster(first))
     one, other = machines.add("one", control_plane=True), machines.add("other", control_plane=True)
     machines.run_all(lambda: attached_to_all(one) and attached_to_all(other))
-    (load_balancer, behind), = serving(machines.cluster).items()
+    ((load_balancer, behind),) = serving(machines.cluster).items()
     assert behind == {one.instance, other.instance}
     sent = len(machines.cluster.calls(mutating=True))
     took = one.down()

@@ -221,10 +221,12 @@ def test_the_health_of_targets_follows_the_clock(sim: Any) -> None:
     seen += health()
     sim.clock.advance(30)
     seen += health()
+    sim.cloud.foreign_act("fail-checks", {"id": instance})
+    seen += health()
     sim.elbv2.deregister_targets(TargetGroupArn=group, Targets=[{"Id": instance}])
     seen += health()
     sim.clock.advance(300)
-    assert seen == ["unused", "initial", "healthy", "draining"]
+    assert seen == ["unused", "initial", "healthy", "unhealthy", "draining"]
     assert health() == []
     sim.ec2.terminate_instances(InstanceIds=[instance])
     with refused("InvalidTarget"):
