@@ -59,7 +59,7 @@ class Strangers:
             case "interrupt":
                 self.interrupt(body["id"])
             case "fail-checks":
-                self.fail_checks(**body)
+                self.fail_checks(body["id"], body.get("failing", True))
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -205,9 +205,9 @@ class Strangers:
         self._cloud.settle()
         instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
 
-    def fail_checks(self, id: str, failing: bool = True) -> None:
+    def fail_checks(self, ident: str, failing: bool = True) -> None:
         """Let what serves on an instance fail the health checks of load balancers, or pass them again."""
-        self.find(id)["fails_checks"] = failing
+        self.find(ident)["fails_checks"] = failing
         self._cloud.world.touched = True
 
     # -- the complete view ------------------------------------------------------------------------------------

@@ -25,7 +25,10 @@ from freehold.providers.objects.gate import find_cluster_name
 
 
 def recorded_in(record: Mapping[NodeKey, Entry], defaults: int = QUICK_HEALTH_CHECKS) -> Recorded:
-    """Read the choices out of the journal's entries, and its generation of ``defaults``. What is given, reused or came to nothing is none of ours."""
+    """Read the choices out of the journal's entries. What is given, reused or came to nothing is none of ours.
+
+    ``defaults`` is the journal's generation of them.
+    """
     own = {key: entry for key, entry in record.items() if entry.phase.ours}
     return Recorded(
         vpc=own[VPC].id if VPC in own else "",
