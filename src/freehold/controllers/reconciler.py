@@ -267,7 +267,7 @@ class Reconciler:
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         deps = self._build_deps(current)
-        proceed = replace(proceed, ring=current.ring, secrets=deps.secrets)
+        proceed = replace(proceed, ring=current.ring, secrets=deps.secrets, others=deps.others)
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)

@@ -13,6 +13,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.keys import KeyRing
 from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.providers.objects.around import (
@@ -102,7 +103,7 @@ class Proceed:
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
     tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
-    the Secrets of the object's namespace.
+    the Secrets of the object's namespace. ``others`` are the other objects.
     """
 
     cluster: str
@@ -112,6 +113,7 @@ class Proceed:
     bootstrap: str = ""
     ring: KeyRing | None = field(default=None, repr=False, compare=False)
     secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
+    others: OtherObjects = field(default_factory=NoOthers, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

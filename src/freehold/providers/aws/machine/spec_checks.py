@@ -63,6 +63,12 @@ def _identity(spec: AWSMachineSpec, recorded: RecordedInstance) -> Checks:
             "spec.providerID",
             f"it names {named}, and the instance of this machine is {recorded.id}; write that, or remove the field",
         )
+    if recorded.sharers:
+        yield SpecProblem(
+            "spec.providerID",
+            f"instance {recorded.id} is also that of {', '.join(recorded.sharers)}; an instance is one machine: remove "
+            "all but one of these objects, or give each an instance of its own",
+        )
     if spec.instance_id and not named and recorded.standing is Standing.NONE:
         yield SpecProblem(
             "spec.instanceID",

@@ -1,0 +1,112 @@
+"""Machines that are asked for wrongly, or all at once, through the real reconciler."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold_sim.aws.ec2.image_catalog import IMAGES
+from freehold_sim.aws.settings import Settings
+from freehold_sim.aws.strangers import Strangers
+from harness.aws_machines import CLASSIC, FleetMachine, Machines, ready_cluster, run_together
+
+
+def instances(machines: Machines) -> list[dict[str, Any]]:
+    rows = machines.cluster.resources()
+    return [row for row in rows if row["kind"] == "instance" and row["state"] not in ("shutting-down", "terminated")]
+
+
+def problem(machine: FleetMachine) -> str:
+    return str(machine.condition("SpecValid").get("message", ""))
+
+
+# -- two machines with one instance -------------------------------------------------------------------------------
+
+
+def stranger_of(machines: Machines) -> str:
+    """An instance in the cluster's network that somebody else made; as providerID."""
+    (subnet, *_) = [row for row in machines.cluster.resources() if row["kind"] == "subnet" and not row["default"]]
+    made = Strangers(machines.cluster.cloud).create(
+        "ec2", "RunInstances",
+        {"ImageId": IMAGES[0].ident, "InstanceType": "t3.small", "MinCount": 1, "MaxCount": 1, "SubnetId": subnet["id"]},
+    )  # fmt: skip
+    return f"aws:///{made['view']['Placement']['AvailabilityZone']}/{made['id']}"
+
+
+def test_two_machines_with_one_instance_of_a_stranger_are_both_refused() -> None:
+    machines = Machines(ready_cluster())
+    provider_id = stranger_of(machines)
+    one, two = machines.add("one", providerID=provider_id), machines.add("two", providerID=provider_id)
+    for each, other in ((one, two), (two, one)):
+        each.settle(2)
+        assert f"default/{other.object.raw['metadata']['name']}" in problem(each)
+        assert not each.is_provisioned() and each.condition(names.READY)["status"] == "False"
+    two.down()
+    one.run(one.is_provisioned)
+    one.down()
+    assert [row["id"] for row in instances(machines)] == [provider_id.rpartition("/")[2]], "it is the stranger's"
+
+
+def test_a_machine_that_names_the_instance_of_another_one_is_refused_and_that_one_goes_on() -> None:
+    machines = Machines(ready_cluster())
+    first = machines.add("first")
+    first.run(first.is_provisioned)
+    thief = machines.add("thief", providerID=first.object.raw["spec"]["providerID"])
+    thief.settle(2)
+    assert "default/first" in problem(thief) and not thief.is_provisioned()
+    first.settle(2)
+    assert first.ready()
+    thief.down()
+    assert [row["id"] for row in instances(machines)] == [first.instance]
+    first.down()
+    assert instances(machines) == []
+
+
+# -- a cluster that is being deleted --------------------------------------------------------------------------------
+
+
+def test_no_machine_is_made_in_a_cluster_that_is_being_deleted_and_one_that_is_there_goes_first() -> None:
+    machines = Machines(ready_cluster())
+    cluster, there = machines.cluster, machines.add("there", control_plane=True)
+    there.run(there.is_provisioned)
+    cluster.object.delete()
+    late = machines.add("late")
+    late.settle(2)
+    assert "is being deleted" in late.condition(names.READY)["message"]
+    cluster.for_a_while(600)
+    assert [row["id"] for row in instances(machines)] == [there.instance]
+    assert there.instance in cluster.condition(names.READY)["message"]
+    there.object.delete()
+    late.object.delete()
+    run_together([cluster, there, late], lambda: cluster.object.gone and there.object.gone and late.object.gone)
+    assert instances(machines) == []
+
+
+# -- names and numbers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("control_plane", (False, True))
+def test_a_machine_with_the_longest_name_comes_up_and_goes(control_plane: bool) -> None:
+    machines = Machines(ready_cluster(CLASSIC))
+    machine = machines.add("m" * 253, control_plane=control_plane)
+    machine.up()
+    (instance,) = instances(machines)
+    assert instance["tags"]["Name"] == "m" * 253
+    machine.down()
+    assert instances(machines) == []
+
+
+def test_many_machines_at_once_are_read_by_page_and_cost_two_calls_and_a_half_each() -> None:
+    """Without the cloud's limits of calls: those that it refuses are another measure."""
+    machines = Machines(ready_cluster(settings=Settings(limits={})))
+    before = len(machines.cluster.calls())
+    for number in range(40):
+        machines.add(f"m{number}")
+    machines.run_all(lambda: all(each.is_provisioned() for each in machines.all))
+    sent = Counter(call.operation for call in machines.cluster.calls()[before:])
+    assert sent["ec2.RunInstances"] == len(instances(machines)) == 40
+    assert sent["ec2.DescribeInstances"] <= 5
+    assert sent.total() <= 2.5 * 40, sent
