@@ -59,6 +59,8 @@ NOT_IN_A_LIFE: dict[str, str] = {
     "CloudMetadata tags roles, and where the tagging API is denied secrets and EKS clusters": """
         eks:ListTagsForResource eks:TagResource eks:UntagResource iam:ListRoleTags iam:TagRole iam:UntagRole
         secretsmanager:DescribeSecret secretsmanager:TagResource secretsmanager:UntagResource""",
+    "machines have secrets, tests/unit/aws/test_aws_bootstrap_secret.py": """
+        secretsmanager:CreateSecret secretsmanager:DeleteSecret secretsmanager:ListSecrets""",
     "the tagging API is denied, or a bucket may not be read": "s3:ListAllMyBuckets",
     "read in one of six looks": "ec2:DescribeVpcAttribute",
     "prune asks who uses it": "elasticloadbalancing:DescribeTargetHealth",
