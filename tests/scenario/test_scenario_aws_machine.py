@@ -1,0 +1,104 @@
+"""Machines on the simulated AWS: the whole reconcile, with facts that the test gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.engine import journal as journals
+from freehold.providers.aws.machine.keys import INSTANCE
+from harness.aws_cluster import AwsHarness
+from harness.aws_machine import MachineHarness, machine
+from harness.stepping import run_blocking
+
+
+@pytest.fixture(scope="module")
+def settled() -> AwsHarness:
+    stage = AwsHarness()
+    stage.up()
+    return stage
+
+
+def worker(stage: AwsHarness, **spec: Any) -> MachineHarness:
+    return MachineHarness(stage, machine(sshKeyName="", **spec))
+
+
+def instances(stage: AwsHarness) -> dict[str, str]:
+    """The state of each instance by id, without those that have ended."""
+    asked = stage.account.client.read_list("ec2", "describe_instances", "Reservations", "all", MaxResults=1000)
+    rows = run_blocking(asked)
+    every = {each["InstanceId"]: each["State"]["Name"] for row in rows for each in row["Instances"]}
+    return {ident: word for ident, word in every.items() if word != "terminated"}
+
+
+def test_a_worker_comes_up_names_itself_and_goes(settled: AwsHarness) -> None:
+    one = worker(settled)
+    one.up()
+    ident = one.object.raw["spec"]["instanceID"]
+    assert one.object.raw["spec"]["providerID"] == f"aws:///us-east-1a/{ident}"
+    assert instances(settled) == {ident: "running"}
+    version = one.object.raw["metadata"]["resourceVersion"]
+    one.settle()
+    assert one.object.raw["metadata"]["resourceVersion"] == version
+    one.down()
+    assert instances(settled) == {}
+
+
+def test_a_worker_whose_operator_dies_after_each_pass_is_made_once(settled: AwsHarness) -> None:
+    one = worker(settled)
+    for _ in range(12):
+        one.pass_once()
+        one.start_process()
+        one.clock.advance(30.0)
+    one.up()
+    assert list(instances(settled)) == [one.object.raw["spec"]["instanceID"]]
+    one.down()
+
+
+def test_an_instance_that_is_given_is_used_and_stays(settled: AwsHarness) -> None:
+    first = worker(settled)
+    first.up()
+    ident = first.object.raw["spec"]["instanceID"]
+    given = {"providerID": first.object.raw["spec"]["providerID"]}
+    second = worker(settled, **given)
+    second.up()
+    assert journals.loads(_journal(second)).entries[INSTANCE].phase is journals.Phase.GIVEN
+    assert "never terminated" in second.condition("FieldsServed")["message"]
+    second.down()
+    assert instances(settled) == {ident: "running"}
+    first.down()
+
+
+def _journal(stage: MachineHarness) -> str:
+    text: str = stage.object.raw["metadata"]["annotations"]["freehold.dev/journal"]
+    return text
+
+
+def test_an_instance_that_somebody_terminated_is_not_made_again(settled: AwsHarness) -> None:
+    one = worker(settled)
+    one.up()
+    ident = one.object.raw["spec"]["instanceID"]
+    run_blocking(settled.account.client.write("ec2", "terminate_instances", ident, InstanceIds=[ident]))
+    one.run(lambda: one.condition("InstanceReady").get("reason") == "InstanceTerminated" and not instances(settled))
+    one.settle(4)
+    assert instances(settled) == {} and one.status()["ready"] is True
+    assert one.condition("Ready")["reason"] == "InstanceTerminated" and one.status()["phase"] == "Blocked"
+    one.down()
+
+
+def test_tags_and_groups_follow_the_spec(settled: AwsHarness) -> None:
+    one = worker(settled)
+    one.up()
+    ident = one.object.raw["spec"]["instanceID"]
+    bastion = settled.status()["networkStatus"]["securityGroups"]["apiserver-lb"]["id"]
+    one.object.patch({"spec": {"additionalTags": {"team": "a"}, "additionalSecurityGroups": [{"id": bastion}]}})
+    one.settle(6)
+    (row,) = run_blocking(
+        settled.account.client.read_list("ec2", "describe_instances", "Reservations", ident, InstanceIds=[ident])
+    )
+    (there,) = row["Instances"]
+    assert {"Key": "team", "Value": "a"} in there["Tags"]
+    assert bastion in [each["GroupId"] for each in there["SecurityGroups"]]
+    assert one.condition("SecurityGroupsReady")["status"] == "True"
+    one.down()
