@@ -8,8 +8,9 @@ import pytest
 
 from freehold.engine import journal as journals
 from freehold.providers.aws.machine.keys import INSTANCE
+from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_cluster import AwsHarness
-from harness.aws_machine import MachineHarness, machine
+from harness.aws_machine import MachineHarness, machine, view_of
 from harness.stepping import run_blocking
 
 
@@ -56,18 +57,60 @@ def test_a_worker_whose_operator_dies_after_each_pass_is_made_once(settled: AwsH
     one.down()
 
 
+def given_instance(stage: AwsHarness) -> str:
+    """An instance that a person made."""
+    image = run_blocking(stage.account.facts.image())
+    assert isinstance(image, Answer)
+    subnet = view_of(stage.object.raw).subnets[0]
+    body = run_blocking(
+        stage.account.client.write(
+            "ec2", "run_instances", "theirs", ImageId=image.value, InstanceType="m5.large", MinCount=1, MaxCount=1,
+            SubnetId=subnet, ClientToken=f"a-person-{stage.clock.now()}",
+        )
+    )  # fmt: skip
+    ident: str = body["Instances"][0]["InstanceId"]
+    stage.clock.advance(60.0)
+    return ident
+
+
 def test_an_instance_that_is_given_is_used_and_stays(settled: AwsHarness) -> None:
-    first = worker(settled)
-    first.up()
-    ident = first.object.raw["spec"]["instanceID"]
-    given = {"providerID": first.object.raw["spec"]["providerID"]}
-    second = worker(settled, **given)
-    second.up()
-    assert journals.loads(_journal(second)).entries[INSTANCE].phase is journals.Phase.GIVEN
-    assert "never terminated" in second.condition("FieldsServed")["message"]
-    second.down()
+    ident = given_instance(settled)
+    one = worker(settled, providerID=f"aws:///us-east-1a/{ident}")
+    one.up()
+    assert journals.loads(_journal(one)).entries[INSTANCE].phase is journals.Phase.GIVEN
+    assert one.object.raw["spec"]["instanceID"] == ident
+    assert "never terminated" in one.condition("FieldsServed")["message"]
+    one.down()
     assert instances(settled) == {ident: "running"}
-    first.down()
+    terminate(settled, ident)
+
+
+def test_a_given_instance_of_another_zone_is_not_ready(settled: AwsHarness) -> None:
+    ident = given_instance(settled)
+    one = worker(settled, providerID=f"aws:///us-east-1b/{ident}")
+    one.run(lambda: one.condition("Ready").get("reason") == "Unfit")
+    assert f"{ident} is in us-east-1a, not in us-east-1b" in one.condition("InstanceReady")["message"]
+    assert one.status()["ready"] is False
+    one.down()
+    terminate(settled, ident)
+
+
+def test_two_machines_with_one_provider_id_both_refuse(settled: AwsHarness) -> None:
+    ident = given_instance(settled)
+    both = [worker(settled, providerID=f"aws:///us-east-1a/{ident}") for _ in range(2)]
+    both[1].object.raw["metadata"]["name"] = "m2"
+    for one, other in ((both[0], "m2"), (both[1], "m1")):
+        one.pass_once()
+        assert one.condition("SpecValid")["reason"] == "Ambiguous"
+        assert f"default/{other} names {ident} too" in one.condition("SpecValid")["message"]
+    for each in both:
+        each.down()
+    terminate(settled, ident)
+
+
+def terminate(stage: AwsHarness, ident: str) -> None:
+    run_blocking(stage.account.client.write("ec2", "terminate_instances", ident, InstanceIds=[ident]))
+    stage.clock.advance(60.0)
 
 
 def _journal(stage: MachineHarness) -> str:
@@ -79,7 +122,7 @@ def test_an_instance_that_somebody_terminated_is_not_made_again(settled: AwsHarn
     one = worker(settled)
     one.up()
     ident = one.object.raw["spec"]["instanceID"]
-    run_blocking(settled.account.client.write("ec2", "terminate_instances", ident, InstanceIds=[ident]))
+    terminate(settled, ident)
     one.run(lambda: one.condition("InstanceReady").get("reason") == "InstanceTerminated" and not instances(settled))
     one.settle(4)
     assert instances(settled) == {} and one.status()["ready"] is True

@@ -75,7 +75,7 @@ def test_what_is_filled_in_is_not_written_again() -> None:
 
 
 def test_the_instance_is_named_while_it_is_pending() -> None:
-    """Upstream's issue 6131: an id that is written late is an instance that is made twice."""
+    """kubernetes-sigs/cluster-api-provider-aws#6131: an id that is written late is an instance that is made twice."""
     update = said(Waiting(Reason.PROVISIONING, 5.0, "its state is pending", seen("pending", State.PENDING)))
     assert update.spec == {"providerID": f"aws:///us-east-1a/{ID}", "instanceID": ID}
     assert update.status["ready"] is False and "initialization" not in update.status
