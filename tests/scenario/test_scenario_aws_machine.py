@@ -1,4 +1,4 @@
-"""Machines on the simulated AWS: the whole reconcile, with facts that the test gives."""
+"""Machines on the simulated AWS: the whole reconcile."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pytest
 
 from freehold.engine import journal as journals
 from freehold.providers.aws.machine.keys import INSTANCE
-from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_cluster import AwsHarness
-from harness.aws_machine import MachineHarness, machine, view_of
+from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine, view_of
 from harness.stepping import run_blocking
 
 
@@ -22,7 +21,7 @@ def settled() -> AwsHarness:
 
 
 def worker(stage: AwsHarness, **spec: Any) -> MachineHarness:
-    return MachineHarness(stage, machine(sshKeyName="", **spec))
+    return MachineHarness(stage, machine(ami={"id": SIMULATED_IMAGE}, sshKeyName="", **spec))
 
 
 def instances(stage: AwsHarness) -> dict[str, str]:
@@ -59,12 +58,10 @@ def test_a_worker_whose_operator_dies_after_each_pass_is_made_once(settled: AwsH
 
 def given_instance(stage: AwsHarness) -> str:
     """An instance that a person made."""
-    image = run_blocking(stage.account.facts.image())
-    assert isinstance(image, Answer)
     subnet = view_of(stage.object.raw).subnets[0]
     body = run_blocking(
         stage.account.client.write(
-            "ec2", "run_instances", "theirs", ImageId=image.value, InstanceType="m5.large", MinCount=1, MaxCount=1,
+            "ec2", "run_instances", "theirs", ImageId=SIMULATED_IMAGE, InstanceType="m5.large", MinCount=1, MaxCount=1,
             SubnetId=subnet, ClientToken=f"a-person-{stage.clock.now()}",
         )
     )  # fmt: skip

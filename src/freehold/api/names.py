@@ -60,6 +60,11 @@ STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 Source: docs/reference/capi-contract.md C18.
 """
 
+BOOTSTRAP_ANNOTATION: Final = "freehold.dev/bootstrap-secret"
+"""On a machine without an owner Machine: the Secret with its bootstrap data, or ``NO_BOOTSTRAP``."""
+
+NO_BOOTSTRAP: Final = "none"
+
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 """Pauses reconciliation with any value, even an empty one (docs/reference/capi-contract.md C23)."""
 
@@ -125,6 +130,9 @@ REASON_KEY_MISSING: Final = "KeyMissing"
 REASON_NO_CREDENTIALS: Final = "NoCredentials"
 REASON_WAITING_FOR_CLUSTER: Final = "WaitingForOwnerCluster"
 REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
+REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
+REASON_WAITING_FOR_BOOTSTRAP_DATA: Final = "WaitingForBootstrapData"
+"""Upstream's reasons of a machine that waits."""
 REASON_INVALID_SPEC: Final = "InvalidSpec"
 REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, Part, State
-from freehold.engine.secret_values import reference
+from freehold.engine.secret_values import GZIP, reference
 from freehold.providers.aws.machine.bootstrap import BootstrapPlan, BootstrapSecret
 from freehold.providers.aws.machine.desired import WantedMachine, wanted
 from freehold.providers.aws.machine.facts import (
@@ -361,10 +361,11 @@ def test_bootstrap_secrets_come_before_the_instance() -> None:
 
 
 def test_the_adapter_names_the_bootstrap_secret_of_a_new_instance_alone() -> None:
-    found = desired_of(machine(), bootstrap="boot")
+    raw = machine(cloudInit={"insecureSkipSecretsManager": True})
+    found = desired_of(raw, bootstrap="#cloud-config")
     assert isinstance(found, WantedMachine)
-    assert found.graph.nodes[INSTANCE].request({})["user_data"] == reference("boot/value")
-    living = desired_of(machine(), bootstrap="boot", record=on_record())
+    assert found.graph.nodes[INSTANCE].request({})["user_data"] == reference("boot/value", form=GZIP)
+    living = desired_of(raw, bootstrap="#cloud-config", record=on_record())
     assert isinstance(living, WantedMachine)
     assert "user_data" not in living.graph.nodes[INSTANCE].request({INSTANCE: THERE})
 

@@ -173,7 +173,7 @@ def test_what_is_refused_halfway_leaves_nothing(make_sim: Any) -> None:
 
 
 def test_as_many_instances_as_the_quota_allows_if_that_is_enough(make_sim: Any) -> None:
-    sim = make_sim(quotas=Quotas(instances=3))
+    sim = make_sim(quotas=Quotas(vcpus=7))
     _, subnets = sim.network()
     with refused("VcpuLimitExceeded"):
         sim.instance(subnets[0], MinCount=4, MaxCount=5)
@@ -266,6 +266,7 @@ def test_a_deleted_secret_holds_its_name_through_its_recovery_window(sim: Any) -
     sim.clock.advance(7 * 86_400)
     sim.secretsmanager.create_secret(Name="s", SecretString="y")
     sim.secretsmanager.delete_secret(SecretId="s", ForceDeleteWithoutRecovery=True)
+    sim.clock.advance(5)
     with refused("ResourceNotFoundException"):
         sim.secretsmanager.describe_secret(SecretId="s")
 

@@ -19,6 +19,7 @@ from freehold.engine.resources import NodeKey, Ref
 KIND = "inner owner"
 """In place of a kind, in outcomes about what an owner within this one has."""
 RECHECK = 30.0
+"""Seconds between two looks; also after one that found nothing, because the index lags."""
 
 
 async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
@@ -26,6 +27,8 @@ async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
     inner, told = ctx.deps.inner, NodeKey(KIND, "first")
     if inner is None or told in ctx.outcomes:
         return inner is not None
+    if ctx.now - ctx.state.none_within_at < RECHECK:
+        return False
     try:
         waiting = await _find_first_within(ctx, inner)
     except CloudError as error:
@@ -44,6 +47,8 @@ async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
 async def _find_first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
     """Find one resource of an owner within this one that exists; the index also shows what is gone."""
     found = await inner.within(ctx.owner.uuid)
+    if not found:
+        ctx.state.none_within_at = ctx.now
     for target in sorted(found):
         sealed = _find_sealed(ctx, inner, target, found[target])
         if sealed is None:

@@ -365,6 +365,10 @@ async def _remove_holding_parts(ctx: PassContext, key: NodeKey) -> Waiting | Non
     occupied = await _find_foreign_children(ctx, key)
     if occupied is None:
         await parts.remove_holding(ctx, key)
+        serving, left = await parts.find_draining(ctx, key)
+        if serving:
+            message = f"was taken out of service; {serving} still ends what it had begun, for {left:.0f} s at most"
+            return Waiting(Reason.DELETING, left, message, ctx.node(key).last_seen)
     return occupied
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,9 +13,16 @@ from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
-from freehold.engine.secret_values import reference
 from freehold.providers.aws.machine import machine_plan, spec_checks
-from freehold.providers.aws.machine.bootstrap import NO_BOOTSTRAP, BootstrapPlan
+from freehold.providers.aws.machine.bootstrap import (
+    NO_BOOTSTRAP,
+    SECRETS_MANAGER,
+    BootstrapFields,
+    BootstrapPlan,
+    check_backend,
+    plan_bootstrap,
+)
+from freehold.providers.aws.machine.bootstrap_reader import read_bootstrap
 from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
 from freehold.providers.aws.machine.desired import WantedMachine, wanted
 from freehold.providers.aws.machine.facts import MachineFactsReader
@@ -22,7 +30,7 @@ from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.aws.machine.machine_plan import MachinePlan, OwnerMachine
 from freehold.providers.aws.machine.questions import questions_of
-from freehold.providers.aws.machine.recorded import RecordedInstance, read_recorded
+from freehold.providers.aws.machine.recorded import RecordedInstance, read_recorded, read_recorded_bootstrap
 from freehold.providers.aws.machine.status import build_status
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import (
@@ -72,7 +80,10 @@ class AWSMachineAdapter:
         plan = machine_plan.decide(machine, spec, view, await self._reader.read(asked), recorded, notes)
         if not isinstance(plan, MachinePlan):
             return plan
-        return wanted(plan, _plan_bootstrap(proceed.bootstrap, recorded), notes)
+        bootstrap = await _find_bootstrap(spec, proceed, recorded, journal)
+        if not isinstance(bootstrap, BootstrapPlan):
+            return replace(bootstrap, notes=notes)
+        return wanted(plan, bootstrap, notes)
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
@@ -101,8 +112,35 @@ def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:
     return view if isinstance(view, ClusterView) else NoAnswer(Reason.REQUIREMENT, view.why, machine_plan.SLOWLY)
 
 
-def _plan_bootstrap(secret: str, recorded: RecordedInstance) -> BootstrapPlan:
-    """Plan how the data reach a new instance; one that is there has read them."""
-    if recorded.is_chosen or not secret:
+async def _find_bootstrap(
+    spec: AWSMachineSpec, proceed: Proceed, recorded: RecordedInstance, journal: Journal
+) -> BootstrapPlan | RefusedSpec | UndecidedSpec:
+    """Find how the data reach the machine. Once its instance is chosen, the record says where they lie.
+
+    They lie there until the machine has its node; what the machine has not deleted itself goes then.
+    """
+    if recorded.is_chosen:
+        return NO_BOOTSTRAP if _has_node(proceed.around.machine) else read_recorded_bootstrap(journal)
+    if not proceed.bootstrap:
         return NO_BOOTSTRAP
-    return BootstrapPlan(reference(f"{secret}/value"))
+    fields = _read_fields(spec)
+    if problems := check_backend(fields):
+        return RefusedSpec(problems)
+    facts = await read_bootstrap(proceed.secrets, proceed.bootstrap)
+    if isinstance(facts, NoAnswer):
+        return UndecidedSpec({f"Secret {proceed.bootstrap}": facts})
+    plan = plan_bootstrap(fields, facts, journal.owner.uuid)
+    return plan if isinstance(plan, BootstrapPlan) else RefusedSpec(plan)
+
+
+def _read_fields(spec: AWSMachineSpec) -> BootstrapFields:
+    said = spec.cloud_init
+    return BootstrapFields(
+        skip_secrets_manager=bool(said and said.insecure_skip_secrets_manager),
+        backend=(said and said.secure_secrets_backend) or SECRETS_MANAGER,
+        uncompressed=bool(spec.uncompressed_user_data),
+    )
+
+
+def _has_node(machine: Mapping[str, Any] | None) -> bool:
+    return bool(((machine or {}).get("status") or {}).get("nodeRef"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NotThere
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 
 ARCHITECTURE = "{architecture}"
 """The place in the name of a parameter where the architecture of the instance type goes."""
@@ -131,10 +131,3 @@ class MachineFactsReader(Protocol):
     """A source of answers. It never raises CloudError: what could not be asked is NoAnswer."""
 
     async def read(self, questions: MachineQuestions) -> MachineFacts: ...
-
-
-class NothingAsked:
-    """A source that has asked nothing yet."""
-
-    async def read(self, questions: MachineQuestions) -> MachineFacts:
-        return MachineFacts(NOT_ASKED, NOT_ASKED, NOT_ASKED, NOT_ASKED, NOT_ASKED)

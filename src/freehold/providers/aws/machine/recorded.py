@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.resources import NodeKey
 from freehold.engine.secret_values import without_digests
-from freehold.providers.aws.machine.keys import INSTANCE
+from freehold.providers.aws.machine.bootstrap import BootstrapPlan, BootstrapSecret, name_secret
+from freehold.providers.aws.machine.keys import BOOTSTRAP_SECRET_KIND, INSTANCE
 
 
 class Standing(Enum):
@@ -57,3 +58,13 @@ def read_recorded(provider_id: str, record: Mapping[NodeKey, Entry]) -> Recorded
     if named and (entry is None or entry.phase in (Phase.VACANT, Phase.GIVEN)):
         return RecordedInstance(Standing.GIVEN, named)
     return RecordedInstance()
+
+
+def read_recorded_bootstrap(journal: Journal) -> BootstrapPlan:
+    """Read which secrets were made for the instance on record; its own request says what its user data are."""
+    secrets = (
+        BootstrapSecret(key.logical, {"name": name_secret(journal.owner.uuid, key.logical)})
+        for key, entry in sorted(journal.entries.items(), key=lambda item: str(item[0]))
+        if key.kind == BOOTSTRAP_SECRET_KIND and entry.phase.ours
+    )
+    return BootstrapPlan(secrets=tuple(secrets))
