@@ -60,9 +60,9 @@ class OwnerMachine:
 class MachinePlan:
     """One instance. ``given`` is the id of one that is there already, ``gone``: there was one; the rest is then empty.
 
-    ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is there: it keeps its own. ``request`` has
-    the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that send
-    to it. ``tags`` are the user's.
+    ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is ours already: it keeps its own. ``request``
+    has the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that
+    send to it. ``tags`` are the user's.
     """
 
     machine: OwnerMachine
@@ -96,7 +96,8 @@ def decide(
     tags = tuple(sorted({**view.tags, **spec.additional_tags}.items()))
     if recorded.standing in (Standing.GIVEN, Standing.GONE):
         given = recorded.id if recorded.standing is Standing.GIVEN else ""
-        return MachinePlan(machine, view.cluster, given=given, gone=not given, tags=tags, spot=is_spot(spec))
+        zone = (spec.provider_id or "").removeprefix("aws:///").partition("/")[0]
+        return MachinePlan(machine, view.cluster, given, not given, zone=zone, tags=tags, spot=is_spot(spec))
     asked = {
         "spec.additionalSecurityGroups": facts.groups,
         **({} if recorded.is_chosen else _asked_to_choose(facts)),
