@@ -119,7 +119,7 @@ def _health(call: Call, group: Record, row: dict[str, Any] | None, used: bool) -
 
 
 def _check_of(view: dict[str, Any]) -> Check:
-    """A new target of an application load balancer passes one check, one of a network load balancer as many as later.
+    """Say how a new target is checked: that of an application load balancer once, of a network one as often as later.
 
     https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html; how long a
     network load balancer took: https://github.com/kubernetes/kubeadm/issues/3294
