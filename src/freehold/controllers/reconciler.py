@@ -39,6 +39,7 @@ from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, outcome_of_error
+from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
@@ -173,7 +174,8 @@ class Reconciler:
             case gate.Pause(message):
                 return PassEnd(Done(), status.build_paused_update(raw, message, self._now(), self._served.parts))
             case gate.Hold(reason, message):
-                return self._hold(raw, reason, message)
+                first = self._served.parts[:1] if reason in gate.WAITS_OF_MACHINES else ()  # upstream's InstanceReady
+                return self._hold(raw, reason, message, parts=[Observation(p, "False", reason, message) for p in first])
             case gate.WaitForMachines(message):
                 waits = status.build_machine_wait_update(raw, message, self._now(), self._served.parts)
                 return PassEnd(RequeueAfter(OCCUPIED_SECONDS), waits)
@@ -265,7 +267,7 @@ class Reconciler:
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
-        proceed = replace(proceed, ring=current.ring)
+        proceed = replace(proceed, ring=current.ring, secrets=self._open_secrets(document.raw))
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)
@@ -376,10 +378,13 @@ class Reconciler:
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
         raw = current.document.raw
         deps = current.binding.cloud.build_deps(subject_of(raw), current.ring, current.journal.owner.uuid)
-        deps = replace(deps, others=self._others, inner=deps.inner if self._served.machines else None)
+        inner = deps.inner if self._served.machines else None
+        return replace(deps, others=self._others, inner=inner, secrets=self._open_secrets(raw))
+
+    def _open_secrets(self, raw: Json) -> SecretReader:
         if self._reader is None or self._served.link is not ClusterLink.MACHINE:
-            return deps
-        return replace(deps, secrets=NamespaceSecrets(self._reader, raw["metadata"].get("namespace", "")))
+            return NoSecrets()
+        return NamespaceSecrets(self._reader, raw["metadata"].get("namespace", ""))
 
     def _read_decisions(self, raw: Json, known: ObjectMemo) -> tuple[Decision, ...]:
         """Read the decisions that nothing has acted on. New ones cause a full read, so that the evidence is fresh."""

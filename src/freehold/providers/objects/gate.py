@@ -14,6 +14,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
 from freehold.engine.keys import KeyRing
+from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.providers.objects.around import (
     NOTHING_AROUND as NOTHING_AROUND,
 )
@@ -27,6 +28,10 @@ from freehold.providers.objects.around import (
 )
 
 DEFAULT_API_PORT = 6443
+WAITS_OF_MACHINES = frozenset(
+    {names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, names.REASON_WAITING_FOR_BOOTSTRAP_DATA}
+)
+"""Reasons for which a machine cannot be made yet; nothing is wrong with its manifest."""
 _STOPPED = "nothing is created, changed or deleted"
 
 
@@ -100,7 +105,8 @@ class Proceed:
     """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none.
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
-    tells what the operator itself wrote into the records of others; None where nothing is created.
+    tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
+    what of the bootstrap data must be known before the request: format and length.
     """
 
     cluster: str
@@ -109,6 +115,7 @@ class Proceed:
     around: Around = NOTHING_AROUND
     bootstrap: str = ""
     ring: KeyRing | None = field(default=None, repr=False, compare=False)
+    secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
