@@ -33,7 +33,7 @@ from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, S
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers
 from freehold_sim.aws.cloud import SimulatedAWS
-from freehold_sim.aws.ec2.catalog import IMAGES
+from freehold_sim.aws.ec2.image_catalog import IMAGES
 from freehold_sim.mount import mount_client
 from harness.aws_clients import KEYS
 from harness.aws_cluster import AwsHarness
@@ -42,6 +42,7 @@ from harness.powervs import ReconcilerHarness
 CHILD = ServedName(
     AWS_CLUSTER.group, AWS_CLUSTER.version, "AWSMachine", "awsmachines", "awsmachine.example.com",
     link=ClusterLink.MACHINE, parent=AS_PARENT, parts=("InstanceReady",),
+    waiting_part="InstanceReady",
 )  # fmt: skip
 INSTANCE = NodeKey("instance", "machine")
 BOOT_DATA = b"#!/bin/sh\necho the bootstrap token 0123456789\n"

@@ -87,9 +87,15 @@ def _interfaces(sim: Any) -> Make:
     return lambda number: sim.ec2.create_network_interface(SubnetId=subnet)
 
 
-def _instances(sim: Any) -> Make:
+def _vcpus(sim: Any) -> Make:
     subnet = sim.subnet(sim.vpc())
-    return lambda number: sim.instance(subnet)
+    return lambda number: sim.instance(subnet, InstanceType="t2.micro")
+
+
+def _spot_vcpus(sim: Any) -> Make:
+    subnet = sim.subnet(sim.vpc())
+    spot = {"MarketType": "spot"}
+    return lambda number: sim.instance(subnet, InstanceType="t2.micro", InstanceMarketOptions=spot)
 
 
 def _classic_balancers(sim: Any) -> Make:
@@ -162,7 +168,8 @@ LIMITS = {
     "groups_per_interface": Limit("SecurityGroupsPerInterfaceLimitExceeded", _groups_of_interface),
     "endpoints_per_vpc": Limit("VpcEndpointLimitExceeded", _endpoints),
     "interfaces": Limit("NetworkInterfaceLimitExceeded", _interfaces),
-    "instances": Limit("VcpuLimitExceeded", _instances),
+    "vcpus": Limit("VcpuLimitExceeded", _vcpus),
+    "spot_vcpus": Limit("MaxSpotInstanceCountExceeded", _spot_vcpus),
     "classic_balancers": Limit("TooManyLoadBalancers", _classic_balancers),
     "balancers": Limit("TooManyLoadBalancers", _balancers),
     "target_groups": Limit("TooManyTargetGroups", _target_groups),

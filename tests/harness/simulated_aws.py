@@ -148,6 +148,15 @@ class Sim:
     def role(self, name: str = "role") -> str:
         return str(self.iam.create_role(RoleName=name, AssumeRolePolicyDocument=TRUST)["Role"]["Arn"])
 
+    def profile(self, name: str, **allowed: Any) -> str:
+        """An instance profile with a role, which may do what its inline policies allow."""
+        self.role(name)
+        for policy, document in allowed.items():
+            self.iam.put_role_policy(RoleName=name, PolicyName=policy, PolicyDocument=document)
+        made = self.iam.create_instance_profile(InstanceProfileName=name)["InstanceProfile"]["Arn"]
+        self.iam.add_role_to_instance_profile(InstanceProfileName=name, RoleName=name)
+        return str(made)
+
     def cluster(self, name: str = "one", **more: Any) -> dict[str, Any]:
         _, subnets = self.network()
         role = self.role(f"{name}-role")

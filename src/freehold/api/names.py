@@ -84,6 +84,8 @@ DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move
 # --- labels ------------------------------------------------------------------------------------
 
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
+"""On a Machine of a control plane, with any value."""
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
 """On a served CRD: an upstream provider is installed too (docs/reference/capi-contract.md C2)."""
 

@@ -39,14 +39,23 @@ from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, outcome_of_error
-from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate, identity, parents, status
-from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, UndecidedSpec, WantedGraph
+from freehold.providers.objects.adapter import (
+    Desired,
+    GraphMode,
+    PassReport,
+    RefusedSpec,
+    StatusUpdate,
+    UndecidedSpec,
+    WantedGraph,
+)
+from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.spec_problems import SpecProblem
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -174,8 +183,9 @@ class Reconciler:
             case gate.Pause(message):
                 return PassEnd(Done(), status.build_paused_update(raw, message, self._now(), self._served.parts))
             case gate.Hold(reason, message):
-                first = self._served.parts[:1] if reason in gate.WAITS_OF_MACHINES else ()  # upstream's InstanceReady
-                return self._hold(raw, reason, message, parts=[Observation(p, "False", reason, message) for p in first])
+                part = self._served.waiting_part if reason in gate.WAITS_OF_MACHINES else ""
+                parts = [Observation(part, "False", reason, message)] if part else []
+                return self._hold(raw, reason, message, parts=parts)
             case gate.WaitForMachines(message):
                 waits = status.build_machine_wait_update(raw, message, self._now(), self._served.parts)
                 return PassEnd(RequeueAfter(OCCUPIED_SECONDS), waits)
@@ -267,15 +277,16 @@ class Reconciler:
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
-        proceed = replace(proceed, ring=current.ring, secrets=self._open_secrets(document.raw))
+        deps = self._build_deps(current)
+        proceed = replace(proceed, ring=current.ring, secrets=deps.secrets)
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
+        plan = await self._refuse_shared(current, plan)
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.identity_is_new = False
-        deps = self._build_deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is GraphMode.FROZEN:
@@ -315,6 +326,21 @@ class Reconciler:
             return plan
         holder = await self._claims.claim_name(raw, journal.account)
         return plan if holder is None else self._claims.refuse_name(raw, journal.account, holder, plan)
+
+    async def _refuse_shared(self, current: _ObjectPass, plan: Desired) -> Desired:
+        """Refuse what is given to one object alone and is named by another one too: neither may use it."""
+        if not isinstance(plan, WantedGraph) or plan.sole_use is None:
+            return plan
+        field, words = plan.sole_use.field, plan.sole_use.words
+        try:
+            named = await self._others.naming(current.journal.owner, words)
+        except CloudError as error:
+            outcome = outcome_of_error(error)
+            return UndecidedSpec({field: NoAnswer(outcome.reason, outcome.message, outcome.after)}, plan.notes)
+        if others := [each for each in named if each != str(key_of(current.document.raw))]:
+            message = f"{', '.join(others)} names {words[0]} too, and only one object may use it; correct one of them"
+            return RefusedSpec((SpecProblem(field, message),), plan.notes, Reason.AMBIGUOUS.value)
+        return plan
 
     async def _release(self, current: _ObjectPass, around: gate.Around) -> PassEnd:
         """Delete what is owned. The spec only helps to find strays, and may be invalid by now."""
@@ -378,13 +404,10 @@ class Reconciler:
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
         raw = current.document.raw
         deps = current.binding.cloud.build_deps(subject_of(raw), current.ring, current.journal.owner.uuid)
-        inner = deps.inner if self._served.machines else None
-        return replace(deps, others=self._others, inner=inner, secrets=self._open_secrets(raw))
-
-    def _open_secrets(self, raw: Json) -> SecretReader:
+        deps = replace(deps, others=self._others, inner=deps.inner if self._served.machines else None)
         if self._reader is None or self._served.link is not ClusterLink.MACHINE:
-            return NoSecrets()
-        return NamespaceSecrets(self._reader, raw["metadata"].get("namespace", ""))
+            return deps
+        return replace(deps, secrets=NamespaceSecrets(self._reader, raw["metadata"].get("namespace", "")))
 
     def _read_decisions(self, raw: Json, known: ObjectMemo) -> tuple[Decision, ...]:
         """Read the decisions that nothing has acted on. New ones cause a full read, so that the evidence is fresh."""

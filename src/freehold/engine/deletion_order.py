@@ -61,9 +61,15 @@ def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, regi
         else:
             kinds = _required_kinds(current.kind, registry)
             edges = {other for other in keys if other.kind in kinds}
+        edges = {other for other in edges if not _is_only_to_begin(other, registry)}
         todo += edges - found
         found |= edges
     return found & set(keys)
+
+
+def _is_only_to_begin(key: NodeKey, registry: Registry) -> bool:
+    """Return whether who requires it does so only until it exists (:mod:`consumed`)."""
+    return key.kind in registry and bool(registry[key.kind].creation.consumer)
 
 
 def _required_kinds(kind: str, registry: Registry) -> set[str]:

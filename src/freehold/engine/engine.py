@@ -58,7 +58,7 @@ import logging
 from dataclasses import replace
 from math import inf
 
-from freehold.engine import polling
+from freehold.engine import consumed, polling
 from freehold.engine.context import PassContext
 from freehold.engine.decisions import Decision
 from freehold.engine.deletion_order import add_edges
@@ -110,10 +110,12 @@ async def ensure(
     Raises StaleObject when the object changed underneath, and CloudError when the journal cannot be saved or
     the shared index cannot be read: the next pass starts from what is on record.
     """
-    ctx = PassContext(deps, graph, journal, store, state, user_tags, decisions=decisions)
+    wanted = consumed.leave_out(graph, journal, deps.registry)
+    ctx = PassContext(deps, wanted, journal, store, state, user_tags, decisions=decisions)
     if not _journal_is_readable(ctx) or await _is_at_rest(ctx):
         return ctx.result()
     marked = await _learn(ctx)
+    ctx.graph = consumed.leave_out(graph, ctx.journal, deps.registry)
     if _may_be_wanted_by_another_name(ctx, journal):
         await ctx.save()
         return ctx.result()

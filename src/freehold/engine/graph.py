@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from freehold.engine.resources import NodeKey, Observed, Part, Request
@@ -111,6 +111,15 @@ class Graph:
                 raise ValueError(f"{node.key} requires {', '.join(map(str, missing))}, which nothing wants")
         self._titles = Counter((node.key.kind, node.title) for node in self.nodes.values())
         self.order = tuple(graphlib.TopologicalSorter({k: n.requires for k, n in self.nodes.items()}).static_order())
+
+    def without(self, keys: Collection[NodeKey]) -> Graph:
+        """Return the graph without these nodes, and without the edges to them."""
+        left = (node for node in self.nodes.values() if node.key not in keys)
+        cut = (
+            replace(n, requires=n.requires.difference(keys), parts_require=n.parts_require.difference(keys))
+            for n in left
+        )
+        return Graph(cut)
 
     def title(self, key: NodeKey) -> str:
         """Return what people know it by: no other of its kind has the same."""

@@ -4,7 +4,7 @@ policies and its session policy both allow, for each resource that the call name
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from freehold_sim.aws import policies
+from freehold_sim.aws import policies, secrets
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.errors import CODES
 from freehold_sim.aws.tag_conditions import knows_resource_tags
@@ -47,7 +47,7 @@ def authorize(call: Call) -> None:
     action = _action(call)
     records: list[Record | None] = [*_named(call)]
     for record in records or [None]:
-        resource = record["arn"] if record else "*"
+        resource = record["arn"] if record else _missing(call)
         if not _allowed(call, action, resource, _context(call, record)):
             code, status = CODES[call.service].denied
             text = f"{who.arn} is not authorized to perform: {action} on resource: {resource}"
@@ -117,6 +117,14 @@ def _named(call: Call) -> list[Record]:
         rows = [record] if record else [table[text] for table in tables if text in table]
         found.update({row["arn"] or row["id"]: row for row in rows if row["arn"]})
     return list(found.values())
+
+
+def _missing(call: Call) -> str:
+    """Return what a call is about that names nothing which exists: a secret by its future name, else anything."""
+    name = call.params.get("SecretId", call.params.get("Name")) if call.service == "secretsmanager" else None
+    if name is None:
+        return "*"
+    return str(name) if name.startswith("arn:") else secrets.arn_of(call, name, "000000")
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -4,24 +4,39 @@ https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html,
 https://documentation.ubuntu.com/aws/aws-how-to/instances/find-ubuntu-images/
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads
-from freehold_sim.aws.ec2.catalog import IMAGES
+from freehold_sim.aws.ec2.image_catalog import AL2_VERSIONS, ARCHITECTURES, EKS_VERSIONS, IMAGES, eks_name
 
-_EKS = "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/standard/recommended/image_id"
+_EKS = "/aws/service/eks/optimized-ami/{version}/amazon-linux-{system}/recommended/image_id"
 _UBUNTU = "/aws/service/canonical/ubuntu/server/{version}/stable/current/amd64/hvm/{volume}/ami-id"
 _BY_NAME = {row.name: row.ident for row in IMAGES}
-PARAMETERS = {
-    _EKS.format(version="1.31"): _BY_NAME["amazon-eks-node-al2023-x86_64-standard-1.32-v20250201"],
-    _EKS.format(version="1.32"): _BY_NAME["amazon-eks-node-al2023-x86_64-standard-1.32-v20250201"],
-    _UBUNTU.format(version="20.04", volume="ebs-gp2"): _BY_NAME[
-        "ubuntu/images/hvm-ssd/ubuntu-focal-20.04-amd64-server-20250101"
-    ],
-    _UBUNTU.format(version="24.04", volume="ebs-gp3"): _BY_NAME[
-        "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-20251001"
-    ],
-}
+_AL2 = {"2": ("x86_64", "al2"), "2-arm64": ("arm64", "al2"), "2-gpu": ("x86_64", "al2-gpu")}
+
+
+def _parameters() -> Iterator[tuple[str, str]]:
+    """Yield the names of parameters, each with that of its image."""
+    for version in EKS_VERSIONS:
+        for chip in ARCHITECTURES:
+            for variant in ("standard", "nvidia"):
+                name = _EKS.format(version=version, system=f"2023/{chip}/{variant}")
+                yield name, eks_name(version, chip, variant)
+    for version in AL2_VERSIONS:
+        for system, (chip, variant) in _AL2.items():
+            yield _EKS.format(version=version, system=system), eks_name(version, chip, variant)
+    yield (
+        _UBUNTU.format(version="20.04", volume="ebs-gp2"),
+        "ubuntu/images/hvm-ssd/ubuntu-focal-20.04-amd64-server-20250101",
+    )
+    yield (
+        _UBUNTU.format(version="24.04", volume="ebs-gp3"),
+        "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-20251001",
+    )
+
+
+PARAMETERS = {name: _BY_NAME[image] for name, image in _parameters()}
 
 
 def get_parameter(call: Call) -> dict[str, Any]:

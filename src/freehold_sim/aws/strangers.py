@@ -1,15 +1,18 @@
 """Foreign actors: changes by other users of the same accounts, and a complete view of all resources."""
 
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors
+from freehold_sim.aws import errors, health_checks
+from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
-from freehold_sim.aws.credentials import administrator
-from freehold_sim.aws.ec2 import interfaces
+from freehold_sim.aws.credentials import Principal, administrator
+from freehold_sim.aws.ec2 import capacity, instances, interfaces
 from freehold_sim.aws.effects import EFFECTS, ENDS
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
+from freehold_sim.aws.sessions import role_policies
 from freehold_sim.aws.world import Record, scope_of
 from freehold_sim.simulated import digest
 
@@ -30,13 +33,17 @@ class Strangers:
         """Call the method named `verb` with arguments from JSON. Raises ValueError for an unknown verb."""
         match verb:
             case "call":
-                return self.call(**body)
+                return _jsonable(self.call(**body))
+            case "as-instance":
+                return _jsonable(self.as_instance(**body))
             case "create":
                 return self.create(**body)
             case "occupy":
                 return self.occupy(**body)
             case "tag":
                 self.tag(body["id"], body["tags"])
+            case "tag_each":
+                self.tag_each(body["ids"], body["tags"])
             case "untag":
                 self.untag(body["id"], *body["keys"])
             case "strip":
@@ -45,6 +52,14 @@ class Strangers:
                 self.change(body["id"], **body["fields"])
             case "delete":
                 self.delete(body["id"])
+            case "exhaust":
+                self.exhaust(**body)
+            case "restock":
+                self.restock(**body)
+            case "answer":
+                self.answer(body["id"], answers=body["answers"])
+            case "interrupt":
+                self.interrupt(body["id"])
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -56,6 +71,23 @@ class Strangers:
     ) -> dict[str, Any]:
         """Call an operation as another user of an account (the first one); raises ValueError if it is refused."""
         return self._call(service, operation, params, account, region)[0]
+
+    def as_instance(self, instance: str, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Call an operation as a program on a running instance does, with the rights that its profile gives.
+
+        Raises ValueError if the instance has no credentials, and if the call is refused.
+        """
+        self._cloud.settle()
+        record, world = self.find(instance), self._cloud.world
+        if record["view"]["State"]["Name"] != "running":
+            raise ValueError(f"{instance} is not running")
+        profile = world.by_arn(record["view"].get("IamInstanceProfile", {}).get("Arn", ""))
+        if profile is None or not profile["roles"]:
+            raise ValueError(f"{instance} has no instance profile with a role: there are no credentials on it")
+        account, role = record["account"], profile["roles"][0]
+        arn = f"arn:aws:sts::{account}:assumed-role/{role}/{instance}"
+        who = Principal(account, arn, f"{role}:{instance}", role_policies(world, account, role))
+        return self._call(service, operation, params, account, record["region"], who)[0]
 
     def create(
         self,
@@ -75,18 +107,25 @@ class Strangers:
         return dict(made[0])
 
     def _call(
-        self, name: str, operation: str, params: dict[str, Any], account: str, region: str
+        self,
+        name: str,
+        operation: str,
+        params: dict[str, Any],
+        account: str,
+        region: str,
+        caller: Principal | None = None,
     ) -> tuple[dict[str, Any], list[Record]]:
         cloud = self._cloud
         cloud.settle()
         account = account or next(iter(cloud.settings.access_keys.values()))
         place = "" if name == "iam" else region
-        now, who = cloud.clock.now(), administrator(account)
+        now, who = cloud.clock.now(), caller or administrator(account)
         call = Call(cloud.world, cloud.settings, name, operation, params, who, place, now, now, actor="stranger")
         try:
             served = cloud.operations[name][operation]
             model = service(name).operation(operation)
             validate(params, model.input_shape if model else None)
+            authorize(call)
             values = served.handler(call)
         except Invalid as invalid:
             refused = errors.of_invalid(name, invalid)
@@ -114,6 +153,11 @@ class Strangers:
     def tag(self, ident: str, tags: dict[str, str]) -> None:
         record = self.find(ident)
         self._cloud.world.set_tags(record, {**record["tags"], **tags}, self._cloud.clock.now())
+
+    def tag_each(self, ids: list[str], tags: dict[str, str]) -> None:
+        """Tag several resources at once, as one TagResources does: no read comes between two of them."""
+        for ident in ids:
+            self.tag(ident, tags)
 
     def untag(self, ident: str, *keys: str) -> None:
         record = self.find(ident)
@@ -143,6 +187,29 @@ class Strangers:
             if card in cards:
                 interfaces.remove(world, cards[card], now)
         world.remove(record, now)
+
+    # -- what AWS does by itself ------------------------------------------------------------------------------
+
+    def exhaust(self, zone: str, kind: str = "*", market: str = "*") -> None:
+        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both."""
+        capacity.exhaust(self._cloud.world, zone, kind, market)
+        self._cloud.world.touched = True
+
+    def restock(self, zone: str) -> None:
+        """Let a zone have capacity for everything again."""
+        capacity.restock(self._cloud.world, zone)
+        self._cloud.world.touched = True
+
+    def answer(self, ident: str, *, answers: bool) -> None:
+        """Let an instance answer the health checks of load balancers from now on, or no longer; a new one does."""
+        self._cloud.settle()
+        health_checks.answer(self.find(ident), self._cloud.clock.now(), answers=answers)
+        self._cloud.world.touched = True
+
+    def interrupt(self, ident: str) -> None:
+        """Take a spot instance back; raises ValueError for another one."""
+        self._cloud.settle()
+        instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
 
     # -- the complete view ------------------------------------------------------------------------------------
 
@@ -180,6 +247,15 @@ class Strangers:
             }
             for record in rows
         ]
+
+
+def _jsonable(value: Any) -> Any:
+    """Return a reply with binary content as base64."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {key: _jsonable(each) for key, each in value.items()}
+    return [_jsonable(each) for each in value] if isinstance(value, list) else value
 
 
 def _cards(record: Record) -> list[str]:

@@ -9,15 +9,17 @@ _NAMES: Mapping[str, str] = {
     "ec2": """
         AllocateAddress AssociateAddress AssociateRouteTable AssociateSubnetCidrBlock AssociateVpcCidrBlock
         AttachInternetGateway AttachNetworkInterface AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress
-        CreateEgressOnlyInternetGateway CreateNatGateway CreateNetworkInterface CreateRoute CreateRouteTable
-        CreateSecurityGroup CreateSnapshot CreateSubnet CreateTags CreateVolume CreateVpc CreateVpcEndpoint
-        DeleteEgressOnlyInternetGateway DeleteInternetGateway DeleteKeyPair DeleteNatGateway DeleteNetworkInterface
-        DeleteRoute DeleteRouteTable DeleteSecurityGroup DeleteSnapshot DeleteSubnet DeleteTags DeleteVolume DeleteVpc
-        DeleteVpcEndpoints DescribeInstanceAttribute DescribeVpcAttribute DetachInternetGateway DetachNetworkInterface
+        CreateEgressOnlyInternetGateway CreateNatGateway CreateNetworkInterface CreatePlacementGroup CreateRoute
+        CreateRouteTable CreateSecurityGroup CreateSnapshot CreateSubnet CreateTags CreateVolume CreateVpc
+        CreateVpcEndpoint DeleteEgressOnlyInternetGateway DeleteInternetGateway DeleteKeyPair DeleteNatGateway
+        DeleteNetworkInterface DeletePlacementGroup DeleteRoute DeleteRouteTable DeleteSecurityGroup DeleteSnapshot
+        DeleteSubnet DeleteTags DeleteVolume DeleteVpc DeleteVpcEndpoints DescribeInstanceAttribute
+        DescribeNetworkInterfaceAttribute DescribeVpcAttribute DetachInternetGateway DetachNetworkInterface
         DisassociateAddress DisassociateRouteTable DisassociateSubnetCidrBlock DisassociateVpcCidrBlock
-        ModifyInstanceAttribute ModifyNetworkInterfaceAttribute ModifySubnetAttribute ModifyVpcAttribute
-        ModifyVpcEndpoint ReleaseAddress ReplaceRoute ReplaceRouteTableAssociation RevokeSecurityGroupEgress
-        RevokeSecurityGroupIngress RunInstances StartInstances StopInstances TerminateInstances
+        ModifyInstanceAttribute ModifyInstanceMetadataOptions ModifyNetworkInterfaceAttribute ModifySubnetAttribute
+        ModifyVpcAttribute ModifyVpcEndpoint ReleaseAddress ReplaceRoute ReplaceRouteTableAssociation
+        RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances StopInstances
+        TerminateInstances
     """,
     "elb": """
         AddTags ApplySecurityGroupsToLoadBalancer AttachLoadBalancerToSubnets ConfigureHealthCheck CreateLoadBalancer

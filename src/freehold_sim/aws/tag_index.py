@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
+from freehold_sim.aws.ec2.metadata_options import check_tags
 from freehold_sim.aws.tagging import why_not, why_not_common
 from freehold_sim.aws.world import Record, scope_of
 
@@ -199,6 +200,10 @@ def _why_not(call: Call, arn: str, position: int, change: Change) -> dict[str, A
     if scope_of(record["account"], record["region"]) != call.scope:
         return _failure(400, "InvalidParameterException", f"{arn} is not a supported resource in {call.region}")
     wanted = change(record)
+    try:
+        check_tags(record, wanted.keys() - record["tags"].keys())
+    except Refused as refused:
+        return _failure(400, "InvalidParameterException", refused.message)
     if problem := _refused_by_its_service(record, wanted):
         return _failure(400, "InvalidParameterException", problem)
     if len(wanted) > call.settings.quotas.tags:

@@ -192,7 +192,11 @@ class MemoryDriver:
 
 def _plain(request: Request) -> Request:
     """With the secret values, as it goes over the wire."""
-    return {k: value.reveal().decode() if isinstance(value, SecretValue) else value for k, value in request.items()}
+    return {k: _text(value) if isinstance(value, SecretValue) else value for k, value in request.items()}
+
+
+def _text(value: SecretValue) -> str:
+    return value.reveal().decode(errors="replace")
 
 
 def _holds(texts: Collection[str], nonces: Container[str]) -> bool:

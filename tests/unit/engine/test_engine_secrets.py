@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from freehold.engine.keys import KeyRing, digest_of
 from freehold.engine.outcomes import Blocked, Ready, Reason
 from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
-from freehold.engine.secret_values import REFERENCE, SecretValue, named, reference, withhold, without
+from freehold.engine.secret_values import GZIP, REFERENCE, SecretValue, compress, named, reference, withhold, without
 from harness.stepping import run_blocking
 from lab import faults
 from lab.cloud import Resource
@@ -211,6 +212,90 @@ def test_a_digest_counts_for_its_own_node_only() -> None:
     life.once()
     assert other in life.journal.open
     assert isinstance(life.world, MachineWorld) and not _sent(life.world)
+
+
+def _shaped(form: str = GZIP, span: tuple[int, int] | None = (0, 30)) -> MachineWorld:
+    """A machine that gets a piece of its secret, compressed."""
+    world = MachineWorld()
+    machine = node("machine/node", "net/main", user_data=reference(SECRET, form=form, span=span))
+    world.nodes = [machine if each.key == MACHINE else each for each in world.nodes]
+    return world
+
+
+def test_the_cloud_gets_the_piece_of_a_secret_that_the_request_says() -> None:
+    world = _shaped()
+    life = _dead_at_create(world)
+    (made,) = _machines(world)
+    assert made.secret_value == compress(FIRST_DATA)[:30].decode(errors="replace")
+    request = life.journal.entries[MACHINE].request
+    assert request is not None
+    assert {**request["user_data"], "digest": ""} == {REFERENCE: SECRET, "as": "gzip", "bytes": [0, 30], "digest": ""}
+    assert not world.revealed()
+    world.strip("machine")
+    assert isinstance(life.create()["machine/node"], Ready)
+    assert len(_machines(world)) == 1 and _sent(world) == 2, "the repeat has the same piece"
+
+
+def test_the_pieces_of_a_secret_are_the_secret() -> None:
+    request = [reference(SECRET, form=GZIP, span=(first, first + 20)) for first in (0, 20, 40, 60)]
+    assert b"".join(one.transform(FIRST_DATA) for one in named(request)) == compress(FIRST_DATA)
+    assert gzip.decompress(compress(FIRST_DATA)) == FIRST_DATA
+
+
+def test_a_kept_piece_is_no_drift() -> None:
+    world = _shaped()
+    world.lasting = ("user_data",)
+    outcome = Life(world).create()["machine/node"]
+    assert isinstance(outcome, Ready) and not outcome.note
+
+
+def _whole(life: Life, request: dict[str, object]) -> dict[str, object]:
+    return {**request, "user_data": {**request["user_data"], "bytes": None}}  # type: ignore[dict-item]
+
+
+def _more(life: Life, request: dict[str, object]) -> dict[str, object]:
+    return {**request, "user_data": {**request["user_data"], "bytes": [0, 60]}}  # type: ignore[dict-item]
+
+
+def _no_bytes(life: Life, request: dict[str, object]) -> dict[str, object]:
+    return {**request, "user_data": {**request["user_data"], "bytes": [30]}}  # type: ignore[dict-item]
+
+
+def _as_it_is(life: Life, request: dict[str, object]) -> dict[str, object]:
+    return {**request, "user_data": {**request["user_data"], "as": ""}}  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("forge", (_whole, _more, _no_bytes, _as_it_is))
+def test_whoever_may_edit_the_journal_cannot_have_more_of_a_secret_sent(forge: Forge) -> None:
+    world = _shaped()
+    life = _dead_at_create(world, faults.BEFORE)
+    entry = life.journal.entries[MACHINE]
+    assert entry.request is not None
+    life.rewrite(life.journal.put(MACHINE, replace(entry, request=forge(life, dict(entry.request)))))
+    assert isinstance(life.create()["machine/node"], Ready)
+    piece = compress(FIRST_DATA)[:30].decode(errors="replace")
+    assert {made.secret_value for made in _machines(world)} == {piece}
+
+
+@pytest.mark.parametrize(
+    ("form", "span", "said"),
+    [(GZIP, (500, 600), "no bytes 500 to 600"), (GZIP, (9, 9), "no bytes 9 to 9"), ("zstd", None, "form 'zstd'")],
+)
+def test_what_cannot_be_made_of_a_secret_is_told_and_nothing_is_sent(
+    form: str, span: tuple[int, int] | None, said: str
+) -> None:
+    world = _shaped(form, span)
+    outcome = Life(world).create()["machine/node"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.INVALID
+    assert SECRET in outcome.message and said in outcome.message
+    assert not _sent(world)
+
+
+def test_nonsense_in_place_of_a_span_is_no_span() -> None:
+    for nonsense in ([1], "0", [0, "9"], [True, 9], {}, 7):
+        (one,) = named({REFERENCE: SECRET, "bytes": nonsense})
+        with pytest.raises(errors.Invalid):
+            one.transform(FIRST_DATA)
 
 
 def test_a_request_that_refers_to_no_secret_is_recorded_as_it_is() -> None:

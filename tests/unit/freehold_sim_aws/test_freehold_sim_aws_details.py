@@ -29,11 +29,6 @@ def test_regions_and_zones(sim: Any) -> None:
 
 
 def test_images_types_and_keys(sim: Any) -> None:
-    named = [{"Name": "name", "Values": ["capa-ami-ubuntu-24.04-v1.32.0-*"]},
-             {"Name": "architecture", "Values": ["x86_64"]}]  # fmt: skip
-    images = sim.ec2.describe_images(Owners=["819546954734"], Filters=named)["Images"]
-    assert len(images) == 1
-    assert images[0]["RootDeviceName"] == "/dev/sda1"
     assert sim.ec2.describe_images(Owners=["123456789012"])["Images"] == []
     assert {row["OwnerId"] for row in sim.ec2.describe_images(Owners=["amazon"])["Images"]} == {"602401143452"}
     with refused("InvalidAMIID.Malformed"):
@@ -52,26 +47,6 @@ def test_images_types_and_keys(sim: Any) -> None:
     sim.ec2.delete_key_pair(KeyName="k")
     sim.ec2.delete_key_pair(KeyName="k")
     assert sim.ec2.describe_key_pairs()["KeyPairs"] == []
-
-
-@pytest.mark.parametrize(
-    ("owner", "filters"),
-    [
-        ("819546954734", {"name": "capa-ami-ubuntu-24.04-?1.35.0-*"}),
-        ("258751437250", {"name": "capa-ami-ubuntu-20.04-?1.28.3-*"}),
-        ("099720109477", {"description": "Canonical??Ubuntu??24.04??amd64?noble?image*"}),
-        ("099720109477", {"description": "Canonical??Ubuntu??20.04?LTS??amd64?focal?image*"}),
-    ],
-    ids=["a machine", "one of an older release", "a bastion", "a bastion of an older release"],
-)
-def test_the_image_that_the_upstream_provider_looks_up_is_there(sim: Any, owner: str, filters: dict[str, str]) -> None:
-    """https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/ec2/ami.go"""
-    every = {
-        "owner-id": owner, "architecture": "x86_64", "state": "available", "virtualization-type": "hvm", **filters,
-    }  # fmt: skip
-    asked = [{"Name": name, "Values": [value]} for name, value in every.items()]
-    (found,) = sim.ec2.describe_images(Filters=asked)["Images"]
-    assert found["OwnerId"] == owner
 
 
 def test_interfaces_are_changed_attached_and_detached(sim: Any) -> None:
@@ -120,7 +95,6 @@ def test_an_instance_is_launched_with_an_interface_that_stays(sim: Any) -> None:
     for wrong, code in (
         ({"NetworkInterfaces": networks, "SubnetId": subnets[0]}, "InvalidParameterCombination"),
         ({"NetworkInterfaces": networks, "MaxCount": 2}, "InvalidParameterCombination"),
-        ({"NetworkInterfaces": [*networks, {"DeviceIndex": 1}]}, "InvalidParameterValue"),
         ({"SubnetId": subnets[0], "Placement": {"AvailabilityZone": "us-east-1c"}}, "InvalidParameterValue"),
         ({"SubnetId": subnets[0], "BlockDeviceMappings": [{"DeviceName": "/dev/sdb"}]}, "MissingParameter"),
         ({}, "MissingInput"),
@@ -132,7 +106,7 @@ def test_an_instance_is_launched_with_an_interface_that_stays(sim: Any) -> None:
 
 def test_attributes_of_instances(sim: Any) -> None:
     vpc, subnets = sim.network()
-    sim.iam.create_instance_profile(InstanceProfileName="nodes")
+    sim.profile("nodes")
     key = sim.ec2.import_key_pair(KeyName="k", PublicKeyMaterial=b"ssh-rsa A")["KeyName"]
     ident = sim.instance(
         subnets[0], IamInstanceProfile={"Name": "nodes"}, KeyName=key, UserData="hello", Monitoring={"Enabled": True}
@@ -392,6 +366,7 @@ def test_documents_of_a_bucket_come_back_as_they_were(sim: Any, name: str, confi
 
 def test_secrets_are_listed_untagged_and_not_confused(sim: Any) -> None:
     sim.secretsmanager.create_secret(Name="s", SecretString="x", Tags=[{"Key": "a", "Value": "b"}], Description="d")
+    sim.clock.advance(20)
     assert [row["Name"] for row in sim.secretsmanager.list_secrets()["SecretList"]] == ["s"]
     sim.secretsmanager.untag_resource(SecretId="s", TagKeys=["a"])
     assert sim.secretsmanager.describe_secret(SecretId="s")["Tags"] == []
@@ -433,6 +408,7 @@ def test_roles_keep_their_documents(sim: Any) -> None:
 def test_secrets_are_listed_in_pages(sim: Any) -> None:
     for number in range(5):
         sim.secretsmanager.create_secret(Name=f"s{number}", SecretString="x")
+    sim.clock.advance(20)
     first = sim.secretsmanager.list_secrets(MaxResults=3)
     rest = sim.secretsmanager.list_secrets(MaxResults=3, NextToken=first["NextToken"])
     assert [row["Name"] for row in (*first["SecretList"], *rest["SecretList"])] == [f"s{n}" for n in range(5)]

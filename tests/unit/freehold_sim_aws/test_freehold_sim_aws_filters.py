@@ -16,6 +16,7 @@ from harness.simulated_aws import refused, tagged
 FILTERS: Mapping[str, Mapping[str, str]] = {
     "DescribeAddresses": resources.ADDRESS.filters,
     "DescribeAvailabilityZones": zones.ZONE_FILTERS,
+    "DescribeDhcpOptions": resources.DHCP_OPTIONS.filters,
     "DescribeEgressOnlyInternetGateways": resources.EGRESS_ONLY_GATEWAY.filters,
     "DescribeImages": images.IMAGE_FILTERS,
     "DescribeInstanceStatus": instances.STATUS_FILTERS,
@@ -25,11 +26,13 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
     "DescribeKeyPairs": resources.KEY_PAIR.filters,
     "DescribeNatGateways": resources.NAT_GATEWAY.filters,
     "DescribeNetworkInterfaces": resources.INTERFACE.filters,
+    "DescribePlacementGroups": resources.PLACEMENT_GROUP.filters,
     "DescribeRegions": zones.REGION_FILTERS,
     "DescribeRouteTables": resources.ROUTE_TABLE.filters,
     "DescribeSecurityGroupRules": resources.SECURITY_GROUP_RULE.filters,
     "DescribeSecurityGroups": resources.SECURITY_GROUP.filters,
     "DescribeSnapshots": resources.SNAPSHOT.filters,
+    "DescribeSpotInstanceRequests": resources.SPOT_REQUEST.filters,
     "DescribeSubnets": resources.SUBNET.filters,
     "DescribeTags": tags.FILTERS,
     "DescribeVolumes": resources.VOLUME.filters,
@@ -105,12 +108,14 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
             ],
         )
     sim.ec2.import_key_pair(KeyName="k", PublicKeyMaterial=b"ssh-rsa A", TagSpecifications=tagged("key-pair", a="b"))
-    profile = sim.iam.create_instance_profile(InstanceProfileName="p")["InstanceProfile"]["Arn"]
+    profile = sim.profile("p")
     machine = sim.instance(
         subnets[0], KeyName="k", ClientToken="t", IamInstanceProfile={"Arn": profile}, SecurityGroupIds=groups
     )
     address = sim.ec2.allocate_address(Domain="vpc")["AllocationId"]
     sim.ec2.associate_address(AllocationId=address, InstanceId=machine)
+    sim.ec2.create_placement_group(GroupName="g", Strategy="spread")
+    sim.instance(subnets[1], InstanceMarketOptions={"MarketType": "spot"}, Placement={"GroupName": "g"})
     gone = sim.instance(subnets[1])
     sim.ec2.terminate_instances(InstanceIds=[gone])
     table = sim.ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
@@ -127,6 +132,7 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
     return {
         "DescribeAddresses": sim.ec2.describe_addresses()["Addresses"],
         "DescribeAvailabilityZones": sim.ec2.describe_availability_zones()["AvailabilityZones"],
+        "DescribeDhcpOptions": sim.ec2.describe_dhcp_options()["DhcpOptions"],
         "DescribeImages": sim.ec2.describe_images()["Images"],
         "DescribeInstanceStatus": sim.ec2.describe_instance_status()["InstanceStatuses"],
         "DescribeInstanceTypes": sim.ec2.describe_instance_types()["InstanceTypes"],
@@ -135,11 +141,13 @@ def _lists(sim: Any) -> dict[str, list[dict[str, Any]]]:
         "DescribeKeyPairs": sim.ec2.describe_key_pairs()["KeyPairs"],
         "DescribeNatGateways": sim.ec2.describe_nat_gateways()["NatGateways"],
         "DescribeNetworkInterfaces": sim.ec2.describe_network_interfaces()["NetworkInterfaces"],
+        "DescribePlacementGroups": sim.ec2.describe_placement_groups()["PlacementGroups"],
         "DescribeRegions": sim.ec2.describe_regions()["Regions"],
         "DescribeRouteTables": sim.ec2.describe_route_tables()["RouteTables"],
         "DescribeSecurityGroupRules": sim.ec2.describe_security_group_rules()["SecurityGroupRules"],
         "DescribeSecurityGroups": sim.ec2.describe_security_groups()["SecurityGroups"],
         "DescribeSnapshots": sim.ec2.describe_snapshots()["Snapshots"],
+        "DescribeSpotInstanceRequests": sim.ec2.describe_spot_instance_requests()["SpotInstanceRequests"],
         "DescribeSubnets": sim.ec2.describe_subnets()["Subnets"],
         "DescribeTags": sim.ec2.describe_tags()["Tags"],
         "DescribeVolumes": sim.ec2.describe_volumes()["Volumes"],

@@ -1,4 +1,7 @@
-"""Resolve secrets: secret values for a create are read when it is sent, and read again when it is repeated."""
+"""Resolve secrets: secret values for a create are read when it is sent, and read again when it is repeated.
+
+A secret that a request names several times is read once.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,20 @@ import hmac
 from typing import Any
 
 from freehold.engine.context import PassContext
-from freehold.engine.errors import NotFound
+from freehold.engine.errors import Invalid, NotFound
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Request
-from freehold.engine.secret_values import DIGEST, Named, SecretValue, named, reference, with_each
+from freehold.engine.secret_values import DIGEST, Named, SecretValue, named, with_each
 
 
 async def resolve_first(ctx: PassContext, key: NodeKey, request: Request) -> tuple[Request, Request]:
     """Return the request as it is recorded, with digests, and as it is sent, with values. Raises CloudError."""
-    values = {one.path: await ctx.deps.secrets.read(one.reference) for one in named(request)}
+    values = await _read(ctx, request)
     if not values:
         return dict(request), request
 
     def recorded(one: Named) -> Any:
-        return {**reference(one.reference), DIGEST: _digest(ctx, ctx.keys.writing, key, one, values[one.path])}
+        return {**one.to_request(), DIGEST: _digest(ctx, ctx.keys.writing, key, one, values[one.path])}
 
     return with_each(request, recorded), _with_values(request, values)
 
@@ -30,16 +33,22 @@ async def resolve_again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request
     None where a secret is not what it was then: the cloud has not seen this request, so it is not sent as a repeat.
     """
     request = entry.request or {}
-    values: dict[str, bytes] = {}
+    try:
+        values = await _read(ctx, request)
+    except (NotFound, Invalid):
+        return None
     for one in named(request):
-        try:
-            values[one.path] = await ctx.deps.secrets.read(one.reference)
-        except NotFound:
-            return None
         recorded, now = one.digest.encode(), _digest(ctx, entry.key, key, one, values[one.path]).encode()
         if not hmac.compare_digest(recorded, now):
             return None
     return _with_values(request, values) if values else request
+
+
+async def _read(ctx: PassContext, request: Request) -> dict[str, bytes]:
+    """Return what is sent in place of each reference. Raises CloudError."""
+    wanted = named(request)
+    read = {name: await ctx.deps.secrets.read(name) for name in dict.fromkeys(one.reference for one in wanted)}
+    return {one.path: one.transform(read[one.reference]) for one in wanted}
 
 
 def _with_values(request: Request, values: dict[str, bytes]) -> Request:

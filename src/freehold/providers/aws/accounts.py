@@ -42,6 +42,7 @@ from freehold.providers.aws.identity_objects import (
     StoredIdentities,
     reference_of,
 )
+from freehold.providers.aws.machine.facts_reader import AwsMachineFactsReader
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession, Mount
@@ -81,6 +82,8 @@ class AwsAccount(ServedAccount):
         self.tags = self._new_tagger(self.client, registry.carried)
         self.facts = AwsFactsReader(self._new_facts())
         """Facts that manifests depend on, shared and cached."""
+        self.machine_facts = AwsMachineFactsReader(self.client, self._new_facts(), clock)
+        """Facts that machines depend on, shared and cached."""
 
     @property
     def name(self) -> str:
@@ -106,6 +109,7 @@ class AwsAccount(ServedAccount):
 
     def forget_answers(self) -> None:
         self.facts.renew(self._new_facts())
+        self.machine_facts.renew(self._new_facts())
 
     def _new_facts(self) -> AwsFacts:
         return AwsFacts(self.client, self.tags, self._clock)

@@ -106,7 +106,7 @@ class Proceed:
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
     tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
-    what of the bootstrap data must be known before the request: format and length.
+    the Secrets of the object's namespace.
     """
 
     cluster: str

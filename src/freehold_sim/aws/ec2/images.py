@@ -4,8 +4,9 @@ import hashlib
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.ec2.catalog import IMAGES, TYPES, image_view, type_view
 from freehold_sim.aws.ec2.describing import matching, paged_rows
+from freehold_sim.aws.ec2.image_catalog import BY_ID, IMAGES, image_view
+from freehold_sim.aws.ec2.instance_types import TYPES, type_view
 from freehold_sim.aws.ec2.kinds import create, find, show, tags_for
 from freehold_sim.aws.ec2.resources import KEY_PAIR
 from freehold_sim.aws.world import Record
@@ -31,6 +32,7 @@ TYPE_FILTERS = {
     "network-info.maximum-network-interfaces": "NetworkInfo.MaximumNetworkInterfaces",
     "supported-usage-class": "SupportedUsageClasses", "supported-virtualization-type": "SupportedVirtualizationTypes",
     "vcpu-info.default-vcpus": "VCpuInfo.DefaultVCpus",
+    "burstable-performance-supported": "BurstablePerformanceSupported",
 }  # fmt: skip
 
 
@@ -42,9 +44,8 @@ def image(call: Call, ident: str) -> dict[str, Any]:
     """Return an image, or refuse as EC2 does."""
     if not ident.startswith("ami-"):
         raise Refused("InvalidAMIID.Malformed", f'Invalid id: "{ident}" (expecting "ami-...")')
-    for row in IMAGES:
-        if row.ident == ident:
-            return image_view(row)
+    if ident in BY_ID:
+        return image_view(BY_ID[ident])
     raise Refused("InvalidAMIID.NotFound", f"The image id '[{ident}]' does not exist")
 
 
@@ -63,7 +64,7 @@ def describe_images(call: Call) -> dict[str, Any]:
 
 
 def describe_types(call: Call) -> dict[str, Any]:
-    views = {row[0]: type_view(row) for row in TYPES}
+    views = {name: type_view(row) for name, row in TYPES.items()}
     for name in call.params.get("InstanceTypes", []):
         if name not in views:
             raise Refused("InvalidInstanceType", f"The following supplied instance types do not exist: [{name}]")

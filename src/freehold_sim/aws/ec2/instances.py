@@ -7,10 +7,12 @@ from base64 import b64encode
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
-from freehold_sim.aws.ec2 import interfaces, volumes
+from freehold_sim.aws.ec2 import interfaces, spot, volumes
 from freehold_sim.aws.ec2.describing import described, matching, paged_rows, refuse_pages_of_ids
 from freehold_sim.aws.ec2.kinds import find, one_of, show
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
+from freehold_sim.aws.health_checks import answer
+from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.world import Record, World, scope_of
 
 STATUS_FILTERS = {
@@ -30,13 +32,28 @@ def shown(call: Call, instance: Record) -> dict[str, Any]:
     table = call.world.table(call.scope, "network-interface")
     disks = call.world.table(call.scope, "volume")
     cards = [_card(table[ident]) for ident in instance["interfaces"] if ident in table]
-    public = {"PublicIpAddress": cards[0]["Association"]["PublicIp"]} if cards and "Association" in cards[0] else {}
     return {
         **show(instance, INSTANCE),
-        **public,
+        **_public(call, instance, cards),
         "NetworkInterfaces": cards,
         "BlockDeviceMappings": volumes.mappings([disks[ident] for ident in instance["volumes"] if ident in disks]),
     }
+
+
+def _public(call: Call, instance: Record, cards: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the public address and, where the VPC gives host names, its name.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/vpc-dns.html
+    """
+    if not cards or "Association" not in cards[0]:
+        return {}
+    address = cards[0]["Association"]["PublicIp"]
+    vpc = call.world.table(call.scope, "vpc").get(instance["view"].get("VpcId", ""))
+    if vpc is None or not vpc["attributes"]["EnableDnsHostnames"]:
+        return {"PublicIpAddress": address}
+    place = "compute-1" if call.region == "us-east-1" else f"{call.region}.compute"
+    name = f"ec2-{address.replace('.', '-')}.{place}.{call.dns_suffix}"
+    return {"PublicIpAddress": address, "PublicDnsName": name}
 
 
 _CARD = ("Description", "Groups", "Ipv6Addresses", "MacAddress", "NetworkInterfaceId", "OwnerId", "PrivateDnsName",
@@ -105,10 +122,14 @@ def _end(call: Call, instance: Record) -> dict[str, Any]:
             "Code": "Client.UserInitiatedShutdown",
             "Message": "Client.UserInitiatedShutdown: User initiated shutdown",
         }
-        call.world.redirect(instance, State=state("shutting-down"), StateReason=reason)
-        call.world.schedule(when, instance, {"State": state("terminated")}, "release-instance")
-        call.world.schedule(when + delays.instance_listed, instance, None)
+        _shut_down(call.world, instance, when, when + delays.instance_listed, reason)
     return {"InstanceId": instance["id"], "CurrentState": instance["view"]["State"], "PreviousState": before}
+
+
+def _shut_down(world: World, instance: Record, ended: float, forgotten: float, reason: dict[str, str]) -> None:
+    world.redirect(instance, State=state("shutting-down"), StateReason=reason)
+    world.schedule(ended, instance, {"State": state("terminated")}, "release-instance")
+    world.schedule(forgotten, instance, None)
 
 
 def release(world: World, instance: Record, now: float) -> None:
@@ -126,12 +147,23 @@ def release(world: World, instance: Record, now: float) -> None:
         disks[ident]["view"].update(Attachments=[], State="available")
         if attachment["DeleteOnTermination"]:
             world.remove(disks[ident], now)
-    for name in ("PrivateIpAddress", "SubnetId", "VpcId"):
+    for name in ("PrivateIpAddress", "SubnetId", "VpcId", "Ipv6Address"):
         instance["view"].pop(name, None)
+    spot.close_request(world, instance, now)
     instance["view"].update(SecurityGroups=[], PrivateDnsName="", PublicDnsName="")
 
 
+def interrupt(world: World, instance: Record, now: float, settings: Settings) -> None:
+    """Let AWS take a spot instance back, as it does without a call of anybody."""
+    if "SpotInstanceRequestId" not in instance["view"]:
+        raise ValueError(f"{instance['id']} is no spot instance")
+    ending = now + settings.delays.terminate_instance
+    _shut_down(world, instance, ending, ending + settings.delays.instance_listed, spot.INTERRUPTED)
+
+
 def stop(call: Call) -> dict[str, Any]:
+    for ident in call.params["InstanceIds"]:
+        spot.refuse_stop(find(call, INSTANCE, ident))
     return {"StoppingInstances": _change(call, "running", "stopping", "stopped", call.settings.delays.stop_instance)}
 
 
@@ -150,6 +182,7 @@ def _change(call: Call, wanted: str, through: str, final: str, seconds: float) -
         before = record["view"]["State"]
         if before["Name"] == wanted:
             call.world.redirect(record, State=state(through))
+            answer(record, call.now if final == "stopped" else call.takes(seconds), answers=final == "running")
             call.world.schedule(call.takes(seconds), record, {"State": state(final)})
         changed.append({"InstanceId": record["id"], "CurrentState": record["view"]["State"], "PreviousState": before})
     return changed
@@ -166,6 +199,7 @@ def describe_attribute(call: Call) -> dict[str, Any]:
         "sourceDestCheck": ("SourceDestCheck", {"Value": view["SourceDestCheck"]}),
         "groupSet": ("Groups", view["SecurityGroups"]),
         "rootDeviceName": ("RootDeviceName", {"Value": view["RootDeviceName"]}),
+        "ebsOptimized": ("EbsOptimized", {"Value": view["EbsOptimized"]}),
     }
     if name not in values:
         raise not_served(f"the attribute {name} of instances")
@@ -182,8 +216,14 @@ def modify_attribute(call: Call) -> dict[str, Any]:
     if name in {"InstanceType", "UserData"} and view["State"]["Name"] != "stopped":
         text = f"The instance '{instance['id']}' is not in the 'stopped' state."
         raise Refused("IncorrectInstanceState", text)
+    if name in {"SourceDestCheck", "Groups"} and len(instance["interfaces"]) > 1:
+        text = f"There are multiple interfaces attached to instance '{instance['id']}'. Please specify an interface ID"
+        raise Refused("InvalidInstanceID", f"{text} for the operation instead.")
     match name:
         case "DisableApiTermination":
+            if "SpotInstanceRequestId" in view:
+                text = "Modifying 'disableApiTermination' is not supported for spot instances."
+                raise Refused("UnsupportedOperation", text)
             instance["protected"] = params[name].get("Value", False)
         case "InstanceInitiatedShutdownBehavior":
             instance["on_shutdown"] = params[name].get("Value", "stop")
@@ -192,6 +232,9 @@ def modify_attribute(call: Call) -> dict[str, Any]:
         case "Groups":
             view["SecurityGroups"] = interfaces.groups_of(call, view["VpcId"], params["Groups"])
             find(call, INTERFACE, instance["interfaces"][0])["view"]["Groups"] = view["SecurityGroups"]
+        case "SourceDestCheck":
+            view[name] = params[name].get("Value")
+            find(call, INTERFACE, instance["interfaces"][0])["view"][name] = view[name]
         case _:
             view[name] = params[name].get("Value")
     return {}

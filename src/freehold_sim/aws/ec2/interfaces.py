@@ -3,9 +3,10 @@
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-eni.html
 """
 
+from ipaddress import IPv6Network
 from typing import Any
 
-from freehold_sim.aws.call import Call, Operation, Refused, Token, writes
+from freehold_sim.aws.call import Call, Operation, Refused, Token, not_served, reads, writes
 from freehold_sim.aws.ec2.cidrs import free_address
 from freehold_sim.aws.ec2.describing import describes
 from freehold_sim.aws.ec2.kinds import create, find, full, new_id, show, tags_for
@@ -13,13 +14,19 @@ from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE, SECURITY_GROUP, 
 from freehold_sim.aws.world import Record, World, scope_of
 
 
-def groups_of(call: Call, vpc: str, idents: list[str] | None) -> list[dict[str, str]]:
-    """Return security groups as an interface shows them; the default group of the VPC if none are named."""
+def groups_of(call: Call, vpc: str, idents: list[str] | None, launched_in: str = "") -> list[dict[str, str]]:
+    """Return security groups as an interface shows them; the default group of the VPC if none are named.
+
+    `launched_in` is the subnet of a launch, which has words of its own for a group of another VPC.
+    """
     if not idents:
         found = [row for row in call.where("security-group", VpcId=vpc) if row["view"]["GroupName"] == "default"]
     else:
         found = [find(call, SECURITY_GROUP, ident) for ident in dict.fromkeys(idents)]
     for group in found:
+        if group["view"]["VpcId"] != vpc and launched_in:
+            text = f"Security group {group['id']} and subnet {launched_in} belong to different networks."
+            raise Refused("InvalidParameter", text)
         if group["view"]["VpcId"] != vpc:
             text = f"You have specified two resources that belong to different networks: {group['id']} and {vpc}"
             raise Refused("InvalidParameterValue", text)
@@ -29,6 +36,35 @@ def groups_of(call: Call, vpc: str, idents: list[str] | None) -> list[dict[str, 
         f"SecurityGroupsPer{what}LimitExceeded",
     )  # fmt: skip
     return [{"GroupId": group["id"], "GroupName": group["view"]["GroupName"]} for group in found]
+
+
+def domain(region: str) -> str:
+    """Return what private names end with (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-dns.html)."""
+    return "ec2.internal" if region == "us-east-1" else f"{region}.compute.internal"
+
+
+def check_ipv6(given: dict[str, Any], subnet: Record) -> None:
+    """Refuse IPv6 addresses of an interface that its subnet does not have."""
+    count = _ipv6_count(given, subnet)
+    if count and not subnet["view"]["Ipv6CidrBlockAssociationSet"]:
+        text = f"The subnet '{subnet['id']}' has no IPv6 CIDR block, so that no IPv6 address can be assigned"
+        raise Refused("InvalidParameterValue", text)
+    if given.get("PrimaryIpv6") and not count:
+        raise Refused("InvalidParameterCombination", "A primary IPv6 address needs an interface with an IPv6 address")
+
+
+def _ipv6_count(given: dict[str, Any], subnet: Record) -> int:
+    """Return how many addresses are asked for; a subnet may give one unasked."""
+    return int(given.get("Ipv6AddressCount", subnet["view"]["AssignIpv6AddressOnCreation"]))
+
+
+def ipv6_of(call: Call, given: dict[str, Any], subnet: Record) -> list[dict[str, Any]]:
+    """Return new IPv6 addresses of an interface, as it shows them."""
+    count = _ipv6_count(given, subnet)
+    blocks = [IPv6Network(row["Ipv6CidrBlock"]) for row in subnet["view"]["Ipv6CidrBlockAssociationSet"]]
+    texts = [str(blocks[0][int(call.world.new_hex(16), 16)]) for _ in range(count)]
+    primary = given.get("PrimaryIpv6", False)
+    return [{"Ipv6Address": text, "IsPrimaryIpv6": primary and not index} for index, text in enumerate(texts)]
 
 
 def place(
@@ -41,17 +77,18 @@ def place(
     kind: str = "interface",
     tags: dict[str, str] | None = None,
     wanted: str | None = None,
+    ipv6: list[dict[str, Any]] | None = None,
     status: str = "in-use",
 ) -> Record:
     """Create an interface in a subnet. `requester` is the service that manages it, "" for the caller's own."""
     address = free_address(subnet["view"]["CidrBlock"], subnet["used"], wanted)
     subnet["used"].append(address)
-    name = f"ip-{address.replace('.', '-')}.{call.region}.compute.internal"
+    name = f"ip-{address.replace('.', '-')}.{domain(call.region)}"
     view = {
         "VpcId": subnet["view"]["VpcId"], "SubnetId": subnet["id"], "Description": description, "Status": status,
         "AvailabilityZone": subnet["view"]["AvailabilityZone"], "OwnerId": call.account, "InterfaceType": kind,
         "MacAddress": _mac(call), "PrivateIpAddress": address, "PrivateDnsName": name, "Groups": groups or [],
-        "RequesterManaged": bool(requester), "SourceDestCheck": kind == "interface", "Ipv6Addresses": [],
+        "RequesterManaged": bool(requester), "SourceDestCheck": kind == "interface", "Ipv6Addresses": ipv6 or [],
         "PrivateIpAddresses": [{"Primary": True, "PrivateIpAddress": address, "PrivateDnsName": name}],
     }  # fmt: skip
     if requester:
@@ -94,9 +131,10 @@ def create_interface(call: Call) -> dict[str, Any]:
     subnet = find(call, SUBNET, call.params["SubnetId"])
     full(call, len(call.all("network-interface")), call.settings.quotas.interfaces, "network interfaces")
     groups = groups_of(call, subnet["view"]["VpcId"], call.params.get("Groups"))
+    check_ipv6(call.params, subnet)
     made = place(
         call, subnet, call.params.get("Description", ""), groups=groups, tags=tags, status="available",
-        wanted=call.params.get("PrivateIpAddress"),
+        wanted=call.params.get("PrivateIpAddress"), ipv6=ipv6_of(call, call.params, subnet),
     )  # fmt: skip
     return _reply(call, [made])
 
@@ -132,6 +170,23 @@ def modify_interface(call: Call) -> dict[str, Any]:
     if "Description" in params:
         view["Description"] = params["Description"].get("Value", "")
     return {}
+
+
+def describe_attribute(call: Call) -> dict[str, Any]:
+    """Show one attribute: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeNetworkInterfaceAttribute.html"""
+    interface = find(call, INTERFACE, call.params["NetworkInterfaceId"])
+    view, name = interface["view"], call.params.get("Attribute")
+    found: dict[str, dict[str, Any]] = {
+        "description": {"Description": {"Value": view["Description"]}},
+        "groupSet": {"Groups": view["Groups"]},
+        "sourceDestCheck": {"SourceDestCheck": {"Value": view["SourceDestCheck"]}},
+        "attachment": {"Attachment": view["Attachment"]} if "Attachment" in view else {},
+    }
+    if name is None:
+        raise Refused("MissingParameter", "The request must contain the parameter attribute")
+    if name not in found:
+        raise not_served(f"the attribute {name} of network interfaces")
+    return {"NetworkInterfaceId": interface["id"], **found[name]}
 
 
 def attach_interface(call: Call) -> dict[str, Any]:
@@ -171,9 +226,10 @@ def detach_interface(call: Call) -> dict[str, Any]:
 
 OPERATIONS: tuple[Operation, ...] = (
     writes("CreateNetworkInterface", create_interface,
-           "SubnetId Description Groups PrivateIpAddress ClientToken TagSpecifications",
+           "SubnetId Description Groups PrivateIpAddress Ipv6AddressCount ClientToken TagSpecifications",
            Token("ClientToken", "network-interface", _reply)),
     describes("DescribeNetworkInterfaces", INTERFACE, "NetworkInterfaceIds", "NetworkInterfaces"),
+    reads("DescribeNetworkInterfaceAttribute", describe_attribute, "NetworkInterfaceId Attribute"),
     writes("DeleteNetworkInterface", delete_interface, "NetworkInterfaceId"),
     writes("ModifyNetworkInterfaceAttribute", modify_interface,
            "NetworkInterfaceId Groups SourceDestCheck Description"),

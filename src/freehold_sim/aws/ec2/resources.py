@@ -150,7 +150,7 @@ INSTANCE = Kind(
         "network-interface.network-interface-id": "NetworkInterfaces.NetworkInterfaceId",
         "iam-instance-profile.arn": "IamInstanceProfile.Arn", "architecture": "Architecture",
         "iam-instance-profile.id": "IamInstanceProfile.Id", "dns-name": "PublicDnsName",
-        "ebs-optimized": "EbsOptimized", "tenancy": "Placement.Tenancy",
+        "ebs-optimized": "EbsOptimized", "tenancy": "Placement.Tenancy", "placement-group-name": "Placement.GroupName",
         "availability-zone-id": "Placement.AvailabilityZoneId",
         "block-device-mapping.volume-id": "BlockDeviceMappings.Ebs.VolumeId", "ena-support": "EnaSupport",
         "block-device-mapping.status": "BlockDeviceMappings.Ebs.Status", "hypervisor": "Hypervisor",
@@ -188,12 +188,31 @@ KEY_PAIR = Kind(
     "key-pair", "key", "KeyPairId", "InvalidKeyPair.NotFound", "key pair", "InvalidParameterValue",
     {"key-pair-id": "KeyPairId", "key-name": "KeyName", "fingerprint": "KeyFingerprint"},
 )  # fmt: skip
+PLACEMENT_GROUP = Kind(
+    "placement-group", "pg", "GroupId", "InvalidPlacementGroup.Unknown", "Placement Group ID",
+    "InvalidParameterValue",
+    {"group-name": "GroupName", "group-arn": "GroupArn", "state": "State", "strategy": "Strategy"},
+)  # fmt: skip
+SPOT_REQUEST = Kind(
+    "spot-instances-request", "sir", "SpotInstanceRequestId", "InvalidSpotInstanceRequestID.NotFound",
+    "spot instance request ID", "InvalidSpotInstanceRequestID.Malformed",
+    {
+        "spot-instance-request-id": "SpotInstanceRequestId", "instance-id": "InstanceId", "state": "State",
+        "status-code": "Status.Code", "type": "Type", "launched-availability-zone": "LaunchedAvailabilityZone",
+    },
+)  # fmt: skip
+DHCP_OPTIONS = Kind(
+    "dhcp-options", "dopt", "DhcpOptionsId", "InvalidDhcpOptionID.NotFound", "dhcpOption ID",
+    "InvalidDhcpOptionsId.Malformed",
+    {"dhcp-options-id": "DhcpOptionsId", "key": "DhcpConfigurations.Key", "owner-id": "OwnerId",
+     "value": "DhcpConfigurations.Values.Value"},
+)  # fmt: skip
 
 TAGGABLE: dict[str, Kind] = {
     kind.prefix: kind
     for kind in (
         VPC, SUBNET, INTERNET_GATEWAY, EGRESS_ONLY_GATEWAY, ADDRESS, NAT_GATEWAY, ROUTE_TABLE, SECURITY_GROUP,
-        SECURITY_GROUP_RULE, INTERFACE, ENDPOINT, INSTANCE, VOLUME, SNAPSHOT, KEY_PAIR,
+        SECURITY_GROUP_RULE, INTERFACE, ENDPOINT, INSTANCE, VOLUME, SNAPSHOT, KEY_PAIR, PLACEMENT_GROUP, SPOT_REQUEST,
     )
 }  # fmt: skip
 """Kinds that CreateTags and DeleteTags know, by the prefix of their ids."""

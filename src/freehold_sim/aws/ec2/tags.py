@@ -9,6 +9,7 @@ from typing import Any
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.ec2.describing import matching, named_exactly, paged_rows
 from freehold_sim.aws.ec2.kinds import Kind, find
+from freehold_sim.aws.ec2.metadata_options import check_tags
 from freehold_sim.aws.ec2.resources import TAGGABLE
 from freehold_sim.aws.tagging import checked_tags, too_many, why_not
 from freehold_sim.aws.world import Record
@@ -36,6 +37,8 @@ def create_tags(call: Call) -> dict[str, Any]:
     records = _resources(call)
     if any(len({**record["tags"], **tags}) > call.settings.quotas.tags for record in records):
         raise too_many(call)
+    for record in records:
+        check_tags(record, tags)
     for record in records:
         call.world.set_tags(record, {**record["tags"], **tags}, call.now)
     return {}

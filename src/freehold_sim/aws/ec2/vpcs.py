@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
-from freehold_sim.aws.ec2 import route_tables, security_groups
+from freehold_sim.aws.ec2 import dhcp_options, route_tables, security_groups
 from freehold_sim.aws.ec2.cidrs import cidr, cidr6, overlap
 from freehold_sim.aws.ec2.describing import describes
 from freehold_sim.aws.ec2.kinds import create, dependency, find, full, new_id, one_of, show, tags_for
@@ -56,7 +56,7 @@ def create_vpc(call: Call) -> dict[str, Any]:
     full(call, len(call.all("vpc")), call.settings.quotas.vpcs, "VPCs")
     view = {
         "OwnerId": call.account, "InstanceTenancy": "default", "IsDefault": False, "State": "pending",
-        "CidrBlock": block, "DhcpOptionsId": "dopt-0123456789abcdef0", "Ipv6CidrBlockAssociationSet": [],
+        "CidrBlock": block, "DhcpOptionsId": dhcp_options.DEFAULT_ID, "Ipv6CidrBlockAssociationSet": [],
         "CidrBlockAssociationSet": [_association(call, block, "associated")],
     }  # fmt: skip
     attributes = {"EnableDnsSupport": True, "EnableDnsHostnames": False, "EnableNetworkAddressUsageMetrics": False}
@@ -165,7 +165,7 @@ def associate_block(call: Call) -> dict[str, Any]:
 
 
 def associate(world: World, vpc: Record, now: float) -> None:
-    """What was associating is there."""
+    """End the associations under way."""
     for row in vpc["view"]["CidrBlockAssociationSet"]:
         if row["CidrBlockState"]["State"] == "associating":
             row["CidrBlockState"]["State"] = "associated"

@@ -1,0 +1,28 @@
+"""What a consumer has had: a resource that others need only to begin (:attr:`kinds.CreateRules.consumer`).
+
+While a consumer is on record, or has gone and is not made again by itself, such a resource of the same object is done
+where it is not there: it is not lost, not made again, and nothing waits for it. An open create of the consumer counts,
+because the machine may run already. If that create came to nothing, the resource is wanted again, before the consumer
+is made.
+"""
+
+from __future__ import annotations
+
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Journal
+from freehold.engine.kinds import Registry
+from freehold.engine.resources import NodeKey
+
+
+def is_had(key: NodeKey, journal: Journal, registry: Registry) -> bool:
+    """Return whether a consumer of it is on record, so that it may be away."""
+    consumer = registry[key.kind].creation.consumer if key.kind in registry else ""
+    return any(
+        other.kind == consumer and (entry.phase.ours or bool(entry.gone)) for other, entry in journal.entries.items()
+    )
+
+
+def leave_out(graph: Graph, journal: Journal, registry: Registry) -> Graph:
+    """Return the graph without what is done and not there."""
+    away = {key for key in graph.nodes if key not in journal.ours and is_had(key, journal, registry)}
+    return graph.without(away) if away else graph

@@ -1,0 +1,1 @@
+"""AWSMachine: one EC2 instance of a cluster."""
