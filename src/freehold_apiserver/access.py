@@ -13,7 +13,7 @@ _KIND = "SelfSubjectAccessReview"
 
 
 def access_review(body: Any) -> Json:
-    """The review with its status filled in. Raises 400 when the body is not a review."""
+    """Return the review with its status filled in. Raises 400 when the body is not a review."""
     if not isinstance(body, dict) or body.get("kind", _KIND) != _KIND or not isinstance(body.get("spec"), dict):
         raise errors.bad_request(f"the body of the request is not a {_KIND} with a spec")
     allowed = {"allowed": True, "reason": "the embedded API server has no authorization"}

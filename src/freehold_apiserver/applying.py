@@ -63,7 +63,7 @@ def tracked(
 def applied(
     resource: Resource, live: Json | None, patch: Json, manager: str, force: bool, subresource: str, now: str
 ) -> tuple[Json, list[Json]]:
-    """The object after an apply, and its ``managedFields``. Raises 400, and 409 on fields of other managers."""
+    """Return the object after an apply, and its ``managedFields``. Raises 400, and 409 on fields of other managers."""
     schema = of_object(resource.schema)
     _check(resource, patch, schema)
     who = ownership.applier(manager, subresource)
@@ -90,7 +90,7 @@ def applied(
 
 
 def merge(live: Any, patch: Any, schema: Schema) -> Any:
-    """What is granular in the schema is merged by its keys; anything else is the patch's."""
+    """Merge what is granular in the schema by its keys; take anything else from the patch."""
     if is_granular_map(live, schema) and is_granular_map(patch, schema):
         merged = dict(live)
         for name, value in patch.items():
@@ -146,7 +146,7 @@ def _present(obj: Any, schema: Schema) -> Fields:
 
 
 def _check(resource: Resource, patch: Json, schema: Schema) -> None:
-    """Raises 400 on a configuration that cannot be applied: unknown fields, and lists whose items have no identity."""
+    """Refuse with 400 what cannot be applied: unknown fields, and lists whose items have no identity."""
     if patch["metadata"].get("managedFields") is not None:
         raise errors.bad_request("metadata.managedFields must be nil")
     probe = copy.deepcopy(patch)
@@ -183,7 +183,7 @@ def _last_applied(live: Json, schema: Schema) -> Fields:
 
 
 def _configuration(patch: Json) -> str:
-    """A configuration as kubectl's annotation holds it."""
+    """Return a configuration as kubectl's annotation holds it."""
     body = copy.deepcopy(patch)
     (body["metadata"].get("annotations") or {}).pop(LAST_APPLIED, None)
     return json.dumps(body, separators=(",", ":"), sort_keys=True) + "\n"

@@ -43,7 +43,7 @@ class Authentication:
             raise ApiError(401, "Unauthorized", "Unauthorized")
 
     def _is_own(self, url: str) -> bool:
-        """True for the name and the addresses of loopback, and for the address that is served on, at any port."""
+        """Return True for names and addresses of loopback, and for the address that is served on, at any port."""
         try:
             name = urlsplit(url).hostname or ""
             own = urlsplit(f"http://{self.address}").hostname

@@ -33,7 +33,7 @@ class Batches:
         self._registry = registry
 
     async def answer(self, body: Json) -> Json:
-        """Raises ApiError for what is no batch."""
+        """Read a batch. Raises ApiError for what is no batch."""
         given = body.get("requests")
         if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
             raise errors.bad_request("requests is not a list of objects")

@@ -20,7 +20,7 @@ MAX_DIGITS = 19
 
 
 def is_too_deep(value: Any, depth: int = MAX_DEPTH) -> bool:
-    """True if lists and objects are nested in more than ``depth`` levels. Does not recurse."""
+    """Return True if lists and objects are nested in more than ``depth`` levels. Does not recurse."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(depth):
         level = [

@@ -61,11 +61,11 @@ class Rules:
         return self._root is not None
 
     def errors(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
-        """The errors that the rules find in ``obj``; ``old`` is the object that it replaces."""
+        """Find the errors of the rules in ``obj``; ``old`` is the object that it replaces."""
         return list(self._root.errors(obj, old, "")) if self._root else []
 
     def _compile(self, schema: Schema, path: str) -> _Node | None:
-        """The node of this schema with its descendants; None when it has no rules."""
+        """Build the node of this schema with its descendants; None when it has no rules."""
         properties = {
             name: node
             for name, below in (schema.get("properties") or {}).items()
@@ -169,7 +169,7 @@ class _Node:
         return str(self.schema.get("type") or "")
 
     def _counterpart(self, element: Any, old: Any) -> Any:
-        """The element of the old list that this one replaces; only map lists have one."""
+        """Find the element of the old list that this one replaces; only map lists have one."""
         keys = self.schema.get("x-kubernetes-list-map-keys") or ()
         if self.schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
             return None
@@ -179,7 +179,7 @@ class _Node:
 
 @lru_cache(maxsize=4096)  # a CRD is compiled to be checked and to be served, and many rules occur in several places
 def _compiled(source: str) -> cel.Program:
-    """Raises ValueError on a syntax error or an unsupported function."""
+    """Compile a rule. Raises ValueError on a syntax error or an unsupported function."""
     # Imported late: it costs 0.2 s, and most schemas have no rules.
     import cel
 
@@ -204,7 +204,7 @@ _TYPE_NAMES = ("string", "int", "uint", "double", "bool", "bytes", "list", "map"
 
 
 def to_cel(value: Any, schema: Schema) -> Any:
-    """A value converted to CEL types by its schema: doubles, times, durations, escaped property names."""
+    """Convert a value to CEL types by its schema: doubles, times, durations, escaped property names."""
     if isinstance(value, Mapping):
         properties = schema.get("properties") or {}
         additional = schema.get("additionalProperties")
@@ -224,7 +224,7 @@ def to_cel(value: Any, schema: Schema) -> Any:
 
 
 def escaped(name: str) -> str:
-    """A property name as a CEL identifier (``__dash__`` for ``-`` …)."""
+    """Write a property name as a CEL identifier (``__dash__`` for ``-`` …)."""
     if name in _RESERVED:
         return f"__{name}__"
     for plain, escape in _ESCAPES.items():

@@ -72,7 +72,7 @@ class CrdStrategy(PlainStrategy):
             finalizers.append(CLEANUP_FINALIZER)
 
     def _established(self, obj: Json, old: Json | None) -> Json:
-        """The status of a CRD; it is served as soon as it is stored."""
+        """Build the status of a CRD; it is served as soon as it is stored."""
         spec = obj.get("spec") or {}
         stored = [str(each.get("name")) for each in spec.get("versions") or [] if each.get("storage")]
         before = (old or {}).get("status", {})
@@ -89,7 +89,7 @@ class CrdStrategy(PlainStrategy):
 
 
 def crd_resource(now: Callable[[], datetime]) -> Resource:
-    """The resource of CRDs themselves."""
+    """Return the resource of CRDs themselves."""
     return Resource(
         GROUP, "v1", "CustomResourceDefinition", "customresourcedefinitions", False, "v1", CrdStrategy(now),
         singular="customresourcedefinition", list_kind="CustomResourceDefinitionList", short_names=("crd", "crds"),
@@ -124,7 +124,7 @@ def crd_errors(obj: Json) -> list[FieldError]:
 
 
 def _conversion_errors(strategy: Any, versions: Sequence[Any]) -> list[FieldError]:
-    """A webhook converts between versions: without one, only the stored version can be served."""
+    """Refuse several versions: a webhook converts between them, and without one only the stored one can be served."""
     path = "spec.conversion.strategy"
     if strategy not in ("None", "Webhook"):
         return [FieldError.unsupported(path, strategy, ["None", "Webhook"])]
@@ -160,7 +160,7 @@ def _version_errors(version: Any, path: str) -> list[FieldError]:
 
 
 def served_resources(crd: Json) -> list[Resource]:
-    """The resources of a valid CRD, one per served version."""
+    """Build the resources of a valid CRD, one per served version."""
     spec = crd["spec"]
     names = spec["names"]
     storage = next(each["name"] for each in spec["versions"] if each["storage"])

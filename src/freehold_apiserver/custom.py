@@ -38,7 +38,7 @@ class CustomStrategy:
         return Rules(self._schema)
 
     def compile(self) -> None:
-        """Raises ValueError when the schema cannot be compiled."""
+        """Compile the schema. Raises ValueError when it cannot be compiled."""
         _ = self._validator, self._rules
 
     def decode(self, obj: Json) -> Findings:

@@ -19,7 +19,7 @@ SERVER_VERSION = {
 
 
 def core_versions(address: str) -> Json:
-    """``/api``."""
+    """Build the answer to ``/api``."""
     by_client = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": by_client}
 

@@ -32,7 +32,7 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
 
     def status(self) -> dict[str, Any]:
-        """This error as a ``Status`` object."""
+        """Return this error as a ``Status`` object."""
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -59,7 +59,7 @@ class FieldError:
         return f"{self.path}: {self.body}" if self.path else self.body
 
     def cause(self) -> dict[str, str]:
-        """An entry of ``Status.details.causes``."""
+        """Return an entry of ``Status.details.causes``."""
         return {"reason": self.reason, "message": self.body, "field": self.path or "<nil>"}
 
     @classmethod
@@ -108,7 +108,7 @@ class Notes:
 
 
 def shown(value: Any) -> str:
-    """A value as it is quoted inside a message."""
+    """Quote a value for a message."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -175,7 +175,7 @@ def unsupported_media(message: str) -> ApiError:
 
 
 def storage_failed(path: str, problem: str) -> ApiError:
-    """A write that could not be stored. The store is as it was before the request."""
+    """Build the error of a write that could not be stored. The store is as it was before the request."""
     return ApiError(507, "InsufficientStorage", f"{path} cannot be written: {problem}; nothing was changed")
 
 

@@ -57,7 +57,7 @@ class EventStrategy(PlainStrategy):
 
 
 def _namespace_errors(obj: Json) -> list[FieldError]:
-    """An event is in the namespace of its object; events of cluster-scoped objects are in ``default``."""
+    """Find the namespace of an event: that of its object; ``default`` for cluster-scoped objects."""
     namespace, about = obj["metadata"].get("namespace", ""), (obj.get("involvedObject") or {}).get("namespace", "")
     if about:
         matches = bool(obj.get("eventTime")) or about == namespace

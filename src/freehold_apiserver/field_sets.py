@@ -35,12 +35,12 @@ _ABSENT = object()
 
 
 def of_object(schema: Schema) -> Schema:
-    """The schema of whole objects: that of a CRD leaves the metadata to the API server."""
+    """Return the schema of whole objects: that of a CRD leaves the metadata to the API server."""
     return {**schema, "properties": {**(schema.get("properties") or {}), "metadata": METADATA}}
 
 
 def fields_of(value: Any, schema: Schema, path: Path = ()) -> Iterator[Path]:
-    """The fields that someone who applies ``value`` owns."""
+    """Return the fields that someone who applies ``value`` owns."""
     if is_granular_map(value, schema):
         for name, each in value.items():
             below, declared = schema_below(schema, name)
@@ -159,17 +159,17 @@ def is_granular(value: Any, schema: Schema) -> bool:
 
 
 def is_granular_map(value: Any, schema: Schema) -> bool:
-    """Maps are owned by key unless the schema says atomic."""
+    """Return whether a map is owned by key: unless the schema says atomic."""
     return isinstance(value, dict) and schema.get("x-kubernetes-map-type") != "atomic"
 
 
 def is_granular_list(value: Any, schema: Schema) -> bool:
-    """Lists are owned as a whole unless the schema says set or map."""
+    """Return whether a list is owned as a whole: unless the schema says set or map."""
     return isinstance(value, list) and schema.get("x-kubernetes-list-type") in ("set", "map")
 
 
 def schema_below(schema: Schema, name: str) -> tuple[Schema, bool]:
-    """The schema of a field, and whether it is declared by name."""
+    """Find the schema of a field, and whether it is declared by name."""
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     if name in properties:
         return properties[name], True
@@ -178,7 +178,7 @@ def schema_below(schema: Schema, name: str) -> tuple[Schema, bool]:
 
 
 def elements(items: list[Any], schema: Schema) -> list[tuple[str, Any]]:
-    """The items of a set or of a list of type map, each with its path element. Raises ValueError."""
+    """List the items of a set or of a list of type map, each with its path element. Raises ValueError."""
     if schema.get("x-kubernetes-list-type") == "set":
         return [(f"v:{_compact(each)}", each) for each in items]
     keys = sorted(schema.get("x-kubernetes-list-map-keys") or ())
@@ -218,7 +218,7 @@ def _compact(value: Any) -> str:
 
 
 def to_fields_v1(fields: Fields) -> dict[str, Any]:
-    """The tree of ``managedFields[*].fieldsV1``; ``.`` marks a field that is owned besides what is below it."""
+    """Return the tree of ``managedFields[*].fieldsV1``; ``.`` marks a field that is owned besides what is below it."""
     tree: dict[str, Any] = {}
     for path in sorted(fields):
         node = tree

@@ -75,7 +75,7 @@ class GarbageCollector:
         return (resource, stored) if resource and stored else None
 
     def _may_live(self, reference: Json) -> bool:
-        """True also for an owner of a kind that is not served here: whether it exists is unknown."""
+        """Return True also for an owner of a kind that is not served here: whether it exists is unknown."""
         group, _, _ = reference["apiVersion"].rpartition("/")
         return reference["uid"] in self._live or self._registry.of_kind(group, reference["kind"]) is None
 

@@ -176,7 +176,7 @@ async def _optional_body(request: web.Request) -> Mapping[str, object] | None:
 
 
 def _success(resource: Resource, stored: Stored) -> Json:
-    """The response body of a completed delete."""
+    """Build the response body of a completed delete."""
     details = {"name": stored.obj["metadata"]["name"], "kind": resource.plural, "uid": stored.obj["metadata"]["uid"]}
     if resource.group:
         details["group"] = resource.group

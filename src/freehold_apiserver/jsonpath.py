@@ -32,7 +32,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def compile_path(path: str) -> Find:
-    """A function that finds every value at ``path``. Raises ValueError on what is no path."""
+    """Compile a function that finds every value at ``path``. Raises ValueError on what is no path."""
     text = path.strip().removeprefix("{").removesuffix("}").strip().removeprefix("$")
     steps: list[_Step] = []
     position = 0
@@ -87,7 +87,7 @@ def _children(value: Any) -> Iterator[Any]:
 
 
 def _descent(name: str) -> _Step:
-    """The fields of that name anywhere below, outermost first."""
+    """Find the fields of that name anywhere below, outermost first."""
 
     def find(value: Any) -> Iterator[Any]:
         yield from _field(name)(value)
@@ -113,13 +113,13 @@ def _union(inside: str) -> _Step | None:
 
 
 def _key(text: str) -> _Step:
-    """What is quoted in brackets: a key, or the fields that lead to one."""
+    """Read what is quoted in brackets: a key, or the fields that lead to one."""
     whole, below = _field(_unescaped(text)), compile_path(f".{text}")
     return lambda value: whole(value) or below(value)
 
 
 def _part(text: str) -> _Step | None:
-    """An index or a slice of a list; None for what is neither."""
+    """Read an index or a slice of a list; None for what is neither."""
     found = _SLICE.fullmatch(text)
     if not text or found is None or "-" in (found["first"], found["last"]):
         return None
@@ -142,7 +142,7 @@ def _filter(inside: str) -> _Step | None:
 
 
 def _operand(text: str) -> Find:
-    """A path from the element, or a literal."""
+    """Read a path from the element, or a literal."""
     if text.startswith("@"):
         return compile_path(text[1:])
     literal = _unescaped(text[1:-1]) if text[:1] in ("'", '"') else text

@@ -45,7 +45,7 @@ class Page:
 
 
 def matcher(resource: Resource, query: Mapping[str, str]) -> Matches | None:
-    """The selectors of a list or watch; None selects everything."""
+    """Read the selectors of a list or watch; None selects everything."""
     fields = _FIELDS + _MORE_FIELDS.get(f"{resource.group}/{resource.plural}", ())
     by_fields = selectors.by_fields(query.get("fieldSelector", ""), fields)
     if by_fields and resource.stored_as:
@@ -54,12 +54,12 @@ def matcher(resource: Resource, query: Mapping[str, str]) -> Matches | None:
 
 
 def _shown(resource: Resource, matches: Matches) -> Matches:
-    """The same selector on the fields that the resource serves."""
+    """Restrict the selector to the fields that the resource serves."""
     return lambda obj: matches(resource.shown(obj))
 
 
 def list_page(store: Store, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Page:
-    """The page that the query requests. Raises 400, 410 Expired, and 504 for a future revision."""
+    """Read the page that the query requests. Raises 400, 410 Expired, and 504 for a future revision."""
     matches = matcher(resource, query)
     limit = requests.number(query, "limit") or 0
     if query.get("continue"):

@@ -65,14 +65,14 @@ class Objects:
         self._now = now
 
     def get(self, resource: Resource, namespace: str, name: str) -> Stored:
-        """Raises 404 NotFound."""
+        """Get an object. Raises 404 NotFound."""
         found = self._store.get(resource.collection, (namespace, name))
         if found is None:
             raise errors.not_found(resource.group, resource.plural, name)
         return found
 
     def create(self, resource: Resource, namespace: str, obj: Json, options: WriteOptions, notes: Notes) -> Stored:
-        """Raises 400, 403 (namespace terminating), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
+        """Create an object. Raises 400, 403 (namespace ends), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
         meta = _checked(resource, namespace, obj)
         if meta.get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
@@ -308,7 +308,7 @@ def _same(one: Json, other: Json) -> bool:
 
 
 def _checked(resource: Resource, namespace: str, obj: Any) -> Json:
-    """The metadata of the object in a request. Raises 400 when the object does not match the URL."""
+    """Read the metadata of the object in a request. Raises 400 when the object does not match the URL."""
     if not isinstance(obj, dict):
         raise errors.bad_request("the body of the request is not an object")
     if not obj.get("kind"):

@@ -61,7 +61,7 @@ _TEXTS = ("manager", "operation", "apiVersion", "time", "fieldsType", "subresour
 
 
 def decode(entries: Sequence[Any] | None) -> dict[Manager, Owned]:
-    """The owners in ``metadata.managedFields``; none when an entry cannot be read, as upstream does.
+    """Read the owners in ``metadata.managedFields``; none when an entry cannot be read, as upstream does.
 
     Raises 400 for entries of the wrong type.
     """
@@ -89,7 +89,7 @@ def decode(entries: Sequence[Any] | None) -> dict[Manager, Owned]:
 
 
 def encode(owners: Owners) -> list[Json]:
-    """The entries of ``metadata.managedFields``, in upstream's order."""
+    """Build the entries of ``metadata.managedFields``, in upstream's order."""
     entries = []
     for manager, owned in owners.items():
         entry: Json = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.api_version}
@@ -109,7 +109,7 @@ def is_reset(entries: Any) -> bool:
 
 
 def update(owners: Owners, change: Comparison, manager: Manager, version: str, now: str) -> dict[Manager, Owned]:
-    """The owners after a write that is no apply: whoever changes a field owns it alone."""
+    """Compute the owners after a write that is no apply: whoever changes a field owns it alone."""
     if not change:
         return dict(owners)
     kept = _yielded(owners, change.added | change.modified | change.removed)
@@ -121,7 +121,7 @@ def update(owners: Owners, change: Comparison, manager: Manager, version: str, n
 
 
 def apply(owners: Owners, change: Comparison, manager: Manager, mine: Owned, *, force: bool) -> dict[Manager, Owned]:
-    """The owners after an apply. Raises 409 when it changes fields of others, unless ``force``."""
+    """Compute the owners after an apply. Raises 409 when it changes fields of others, unless ``force``."""
     others = {each: owned for each, owned in owners.items() if each != manager}
     changed = change.added | change.modified
     contested = {each: owned.fields & changed for each, owned in others.items()}
@@ -137,7 +137,7 @@ def apply(owners: Owners, change: Comparison, manager: Manager, mine: Owned, *, 
 
 
 def _yielded(owners: Owners, fields: Fields) -> dict[Manager, Owned]:
-    """The owners without these fields; whoever has none left is no owner."""
+    """Return the owners without these fields; whoever has none left is no owner."""
     left = {manager: replace(owned, fields=owned.fields - fields) for manager, owned in owners.items()}
     return {manager: owned for manager, owned in left.items() if owned.fields}
 
@@ -167,7 +167,7 @@ class ApplyConflict(errors.ApiError):
 
 
 def reset_fields(has_status: bool, subresource: str) -> tuple[Path, ...]:
-    """The parts of an object that a write to this resource or subresource cannot change, so nobody owns by it."""
+    """List the parts of an object that a write to this resource or subresource cannot change, so nobody owns by it."""
     if subresource:
         return (("f:spec",),)
     return (("f:status",),) if has_status else ()

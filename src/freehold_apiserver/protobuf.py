@@ -73,7 +73,7 @@ _ZERO_TIME = -62135596800
 
 
 def _signed(value: int) -> int:
-    """A varint of type int32 or int64: two's complement in 64 bits."""
+    """Read a varint of type int32 or int64: two's complement in 64 bits."""
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
@@ -182,7 +182,7 @@ _UNKNOWN: _Message = {
 
 
 def decode(data: bytes) -> Json:
-    """The object in a protobuf body. Raises 400 if it cannot be decoded, 415 for a kind that is not in the tables."""
+    """Decode the object in a protobuf body. Raises 400 if that fails, 415 for a kind that is not in the tables."""
     if not data.startswith(_MAGIC):
         raise errors.bad_request("the protobuf body does not begin with the Kubernetes magic number")
     try:

@@ -19,13 +19,13 @@ _ABSENT = object()
 
 
 def ratcheted(found: Sequence[FieldError], before: Sequence[FieldError], new: Json, old: Json) -> list[FieldError]:
-    """The errors in ``found`` that the old object did not have, or whose value is another one now."""
+    """Keep the errors in ``found`` that the old object did not have, or whose value is another one now."""
     known = set(before)
     return [each for each in found if each not in known or _at(new, each.path) != _at(old, each.path)]
 
 
 def _at(obj: Any, path: str) -> Any:
-    """The value at ``spec.parts[0].name``."""
+    """Find the value at ``spec.parts[0].name``."""
     for name, index in _STEP.findall(path):
         if name and isinstance(obj, dict) and name in obj:
             obj = obj[name]

@@ -42,12 +42,12 @@ class Reader:
         self.address = ""
 
     def answer(self, path: str, query: Mapping[str, str], accept: str) -> Answer:
-        """The answer to a GET of an unquoted path. Raises ApiError."""
+        """Answer a GET of an unquoted path. Raises ApiError."""
         found = self.locate(path)
         return self.document(path) if found is None else self.resource(*found, query, accept)
 
     def locate(self, path: str) -> tuple[Resource, Target] | None:
-        """What a path names; None for one that is not of objects. Raises 404 for what is not served."""
+        """Find what a path names; None for one that is not of objects. Raises 404 for what is not served."""
         target = requests.parse_path(path)
         if target is None:
             return None
@@ -72,7 +72,7 @@ class Reader:
         return Answer(shown.one(found), headers=notes.headers())
 
     def view(self, resource: Resource, query: Mapping[str, str], accept: str) -> View:
-        """The form of an object that a client asks for."""
+        """Return the form of an object that a client asks for."""
         return view(resource, accept, query, self._now)
 
     def document(self, path: str) -> Answer:

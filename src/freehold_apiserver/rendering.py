@@ -19,14 +19,14 @@ class View(Protocol):
         """One object, in a response or in a watch event."""
 
     def page(self, page: Page) -> bytes:
-        """A page of a list."""
+        """Return a page of a list."""
 
     def bookmark(self, metadata: Json) -> bytes:
-        """The object of a BOOKMARK event: of the kind that the other events of this watch carry."""
+        """Build the object of a BOOKMARK event: of the kind that the other events of this watch carry."""
 
 
 def view(resource: Resource, accept: str, query: Mapping[str, str], now: Callable[[], datetime]) -> View:
-    """The view that the Accept header requests; full objects for an unsupported format."""
+    """Choose the view that the Accept header requests; full objects for an unsupported format."""
     match _transform(accept):
         case "Table":
             return _TableView(resource, query.get("includeObject") or "Metadata", now)
@@ -40,7 +40,7 @@ _TRANSFORMS = ("", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 
 
 def _transform(accept: str) -> str:
-    """The form that the first usable clause of an Accept header names (``as=…``); empty for the object itself.
+    """Read the form that the first usable clause of an Accept header names (``as=…``); empty for the object itself.
 
     Typed clients list protobuf first and JSON after it: then the clause of JSON counts. Where only protobuf is
     listed its form counts, and the answer is JSON, which these clients read by its Content-Type.

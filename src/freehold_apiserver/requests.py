@@ -54,12 +54,12 @@ def parse_path(path: str) -> Target | None:
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
-    """A boolean query parameter."""
+    """Read a boolean query parameter."""
     return query.get(name, "").lower() in ("true", "1")
 
 
 def number(query: Mapping[str, str], name: str) -> int | None:
-    """A non-negative integer query parameter; None when it is absent or empty. Raises 400."""
+    """Read a non-negative integer query parameter; None when it is absent or empty. Raises 400."""
     text = query.get(name, "")
     if not text:
         return None
@@ -77,7 +77,7 @@ def write_options(
     user_agent: str = "",
     applies: bool = False,
 ) -> WriteOptions:
-    """The options of a write; ``kind`` is that of its options, for messages. Raises 400, and 422 Invalid."""
+    """Read the options of a write; ``kind`` is that of its options, for messages. Raises 400, and 422 Invalid."""
     validation = query.get("fieldValidation") or "Warn"
     if validation not in ("Strict", "Warn", "Ignore"):
         raise errors.bad_request(f"invalid value for fieldValidation: {validation!r}; use Strict, Warn or Ignore")
@@ -129,7 +129,7 @@ def _dry_run(value: str) -> bool:
 
 
 def decode_body(data: bytes, content_type: str) -> tuple[Any, tuple[str, ...]]:
-    """The decoded body, and the paths of duplicate fields in it.
+    """Decode the body. Return it with the paths of duplicate fields in it.
 
     Raises 400 if it cannot be decoded, 415 for an unsupported content type.
     """
@@ -177,7 +177,7 @@ def _json(data: bytes) -> tuple[Any, tuple[str, ...]]:
 
 
 def _paths_to(value: Any, keys: Mapping[int, list[str]], path: str) -> Iterator[str]:
-    """The paths in ``value`` of the keys of these objects, which are known by identity."""
+    """List the paths in ``value`` of the keys of these objects, which are known by identity."""
     if isinstance(value, dict):
         for key in keys.get(id(value), ()):
             yield f"{path}.{key}" if path else key

@@ -62,12 +62,12 @@ class Resource:
         return api_version((self.stored_as or self).group, self.storage_version)
 
     def shown(self, obj: Json) -> Json:
-        """A stored object as this resource serves it."""
+        """Convert a stored object to the form in which this resource serves it."""
         served = self.stored_as.from_storage(obj) if self.stored_as else obj
         return {**served, "apiVersion": self.api_version}
 
     def to_storage(self, obj: Json) -> Json:
-        """An object of this resource with the field names of the store."""
+        """Convert an object of this resource to the field names of the store."""
         return self.stored_as.to_storage(obj) if self.stored_as else obj
 
 

@@ -220,7 +220,7 @@ class Store:
         return [source.objects[key] for key in source.keys[first:last]]
 
     def scan_at(self, collection: str, revision: int, namespace: str | None = None) -> list[Stored]:
-        """The same list as it was at ``revision``. Raises 410 Expired when that has been compacted."""
+        """Return the same list as it was at ``revision``. Raises 410 Expired when that has been compacted."""
         source = self._of(collection)
         if revision < source.floor:
             raise errors.expired("The provided continue parameter is too old to display a consistent list result.")
@@ -236,7 +236,7 @@ class Store:
         return [objects[key] for key in sorted(objects) if namespace is None or key[0] == namespace]
 
     def changes_after(self, collection: str, revision: int) -> Iterator[Change]:
-        """Changes newer than ``revision``, oldest first. Raises 410 Expired when some have been compacted."""
+        """Return changes newer than ``revision``, oldest first. Raises 410 Expired when some have been compacted."""
         source = self._of(collection)
         if revision < source.floor:
             raise errors.expired(f"too old resource version: {revision} ({source.floor})")
@@ -283,7 +283,7 @@ def in_words(problem: sqlite3.OperationalError) -> str:
 
 
 def key_of(stored: Stored) -> Key:
-    """The key of an object."""
+    """Return the key of an object."""
     meta = stored.obj["metadata"]
     return meta.get("namespace", ""), meta["name"]
 

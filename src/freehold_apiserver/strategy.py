@@ -66,5 +66,5 @@ def put_back(obj: Json, old: Json, field_name: str) -> None:
 
 
 def content(obj: Json, *but: str) -> Json:
-    """The part of an object that the generation covers: all but metadata, apiVersion, kind and ``but``."""
+    """Return the part of an object that the generation covers: all but metadata, apiVersion, kind and ``but``."""
     return {key: value for key, value in obj.items() if key not in ("metadata", "apiVersion", "kind", *but)}

@@ -39,7 +39,7 @@ class Column:
 
 
 def at(path: str) -> Callable[[Json], Any]:
-    """Reads the first value at a JSONPath; None where there is none. Raises ValueError on a bad path."""
+    """Compile a reader of the first value at a JSONPath; it gives None for none. Raises ValueError on a bad path."""
     find = compile_path(path)
     return lambda obj: next(iter(find(obj)), None)
 
@@ -55,7 +55,7 @@ def table(
     row_object: Callable[[Json], Json | None],
     now: datetime,
 ) -> Json:
-    """A Table with one row per object. ``row_object`` is what the row contains besides the cells, if anything."""
+    """Build a Table with one row per object. ``row_object`` is what the row contains besides the cells, if anything."""
     columns = tuple(columns)
     return {
         "kind": "Table",
@@ -72,7 +72,7 @@ def _row(columns: tuple[Column, ...], obj: Json, shown: Json | None, now: dateti
 
 
 def partial(obj: Json) -> Json:
-    """The object reduced to its metadata."""
+    """Reduce the object to its metadata."""
     return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": obj["metadata"]}
 
 

@@ -50,7 +50,7 @@ class Validator:
 
 
 def _translate(schema: Schema, *, root: bool = False) -> dict[str, Any]:
-    """The JSON Schema equivalent to this node of a structural schema."""
+    """Convert this node of a structural schema to JSON Schema."""
     out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True and bound in out:
@@ -153,7 +153,7 @@ def _wording(name: str, kind: Mapping[str, Any], message: str, value: Any) -> st
 
 
 def json_type(value: Any) -> str:
-    """The JSON type of a value, for messages."""
+    """Name the JSON type of a value, for messages."""
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
     return names.get(type(value), "null")
 

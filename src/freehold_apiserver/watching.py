@@ -83,7 +83,7 @@ class Watch:
         return lines
 
     def _changes(self) -> list[bytes]:
-        """The changes since the last call. Raises 410 Expired."""
+        """Return the changes since the last call. Raises 410 Expired."""
         latest = self._store.revision
         changes = self._store.changes_after(self._resource.collection, self._revision)
         lines = [line for change in changes if (line := self._line(change))]

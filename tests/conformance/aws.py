@@ -58,7 +58,7 @@ KINDS: tuple[Callable[[ApiClient], Kind], ...] = (
 
 HOMES = {
     "subnet": "vpc", "egress-only-gateway": "vpc", "nat-gateway": "subnet", "route-table": "vpc",
-    "security-group": "vpc", "vpc-endpoint": "vpc", "instance": "subnet", "listener": "network-load-balancer",
+    "security-group": "vpc", "vpc-endpoint": "vpc", "listener": "network-load-balancer",
 }  # fmt: skip
 """The kinds that are created inside another resource, and the kind of that resource."""
 

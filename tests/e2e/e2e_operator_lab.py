@@ -30,6 +30,7 @@ from e2e_operator_witness import Json, Witness
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
 from freehold.cli.local.credentials import access_of
+from freehold.cli.local.simulator import limits_of
 from freehold.controllers.app import Operator, RingSecret, Settings
 from freehold.engine.clock import SystemClock
 from freehold.kube.config import load
@@ -97,9 +98,9 @@ class Cloud:
 
 @contextlib.contextmanager
 def simulated_cloud(folder: Path, speed: float = SPEED, settings: Json | None = None) -> Iterator[Cloud]:
-    """A fresh account, its process ended afterwards. ``settings`` are by cloud."""
+    """A fresh account with clusterawsadm's profiles, its process ended afterwards. ``settings`` are by cloud."""
     log = folder / "simulator.log"
-    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--prepared", "--until-stdin-closes"]
     if settings:
         (folder / "settings.json").write_text(json.dumps(settings))
         command += ["--settings", str(folder / "settings.json")]
@@ -125,13 +126,16 @@ class ServeOptions:
     api_key: str = API_KEY
 
     def settings(self) -> Settings:
+        """Build the settings of ``freehold operator --simulator``: its rate limits count simulated seconds, too."""
+        clock = Cloud(self.cloud).clock()
         return Settings(
             kube=load({**os.environ, "KUBECONFIG": self.kubeconfig}),
             access={**access_of(self.cloud), "ibm": IbmAccess(key=self.api_key, url=f"{self.cloud}/ibm")},
             cluster_api=self.cluster_api,
             namespace=self.namespace,
             keys=RingSecret("default", f"keys-of-{self.namespace}"),
-            clock=Cloud(self.cloud).clock(),
+            clock=clock,
+            new_limits=lambda: limits_of(clock, self.cloud),
         )
 
 

@@ -12,6 +12,7 @@ import marshal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -36,6 +37,7 @@ from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, Port
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit, NoAudit
+from freehold.providers.base import ObjectReader
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
@@ -219,8 +221,9 @@ class HarnessObjects:
     async def everything(self) -> list[dict[str, Any]]:
         return self.stored()
 
-    def stored(self) -> list[dict[str, Any]]:
-        return [each.object.raw for each in self._harnesses if not each.object.gone]
+    def stored(self, kind: str = "") -> list[dict[str, Any]]:
+        there = [each.object.raw for each in self._harnesses if not each.object.gone]
+        return [raw for raw in there if kind in ("", raw["kind"])]
 
 
 Cloud = TypeVar("Cloud", bound=SimulatedCloud)
@@ -233,6 +236,8 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
     """
 
     served: ClassVar[ServedName]
+    reader: ObjectReader | None = None
+    """What reads the Secrets of machines."""
 
     def __init__(
         self,
@@ -274,10 +279,12 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
     def start_process(self) -> None:
         """A new operator process: everything in memory is lost, tokens and clients too."""
         others, accounts = HarnessObjects(self.together), self.new_accounts()
-        claims = NameClaims(self.served, accounts, others.stored) if self.served.once_in_account else None
+        of_kind = partial(others.stored, self.served.kind)
+        claims = NameClaims(self.served, accounts, of_kind) if self.served.once_in_account else None
         self.process = Reconciler(
             self.served, accounts, self.rings, self.wall, self.events, others, claims,
             Collections(self.wall, others.everything), collects=collects_new_objects(self.served, self.gates),
+            reader=self.reader,
         )  # fmt: skip
 
     def pass_once(self) -> Result:

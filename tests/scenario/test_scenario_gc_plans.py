@@ -36,7 +36,7 @@ def planned(harness: AwsHarness) -> CollectionPlan:
     raw = harness.object.raw
     binding = run_blocking(harness.new_accounts().bind(raw))
     stored = HarnessObjects(harness.together).everything
-    found = run_blocking(plan_collection(raw, binding, harness.wall, harness.rings.ring, stored))
+    found = run_blocking(plan_collection(raw, binding, harness.rings.ring, stored))
     assert load_collection_plan(dump_collection_plan(found)) == found
     return found
 

@@ -60,6 +60,11 @@ STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 Source: docs/reference/capi-contract.md C18.
 """
 
+BOOTSTRAP_ANNOTATION: Final = "freehold.dev/bootstrap-secret"
+"""On a machine without an owner Machine: the Secret with its bootstrap data, or ``NO_BOOTSTRAP``."""
+
+NO_BOOTSTRAP: Final = "none"
+
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 """Pauses reconciliation with any value, even an empty one (docs/reference/capi-contract.md C23)."""
 
@@ -79,6 +84,8 @@ DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move
 # --- labels ------------------------------------------------------------------------------------
 
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
+"""On a Machine of a control plane, with any value."""
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
 """On a served CRD: an upstream provider is installed too (docs/reference/capi-contract.md C2)."""
 
@@ -123,6 +130,9 @@ REASON_KEY_MISSING: Final = "KeyMissing"
 REASON_NO_CREDENTIALS: Final = "NoCredentials"
 REASON_WAITING_FOR_CLUSTER: Final = "WaitingForOwnerCluster"
 REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
+REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
+REASON_WAITING_FOR_BOOTSTRAP_DATA: Final = "WaitingForBootstrapData"
+"""Upstream's reasons of a machine that waits."""
 REASON_INVALID_SPEC: Final = "InvalidSpec"
 REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"

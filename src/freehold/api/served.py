@@ -31,6 +31,18 @@ class MachineName:
 
 
 @dataclass(frozen=True)
+class ParentName:
+    """The kind that an object is part of (the AWSCluster of an AWSMachine), of the same group and version.
+
+    ``place`` are the fields of its spec that say in which account it is: its children are there, too.
+    """
+
+    kind: str
+    plural: str
+    place: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
@@ -38,7 +50,7 @@ class ServedName:
     status fields that are never written. ``parts``: the types of its conditions that ``Ready`` summarizes, in the order
     in which they are shown. ``collectable``: the leftovers of its workloads can be collected with it.
     ``once_in_account``: an account can have only one cluster of a name, because the resources of two could not be
-    distinguished.
+    distinguished. ``parent``: what each object of the kind is part of.
     """
 
     group: str
@@ -54,6 +66,7 @@ class ServedName:
     collectable: bool = False
     left_out: tuple[ServedField, ...] = ()
     parts: tuple[str, ...] = ()
+    parent: ParentName | None = None
 
     @property
     def crd(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import ClusterLink, ServedName
 from freehold.collection.selector import Selector
+from freehold.controllers import predicates
 from freehold.controllers.collecting import Collections
 from freehold.controllers.connections import Connections, collects_new_objects, connect, find_accounts
 from freehold.controllers.controller import Controller, Done, Health, Result, WatchedResource
@@ -29,7 +30,14 @@ from freehold.controllers.objects import ApiObject, separate_managers
 from freehold.controllers.observation_log import LookLog, LookRecord
 from freehold.controllers.observers import NO_OBSERVERS, Observers
 from freehold.controllers.other_objects import OtherStoredObjects
-from freehold.controllers.owner_cluster import CLUSTERS, OwnerClusterReader, build_cluster_mapper
+from freehold.controllers.owner_cluster import (
+    CLUSTERS,
+    MACHINES,
+    OwnerClusterReader,
+    build_cluster_mapper,
+    map_machine,
+    map_parent,
+)
 from freehold.controllers.reconciler import Reconciler
 from freehold.controllers.timing import RunningTime
 from freehold.engine.clock import SystemClock
@@ -38,7 +46,7 @@ from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Key
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import Audit, FileAudit, NoAudit
 from freehold.providers.access.limits import Limits
@@ -169,7 +177,7 @@ class Operator:
                 reconciler = Reconciler(
                     served, accounts, keeper, settings.clock, recorder, others, claims,
                     Collections(settings.clock, others.list_stored),
-                    collects=collects_new_objects(served, settings.gates),
+                    collects=collects_new_objects(served, settings.gates), reader=client,
                 )  # fmt: skip
                 controller = self._build_controller(client, served, reconciler, keeper)
                 self._served[served.kind] = controller, reconciler.look_log
@@ -245,12 +253,7 @@ class Operator:
             return result
 
         written: set[Key] = set()
-        watches = []
-        find_concerned = build_cluster_mapper(served, lambda: controller.list_objects())
-        if (
-            mode is not ClusterApiMode.OFF and served.link is not ClusterLink.NONE
-        ):  # also where it is not installed (yet): the watch looks again from time to time
-            watches.append(WatchedResource(CLUSTERS, find_concerned, namespace=settings.namespace or ""))
+        watches = build_watches(served, mode, lambda: controller.list_objects(), settings.namespace or "")
         controller = Controller(
             client,
             resource,
@@ -262,6 +265,26 @@ class Operator:
             gone=reconciler.report_gone,
         )
         return controller
+
+
+def build_watches(
+    served: ServedName, mode: ClusterApiMode, objects: Callable[[], Iterable[Json]], namespace: str
+) -> list[WatchedResource]:
+    """Build the watches of what surrounds the objects of a kind.
+
+    Those of Cluster API also where it is not installed (yet): a watch looks again from time to time. No Secret is
+    watched, because that would read all of a cluster.
+    """
+    found = []
+    if mode is not ClusterApiMode.OFF and served.link is not ClusterLink.NONE:
+        changed = predicates.anything_changed if served.parent is None else predicates.machine_inputs_changed
+        found.append(WatchedResource(CLUSTERS, build_cluster_mapper(served, objects), changed, namespace))
+        if served.link is ClusterLink.MACHINE:
+            found.append(WatchedResource(MACHINES, map_machine(served), predicates.machine_inputs_changed, namespace))
+    if served.parent is not None:
+        parent = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
+        found.append(WatchedResource(parent, map_parent(objects), predicates.machine_inputs_changed, namespace))
+    return found
 
 
 def open_connections(settings: Settings, client: ObjectReader, stack: ExitStack, audit: Audit) -> Connections:

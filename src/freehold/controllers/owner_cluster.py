@@ -6,7 +6,7 @@ A read that fails answers "unknown", never "absent"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.providers.objects import gate
+from freehold.providers.objects.around import Around, find_infrastructure_name
 
 CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
 MACHINES = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "machines", "Machine")
@@ -33,6 +34,8 @@ class OwnerClusterReader:
     async def read_context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
         """Read everything that :func:`gate.decide` needs besides the object."""
         context = await self._read_cluster(raw)
+        if self._served.parent is not None:
+            context = replace(context, around=await self._complete_around(raw, context))
         if raw["metadata"].get("deletionTimestamp") and self._served.machines is not None:
             return replace(context, machines=await self._list_machines(raw))
         return context
@@ -45,15 +48,33 @@ class OwnerClusterReader:
         namespace = raw["metadata"].get("namespace", "")
         if owner is not None:
             key = Key(namespace, owner.name)
-            found = await (
-                self._get_cluster_of_machine(key)
-                if self._served.link is ClusterLink.MACHINE
-                else self._get_cluster(key)
-            )
-            return gate.ClusterContext(self._mode, crds, found)
+            if self._served.link is not ClusterLink.MACHINE:
+                return gate.ClusterContext(self._mode, crds, await self._get_cluster(key))
+            machine, found = await self._get_machine_and_cluster(key)
+            return gate.ClusterContext(self._mode, crds, found, around=Around(machine))
         if crds is gate.Presence.ABSENT or self._served.link is ClusterLink.MACHINE:
             return gate.ClusterContext(self._mode, crds)
         return gate.ClusterContext(self._mode, crds, referrer=await self._find_referrer(namespace, raw))
+
+    async def _complete_around(self, raw: Mapping[str, Any], context: gate.ClusterContext) -> Around:
+        """Read the infrastructure that a machine is part of. With an owner only its Cluster tells which one that is."""
+        served, around = self._served, context.around
+        assert served.parent is not None
+        if isinstance(context.owner, gate.FoundCluster):
+            around = replace(around, cluster=context.owner.cluster)
+        elif self._mode is not gate.ClusterApiMode.OFF and gate.owner_of(raw, served.link) is not None:
+            return around
+        name = find_infrastructure_name(raw, around.cluster, served.group, served.parent)
+        if not name:
+            return around
+        resource = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
+        try:
+            found = await self._client.get(resource, Key(raw["metadata"].get("namespace", ""), name))
+        except kube.NotFound:
+            return around
+        except kube.KubeError as error:
+            return replace(around, unread=str(error))
+        return replace(around, infrastructure=found)
 
     async def _find_crds(self) -> gate.Presence:
         try:
@@ -72,20 +93,18 @@ class OwnerClusterReader:
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))
 
-    async def _get_cluster_of_machine(self, key: Key) -> gate.ClusterLookup:
-        """Read the Cluster that a Machine names (docs/reference/capi-contract.md C37)."""
+    async def _get_machine_and_cluster(self, key: Key) -> tuple[Json | None, gate.ClusterLookup]:
+        """Read a Machine, and the Cluster that it names (docs/reference/capi-contract.md C37)."""
         try:
             machine = await self._client.get(MACHINES, key)
         except kube.NotFound:
-            return gate.NoCluster(f"Machine {key.name!r}")
+            return None, gate.NoCluster(f"Machine {key.name!r}")
         except kube.KubeError as error:
-            return gate.UnreadableCluster(str(error))
+            return None, gate.UnreadableCluster(str(error))
         name = str((machine.get("spec") or {}).get("clusterName") or "")
-        return (
-            await self._get_cluster(Key(key.namespace, name))
-            if name
-            else gate.NoCluster(f"the Cluster of Machine {key.name!r}")
-        )
+        if not name:
+            return machine, gate.NoCluster(f"the Cluster of Machine {key.name!r}")
+        return machine, await self._get_cluster(Key(key.namespace, name))
 
     async def _list_machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
         """List the machines of the object's cluster, of any controller; none if the kind is not installed.
@@ -117,6 +136,36 @@ class OwnerClusterReader:
         return gate.NoCluster()
 
 
+def map_machine(served: ServedName) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from a changed Machine to our object that it refers to."""
+
+    def find_concerned(machine: Json) -> Iterable[Key]:
+        reference = (machine.get("spec") or {}).get("infrastructureRef") or {}
+        if reference.get("kind") == served.kind and reference.get("name"):
+            yield Key(machine["metadata"].get("namespace", ""), str(reference["name"]))
+
+    return find_concerned
+
+
+def map_parent(objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from a changed infrastructure to the machines of its cluster among ``objects``."""
+
+    def find_concerned(infrastructure: Json) -> Iterable[Key]:
+        metadata = infrastructure["metadata"]
+        clusters = {metadata["name"], gate.find_cluster_name(infrastructure, ClusterLink.INFRASTRUCTURE)}
+        yield from _find_of_clusters(objects(), metadata.get("namespace", ""), clusters)
+
+    return find_concerned
+
+
+def _find_of_clusters(objects: Iterable[Json], namespace: str, clusters: Collection[str]) -> Iterable[Key]:
+    for raw in objects:
+        metadata = raw["metadata"]
+        label = (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
+        if metadata.get("namespace", "") == namespace and label in clusters:
+            yield Key(namespace, metadata["name"])
+
+
 def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
     """Build the mapping from a changed Cluster to our objects (docs/reference/capi-contract.md C25).
 
@@ -126,11 +175,7 @@ def build_cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json
     def find_concerned(cluster: Json) -> Iterable[Key]:
         namespace = cluster["metadata"].get("namespace", "")
         if served.link is ClusterLink.MACHINE:
-            name = cluster["metadata"].get("name")
-            for raw in objects():
-                labels = raw["metadata"].get("labels") or {}
-                if (raw["metadata"].get("namespace", ""), labels.get(names.CLUSTER_NAME_LABEL)) == (namespace, name):
-                    yield Key(namespace, raw["metadata"]["name"])
+            yield from _find_of_clusters(objects(), namespace, {str(cluster["metadata"].get("name"))})
             return
         reference = (cluster.get("spec") or {}).get(served.link.value) or {}
         if reference.get("kind") == served.kind and reference.get("name"):

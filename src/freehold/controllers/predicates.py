@@ -36,6 +36,19 @@ def anything_changed(old: Json, new: Json) -> bool:
     return bool(old["metadata"].get("resourceVersion") != new["metadata"].get("resourceVersion"))
 
 
+def machine_inputs_changed(old: Json, new: Json) -> bool:
+    """Return whether something changed that machines of ours depend on, in a Machine, a Cluster or our own cluster.
+
+    Not conditions, counters and rows: a hundred machines look again for each change.
+    """
+    return spec_or_metadata_changed(old, new) or any(
+        (old.get("status") or {}).get(name) != (new.get("status") or {}).get(name) for name in _INPUTS
+    )
+
+
+_INPUTS = ("initialization", "infrastructureReady", "nodeRef", "ready", "network")
+
+
 def _select_foreign(meta: Json, own: Iterable[str]) -> Json:
     return {name: value for name, value in (meta.get("annotations") or {}).items() if name not in own}
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.api.served import ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.collection.policy import Policy
 from freehold.controllers.collecting import Collections, ObjectCollection
 from freehold.controllers.controller import Done, RequeueAfter, Result
@@ -28,6 +28,7 @@ from freehold.controllers.object_memory import ObjectMemo, ObjectMemory, generat
 from freehold.controllers.observation_log import LookLog, LookOutcome
 from freehold.controllers.pass_events import find_events
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
+from freehold.controllers.secret_reader import NamespaceSecrets
 from freehold.engine import decisions, engine
 from freehold.engine.clock import Clock
 from freehold.engine.decisions import Conclusion, Decision
@@ -40,9 +41,21 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, outcome_of_error
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
-from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials
-from freehold.providers.objects import gate, identity, status
-from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, UndecidedSpec, WantedGraph
+from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
+from freehold.providers.base import ObjectReader
+from freehold.providers.objects import gate, identity, parents, status
+from freehold.providers.objects.adapter import (
+    Desired,
+    GraphMode,
+    PassReport,
+    RefusedSpec,
+    StatusUpdate,
+    UndecidedSpec,
+    WantedGraph,
+)
+from freehold.providers.objects.cloud_answers import NoAnswer
+from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.spec_problems import SpecProblem
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -81,7 +94,7 @@ class PassEnd:
 class Reconciler:
     """A reconciler of the objects of one kind. The loss of its memory costs reads only.
 
-    ``collects``: garbage collection is on for new objects of this kind.
+    ``collects``: garbage collection is on for new objects of this kind. ``reader`` reads the Secrets of machines.
     """
 
     def __init__(
@@ -96,6 +109,7 @@ class Reconciler:
         collections: Collections | None = None,
         *,
         collects: bool = False,
+        reader: ObjectReader | None = None,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -107,6 +121,7 @@ class Reconciler:
         self._claims = claims
         self._collections = collections
         self._collects = collects
+        self._reader = reader
         self._memory = ObjectMemory(clock)
         self._guard = RecordGuard(served, self._memory, rings, recorder)
         self._look_requested: set[str] = set()
@@ -172,24 +187,28 @@ class Reconciler:
             case gate.WaitForMachines(message):
                 waits = status.build_machine_wait_update(raw, message, self._now(), self._served.parts)
                 return PassEnd(RequeueAfter(OCCUPIED_SECONDS), waits)
-            case gate.Release():
-                return await self._bind(document, None)
-            case gate.Proceed() as proceed:
-                return await self._bind(document, proceed)
+            case gate.Release() | gate.Proceed():
+                return await self._bind(document, decision)
 
-    async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> PassEnd:
+    async def _bind(self, document: ObjectHandle, decision: gate.Proceed | gate.Release) -> PassEnd:
         """Find credentials and go on. Without them nothing can be read, so nothing counts as gone, also in a delete."""
-        binding = await self._accounts.bind(document.raw)
+        proceed = decision if isinstance(decision, gate.Proceed) else None
+        standing = parents.find_standing(document.raw, self._served, decision.around.infrastructure)
+        binding = await bind_in_place(self._accounts, document.raw, self._served, standing)
         if isinstance(binding, NoCredentials):
             if proceed is None and self._never_began(document):
                 return await self._release_untouched(document)
             self._memory.forget(document.raw)  # another operator may serve it meanwhile
             return self._hold(document.raw, binding.reason, binding.message, parts=binding.parts)
-        return await self._identify(document, binding, proceed)
+        return await self._identify(document, binding, decision, standing or Standing())
 
-    async def _identify(self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None) -> PassEnd:
-        ring = self._rings.ring
-        found = identity.identify(document.raw, self._served.finalizer, ring, collects=self._collects)
+    async def _identify(
+        self, document: ObjectHandle, binding: Binding, decision: gate.Proceed | gate.Release, standing: Standing
+    ) -> PassEnd:
+        ring, proceed = self._rings.ring, decision if isinstance(decision, gate.Proceed) else None
+        found = identity.identify(
+            document.raw, self._served.finalizer, ring, collects=self._collects, standing=standing
+        )
         if isinstance(found, identity.KeyMissing):
             return self._hold_without_key(document, found)
         if isinstance(found, identity.UnusableIdentity):
@@ -217,11 +236,14 @@ class Reconciler:
         journal = replace(found.journal, account=found.journal.account or account, untouched="")
         if journal.account != account:
             return self._hold_other_account(document, binding.cloud.name, journal.account, account)
-        current = _ObjectPass(document, binding, journal, known, ring, found.journal)
+        if journal.place != standing.place:  # its parent has another identity now
+            journal = replace(journal, place=standing.place)
+            await document.save(journal)
+        current = _ObjectPass(document, binding, journal, known, ring, replace(found.journal, place=journal.place))
         if uid in self._look_requested:
             self._forget_readings(current)
             self._look_requested.discard(uid)
-        return await (self._release(current) if proceed is None else self._ensure(current, proceed))
+        return await (self._ensure(current, proceed) if proceed else self._release(current, decision.around))
 
     def _never_began(self, document: ObjectHandle) -> bool:
         return identity.never_began(document.raw, self._rings.ring)
@@ -253,14 +275,16 @@ class Reconciler:
 
     async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> PassEnd:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
+        deps = self._build_deps(current)
+        proceed = replace(proceed, ring=current.ring, secrets=deps.secrets)
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
+        plan = await self._refuse_shared(current, plan)
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.identity_is_new = False
-        deps = self._build_deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is GraphMode.FROZEN:
@@ -301,11 +325,26 @@ class Reconciler:
         holder = await self._claims.claim_name(raw, journal.account)
         return plan if holder is None else self._claims.refuse_name(raw, journal.account, holder, plan)
 
-    async def _release(self, current: _ObjectPass) -> PassEnd:
+    async def _refuse_shared(self, current: _ObjectPass, plan: Desired) -> Desired:
+        """Refuse what is given to one object alone and is named by another one too: neither may use it."""
+        if not isinstance(plan, WantedGraph) or plan.sole_use is None:
+            return plan
+        field, words = plan.sole_use.field, plan.sole_use.words
+        try:
+            named = await self._others.naming(current.journal.owner, words)
+        except CloudError as error:
+            outcome = outcome_of_error(error)
+            return UndecidedSpec({field: NoAnswer(outcome.reason, outcome.message, outcome.after)}, plan.notes)
+        if others := [each for each in named if each != str(key_of(current.document.raw))]:
+            message = f"{', '.join(others)} names {words[0]} too, and only one object may use it; correct one of them"
+            return RefusedSpec((SpecProblem(field, message),), plan.notes, Reason.AMBIGUOUS.value)
+        return plan
+
+    async def _release(self, current: _ObjectPass, around: gate.Around) -> PassEnd:
         """Delete what is owned. The spec only helps to find strays, and may be invalid by now."""
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         cloud = current.binding.cloud
-        alone = gate.Proceed(document.raw["metadata"]["name"])
+        alone = gate.Proceed(document.raw["metadata"]["name"], around=around)
         try:
             plan: Desired | None = await adapter.find_desired(document.raw, alone, journal)
         except CloudError:
@@ -361,10 +400,12 @@ class Reconciler:
         return self._collections.open_collection(document.raw, wanted.cluster, cloud, ask)
 
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
-        deps = current.binding.cloud.build_deps(
-            subject_of(current.document.raw), current.ring, current.journal.owner.uuid
-        )
-        return replace(deps, others=self._others)
+        raw = current.document.raw
+        deps = current.binding.cloud.build_deps(subject_of(raw), current.ring, current.journal.owner.uuid)
+        deps = replace(deps, others=self._others, inner=deps.inner if self._served.machines else None)
+        if self._reader is None or self._served.link is not ClusterLink.MACHINE:
+            return deps
+        return replace(deps, secrets=NamespaceSecrets(self._reader, raw["metadata"].get("namespace", "")))
 
     def _read_decisions(self, raw: Json, known: ObjectMemo) -> tuple[Decision, ...]:
         """Read the decisions that nothing has acted on. New ones cause a full read, so that the evidence is fresh."""

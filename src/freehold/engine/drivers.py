@@ -80,6 +80,18 @@ class PartsDriver(Protocol):
     async def remove_part(self, ref: Ref, part: Part) -> None: ...
 
 
+class PartFinder(Protocol):
+    """Of kinds whose parts are in resources of others, and which no read of their own lists: a registration."""
+
+    async def find_parts(self, ref: Ref, parts: Collection[Part]) -> frozenset[Part]:
+        """Return which of these are there, each with its ``id`` and with why it waits. Raises CloudError."""
+        ...
+
+    async def find_draining(self, ref: Ref, parts: Collection[Part]) -> frozenset[Part]:
+        """Return which of these, which were taken out, still serve what had begun before. Raises CloudError."""
+        ...
+
+
 class PartBatches(Protocol):
     """Of kinds that take all parts of one sort in one call."""
 

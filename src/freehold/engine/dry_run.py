@@ -183,6 +183,18 @@ class DryRunDriver:
             return seen.parts
         return await overlay.once(("parts", kind.name, ref.id), lambda: inner.parts(ref))
 
+    async def find_parts(self, ref: Ref, parts: Collection[Part]) -> frozenset[Part]:
+        overlay, kind = self._overlay, self._kind
+        known, inner = overlay.parts.get((kind.name, ref.id)), kind.parts.finder
+        if known is not None or is_planned(ref.id) or inner is None:
+            return (known or frozenset()) & frozenset(parts)
+        question = ("find_parts", kind.name, ref.id, frozenset(parts))
+        return await overlay.once(question, lambda: inner.find_parts(ref, parts))
+
+    async def find_draining(self, ref: Ref, parts: Collection[Part]) -> frozenset[Part]:
+        """Return nothing: a plan does not wait."""
+        return frozenset()
+
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, [part])
         if not self._is_born_with_parts(ref):
@@ -354,6 +366,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
         parts=replace(
             kind.parts,
             driver=driver if kind.parts.driver else None,
+            finder=driver if kind.parts.finder else None,
             batches=driver if kind.parts.batches else None,
             changer=driver if kind.parts.changer else None,
         ),

@@ -15,6 +15,7 @@
         ├── NotOwned            the marks do not prove that it is ours
         ├── TokenReused         the client token made something else before: find that
         ├── Quota               a limit of the account is reached
+        ├── NoCapacity          no room in this place now: another place, or later
         ├── Denied              credentials or permissions
         ├── NotOffered          the partition or region has no such service
         ├── Frozen              the object is not to be changed now
@@ -127,6 +128,13 @@ class TokenReused(NeedsPerson):
 
 class Quota(NeedsPerson):
     """A limit of the account, region or resource is reached."""
+
+
+class NoCapacity(NeedsPerson):
+    """The cloud has no room for it in this place now, and made nothing: another place may have some, or a later time.
+
+    A request for another place is sent at once; the same one again slowly.
+    """
 
 
 class Denied(NeedsPerson):

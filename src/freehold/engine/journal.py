@@ -148,7 +148,8 @@ class Journal:
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
     of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
     ``attached`` are the tags that we put on resources that are not ours, by target. ``collects``: it was minted with
-    garbage collection on, so that an absent annotation opts in (ADR 18).
+    garbage collection on, so that an absent annotation opts in (ADR 18). ``place``: for an object whose account is that
+    of the object which it is part of, the fields of that one's spec that say so (ADR 25).
     """
 
     owner: Owner
@@ -159,6 +160,7 @@ class Journal:
     attached: Mapping[str, AttachedTags] = field(default_factory=lambda: MappingProxyType({}))
     untouched: str = ""
     collects: bool = False
+    place: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -302,6 +304,8 @@ def dumps(journal: Journal) -> str:
         document["untouched"] = journal.untouched
     if journal.collects:
         document["gc"] = True
+    if journal.place:
+        document["place"] = dict(journal.place)
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -319,9 +323,10 @@ def loads(text: str) -> Journal:
         attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
         untouched = _text_field(document.get("untouched", ""))
         collects = _truth(document.get("gc", False))
+        place = _place(document.get("place", {}))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags, key, attached, untouched, collects)
+    return Journal(owner, entries, account, tags, key, attached, untouched, collects, place)
 
 
 _DIGEST = re.compile("[a-z2-7]{10}|")
@@ -362,6 +367,16 @@ def _text_field(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError("no text where one is needed")
     return text
+
+
+def _place(fields: Any) -> dict[str, Any]:
+    """Check the fields of a place: texts, and objects of texts (a reference)."""
+    return {
+        _text_field(name): {_text_field(k): _text_field(v) for k, v in said.items()}
+        if isinstance(said, dict)
+        else _text_field(said)
+        for name, said in fields.items()
+    }
 
 
 def _truth(value: object) -> bool:

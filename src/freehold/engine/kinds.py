@@ -16,6 +16,7 @@ from freehold.engine.drivers import (
     NeighboursDriver,
     PartBatches,
     PartChanger,
+    PartFinder,
     PartsDriver,
     RememberingDriver,
     UntaggedFinder,
@@ -125,6 +126,8 @@ class PartRules:
     """What is inside a resource and has no mark of its own: sorts of parts, and how they are read and written."""
 
     driver: PartsDriver | None = None
+    finder: PartFinder | None = None
+    """Looks for what is wanted or on record, one by one, where no read lists what is there."""
     batches: PartBatches | None = None
     changer: PartChanger | None = None
     exclusive: frozenset[str] = frozenset()
@@ -133,6 +136,8 @@ class PartRules:
     """Those without which nothing that depends on the resource can be made."""
     holding: frozenset[str] = frozenset()
     """Those that are taken out before a delete, because they would refuse it, or that of what they name."""
+    drain_time: float = 0.0
+    """Seconds for which a delete waits at most while ``holding`` parts that were taken out still serve."""
     independent: bool = False
     """After a refused batch each part is tried alone: one says nothing of the others."""
     born_with: bool = False
@@ -179,6 +184,8 @@ class ReadRules:
     """The tag index lists it."""
     listing: Listing | None = None
     """One list that shows many."""
+    made_together: bool = False
+    """Objects make many of them at once: looks at those that are under way share the list."""
     attribute_cache: RememberingDriver | None = None
     """Forgets what it knows of a resource without asking."""
 
@@ -204,6 +211,8 @@ class Kind:
     """The kind that has its mark when it can have none itself."""
     carrier_owned: bool = False
     """Only a carrier of our own will do."""
+    never_of: frozenset[str] = frozenset()
+    """The kinds of objects that never have one."""
     naming: NameRules = NameRules()
     creation: CreateRules = CreateRules()
     attributes: AttributeRules = AttributeRules()

@@ -71,6 +71,7 @@ _BLOCKING: dict[type[errors.CloudError], Reason] = {
     errors.NameTaken: Reason.NAME_TAKEN,
     errors.NotOwned: Reason.NOT_OWNED,
     errors.Quota: Reason.QUOTA,
+    errors.NoCapacity: Reason.NO_CAPACITY,
     errors.Denied: Reason.DENIED,
     errors.NotOffered: Reason.DENIED,
     errors.Invalid: Reason.INVALID,

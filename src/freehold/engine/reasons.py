@@ -34,6 +34,7 @@ class Reason(StrEnum):
     AMBIGUOUS = "Ambiguous"
     FAILED = "ProvisioningFailed"
     QUOTA = "QuotaReached"
+    NO_CAPACITY = "NoCapacity"
     DENIED = "Denied"
     INVALID = "InvalidRequest"
     NOT_OWNED = "NotOwned"

@@ -116,7 +116,8 @@ class Part:
     """What is inside a resource and has no mark of its own: a rule, a listener, a member.
 
     ``retain``: what depends on it cannot be told, so it stays when nothing wants it any more. ``behavior`` is what it
-    does beyond its natural key, in the same words wished and seen; empty where that is not compared.
+    does beyond its natural key, in the same words wished and seen; empty where that is not compared. ``waits``: why it
+    does not serve yet, in the cloud's words; empty where it does, or where no read shows that.
     """
 
     kind: str
@@ -125,6 +126,13 @@ class Part:
     id: str = field(default="", compare=False)
     retain: bool = field(default=False, compare=False)
     behavior: str = field(default="", compare=False)
+    waits: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.natural_key}"
+
+    @classmethod
+    def parse(cls, text: str) -> Part:
+        """Return the part that a record names, without what only the spec or a read knows of it."""
+        kind, _, natural_key = text.partition(" ")
+        return cls(kind, natural_key)

@@ -26,7 +26,7 @@ LEAST = 8
 
 
 class SecretReader(Protocol):
-    """Reads Secrets in the namespace of one object. Every request passes the port that it was built with."""
+    """Reads Secrets in the namespace of one object."""
 
     async def read(self, reference: str) -> bytes:
         """Read the value of ``<name>/<key>``. Raises NotFound, also for text of another form, and other CloudErrors.

@@ -15,7 +15,7 @@ from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Ready, Surplus, Waiting
-from freehold.engine.resources import NodeKey, Observed
+from freehold.engine.resources import NodeKey, Observed, Request
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,11 @@ class PartsMemory:
     """When an add of one last had no answer."""
     unreadable: str = ""
     """Why it could not be looked into."""
+    waiting: tuple[str, ...] = ()
+    """Those that do not serve yet, each with the reason."""
+    waiting_since: float | None = None
+    taken_out: float | None = None
+    """When those that hold up its delete were taken out."""
 
 
 @dataclass(slots=True)
@@ -119,6 +124,8 @@ class NodeState:
     """Nothing is tried with it before."""
     deferred: Waiting | Blocked | None = None
     """The outcome until then."""
+    no_room_for: Request | None = None
+    """The request for which the cloud had no room: another one is sent without a wait."""
     open_since: float | None = None
     """Since when this process does not know whether its create took effect."""
     unanswered: str = ""
@@ -216,6 +223,8 @@ class ObjectState:
     """When the index was last asked for all marks of this object."""
     index_read: bool = False
     """The index was read since the delete began."""
+    none_within_at: float = -inf
+    """When the index last showed nothing of owners within this one (:mod:`phases.child_owners`)."""
     at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
     """The outcomes of the last pass, if it left nothing to do."""
 

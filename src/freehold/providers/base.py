@@ -144,6 +144,7 @@ class Provider:
     """A cloud.
 
     ``objects`` are the kinds that are reconciled, ``referred`` those that are only read where an object names one,
+    ``templates`` those of which Cluster API makes objects: they have a CRD, and nothing here reads them,
     ``tags`` the metadata controller's kind for this cloud; None where it writes no tags there. ``placeholders`` are
     kinds in upstream's templates that are stored and not served; ``upstream`` is the label of the provider that serves
     the same kinds. ``types`` gives the kinds of ``referred`` and ``tags`` with their models and columns.
@@ -165,6 +166,7 @@ class Provider:
     types: Callable[[], tuple[ServedKind, ...]] = _no_types
     tags: TagKind | None = None
     referred: tuple[ServedName, ...] = ()
+    templates: tuple[ServedName, ...] = ()
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()
     upstream: str = ""

@@ -20,6 +20,8 @@ REAL_CLOUDS = f"{', '.join(_FIRST)} and {_LAST}"
 """For people."""
 REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
 """The kinds that are only read, if an object of a kind above names one."""
+TEMPLATES: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.templates)
+"""The kinds of which Cluster API makes objects: data, which nothing here reads."""
 METADATA: tuple[ServedName, ...] = (
     CLOUD_METADATA,
     *(provider.tags.served for provider in PROVIDERS if provider.tags),
@@ -33,6 +35,7 @@ TAG_KINDS: Mapping[str, TagKind] = {
 
 SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)
 READ_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in REFERRED_TO)
+TEMPLATE_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in TEMPLATES)
 METADATA_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in METADATA)
 
 

@@ -45,7 +45,7 @@ def role_policies(world: World, account: str, name: str) -> tuple[dict[str, Any]
 
 
 def _session_policies(world: World, session: dict[str, Any]) -> tuple[dict[str, Any], ...] | None:
-    """The inline one and the managed ones together, None for a session that was given neither."""
+    """Join the inline policy and the managed ones; None for a session that was given neither."""
     inline = [policies.parse(session["policy"])] if session["policy"] else []
     arns = session.get("policy_arns", ())  # a state that was saved by an older version has none
     return (*inline, *_managed(world, arns)) if inline or arns else None

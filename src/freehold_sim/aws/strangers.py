@@ -3,7 +3,7 @@
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors
+from freehold_sim.aws import errors, health_checks
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
@@ -42,6 +42,8 @@ class Strangers:
                 return self.occupy(**body)
             case "tag":
                 self.tag(body["id"], body["tags"])
+            case "tag_each":
+                self.tag_each(body["ids"], body["tags"])
             case "untag":
                 self.untag(body["id"], *body["keys"])
             case "strip":
@@ -54,6 +56,8 @@ class Strangers:
                 self.exhaust(**body)
             case "restock":
                 self.restock(**body)
+            case "answer":
+                self.answer(body["id"], answers=body["answers"])
             case "interrupt":
                 self.interrupt(body["id"])
             case _:
@@ -150,6 +154,11 @@ class Strangers:
         record = self.find(ident)
         self._cloud.world.set_tags(record, {**record["tags"], **tags}, self._cloud.clock.now())
 
+    def tag_each(self, ids: list[str], tags: dict[str, str]) -> None:
+        """Tag several resources at once, as one TagResources does: no read comes between two of them."""
+        for ident in ids:
+            self.tag(ident, tags)
+
     def untag(self, ident: str, *keys: str) -> None:
         record = self.find(ident)
         kept = {key: value for key, value in record["tags"].items() if key not in keys}
@@ -189,6 +198,12 @@ class Strangers:
     def restock(self, zone: str) -> None:
         """Let a zone have capacity for everything again."""
         capacity.restock(self._cloud.world, zone)
+        self._cloud.world.touched = True
+
+    def answer(self, ident: str, *, answers: bool) -> None:
+        """Let an instance answer the health checks of load balancers from now on, or no longer; a new one does."""
+        self._cloud.settle()
+        health_checks.answer(self.find(ident), self._cloud.clock.now(), answers=answers)
         self._cloud.world.touched = True
 
     def interrupt(self, ident: str) -> None:

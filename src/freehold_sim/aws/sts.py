@@ -57,7 +57,7 @@ def _trusts(call: Call, role: Record) -> bool:
 
 
 def _check(policy: str, arns: Sequence[str], packed: int) -> None:
-    """The limit is for the inline policy and the managed ones together; of these the request has the ARNs."""
+    """Check the limit of the inline policy and the managed ones together; of these the request has the ARNs."""
     size = len(policy) + sum(map(len, arns))
     if size > _MOST_POLICY:
         raise Refused("PackedPolicyTooLarge", f"The session policies are longer than {_MOST_POLICY} characters")

@@ -225,7 +225,7 @@ def _check(where: str, defaults: Any, given: Any, also: tuple[str, ...] = ()) ->
 
 
 def _other_type(default: Any, value: Any) -> str:
-    """The type that `value` should have, in words; empty where it has it."""
+    """Name the type that `value` should have, in words; empty where it has it."""
     if isinstance(default, bool):
         return "" if isinstance(value, bool) else "true or false"
     if isinstance(default, int | float):

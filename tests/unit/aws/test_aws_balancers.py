@@ -238,21 +238,31 @@ async def test_a_classic_load_balancer_is_born_with_its_parts(front: Front) -> N
 
 async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
     made = await front.classic.create(front.classic_request(subnets=front.subnets[:2]))
-    machine = front.account.instance(front.subnets[0])
     parts, ref = parts_of(front.classic), Ref(made.id)
     before = await front.classic.inside(made.id)
-    more = {classic_load_balancer.listener_part(SSH), Part(SUBNET, front.subnets[2]), Part(INSTANCE, machine)}
+    more = {classic_load_balancer.listener_part(SSH), Part(SUBNET, front.subnets[2])}
     for _ in range(2):  # the second time as after a lost reply
         for part in more:
             await parts.add_part(ref, part)
         assert await front.classic.inside(made.id) == before | more
-    users = front.classic.kind.deletion.usage
-    assert users is not None
-    assert await users.users(ref) == [User(f"instance-registration {machine}")]
     for _ in range(2):
         for part in more:
             await parts.remove_part(ref, part)
         assert await front.classic.inside(made.id) == before
+
+
+async def test_a_machine_behind_a_classic_load_balancer_is_shown_and_left(front: Front) -> None:
+    made = await front.classic.create(front.classic_request())
+    machine, ref, parts = front.account.instance(front.subnets[0]), Ref(made.id), parts_of(front.classic)
+    front.account.elb.register_instances_with_load_balancer(
+        LoadBalancerName=made.id, Instances=[{"InstanceId": machine}]
+    )
+    assert Part(INSTANCE, machine) in await front.classic.inside(made.id)
+    users = front.classic.kind.deletion.usage
+    assert users is not None
+    assert await users.users(ref) == [User(f"instance-registration {machine}")]
+    await parts.remove_part(ref, Part(INSTANCE, machine))
+    assert Part(INSTANCE, machine) in await front.classic.inside(made.id)
 
 
 async def test_a_listener_of_a_classic_load_balancer_is_replaced(front: Front) -> None:
@@ -288,20 +298,15 @@ async def test_a_network_load_balancer_in_use_names_the_targets(front: Front) ->
     wanted = await front.listener_request()
     await front.listeners.create(wanted)
     machine = front.account.instance(front.subnets[0])
-    part = target_group.target_part(machine, 6443)
-    parts, ref = parts_of(front.groups), Ref(wanted["target_groups"][0])
-    for _ in range(2):
-        await parts.add_part(ref, part)
-        assert await front.groups.inside(ref.id) == {part}
+    ref = Ref(wanted["target_groups"][0])
+    front.account.elbv2.register_targets(TargetGroupArn=ref.id, Targets=[{"Id": machine}])
+    assert front.groups.kind.parts.driver is None, "a group has no targets of its own"
     for usage, held in (
         (front.network.kind.deletion.usage, wanted["balancer"]),
         (front.groups.kind.deletion.usage, ref.id),
     ):
         assert usage is not None
         assert await usage.users(Ref(held)) == [User(f"target {machine} 6443")]
-    for _ in range(2):
-        await parts.remove_part(ref, part)
-        assert await front.groups.inside(ref.id) == frozenset()
 
 
 async def test_a_target_group_that_is_led_to_names_the_load_balancer(front: Front) -> None:

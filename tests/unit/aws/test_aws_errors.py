@@ -80,9 +80,10 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "TooManyLoadBalancers TooManyTargetGroups TooManyTagsException TagLimitExceeded LimitExceeded "
         "LimitExceededException ResourceLimitExceededException ServiceQuotaExceeded ServiceQuotaExceededException "
         "TooManyBuckets TargetGroupAssociationLimit InsufficientCidrBlocks",
-    errors.NoCapacity:
+    engine_errors.NoCapacity:
         "InsufficientInstanceCapacity InsufficientFreeAddressesInSubnet InsufficientAddressCapacity "
-        "InsufficientHostCapacity InsufficientCapacity Unsupported",
+        "InsufficientHostCapacity InsufficientCapacity InsufficientCapacityOnHost InsufficientReservedInstanceCapacity "
+        "ReservationCapacityExceeded SpotMaxPriceTooLow Unsupported",
     errors.CredentialsExpired: "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired",
     engine_errors.Denied:
         "UnauthorizedOperation AccessDenied AccessDeniedException AuthFailure InvalidClientTokenId OptInRequired "
@@ -183,6 +184,13 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
     ("ResourceInUseException", "CreateFargateProfile", "no", engine_errors.NameTaken),
     ("ResourceInUseException", "CreateAccessEntry", "no", engine_errors.NameTaken),
     ("ResourceInUseException", "DeleteCluster", "no", engine_errors.InUse),
+    ("InvalidTarget", "RegisterTargets",
+     "The following targets are not in a running state and cannot be registered: 'i-1'", engine_errors.NotReady),
+    ("InvalidTarget", "RegisterTargets", "The following targets are not in the target group VPC 'vpc-1': 'i-1'",
+     engine_errors.Invalid),
+    ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "Could not find EC2 instance i-1.",
+     engine_errors.NotReady),
+    ("InvalidInstance", "DescribeInstanceHealth", "Could not find EC2 instance i-1.", engine_errors.NotFound),
 ]  # fmt: skip
 """EC2 says AuthFailure also of what a service keeps, the address of a NAT gateway that is being deleted: waiting helps,
 other credentials do not. Of a create in EKS, in use means that the name is taken."""

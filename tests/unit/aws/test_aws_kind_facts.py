@@ -24,10 +24,10 @@ from freehold.providers.aws.kinds import (
     s3_bucket,
     security_group,
     subnet,
-    target_group,
     vpc,
     vpc_endpoint,
 )
+from freehold.providers.aws.registrations import REGISTRATION
 from freehold_sim.aws.services import OPERATIONS as SERVED
 from harness.findings import FINDING
 
@@ -88,6 +88,7 @@ def test_a_client_token_takes_thirty_two_letters(kind: KindFacts) -> None:
 def test_attributes_and_operations_exist(kind: KindFacts) -> None:
     known = set(_model(kind.service).operation_names)
     assert kind.read_operations | kind.write_operations <= known
+    assert all(name in _model(service).operation_names for service, name in kind.part_reads | kind.part_writes)
     assert set(kind.by_person.values()) <= known
     assert len({*kind.mutable, *kind.by_person, *kind.immutable}) == (
         len(kind.mutable) + len(kind.by_person) + len(kind.immutable)
@@ -135,7 +136,7 @@ def test_parts_have_the_same_names_in_the_table_and_in_what_is_read() -> None:
     read = {
         vpc.CIDR, subnet.IPV6_CIDR, internet_gateway.ATTACHMENT, route_table.ROUTE, route_table.ASSOCIATION,
         security_group.INGRESS, security_group.EGRESS, vpc_endpoint.ROUTE_TABLE, classic_load_balancer.LISTENER,
-        classic_load_balancer.SUBNET, classic_load_balancer.INSTANCE, target_group.TARGET,
+        classic_load_balancer.SUBNET, REGISTRATION,
     }  # fmt: skip
     assert read | {s3_bucket.POLICY, s3_bucket.LIFECYCLE, s3_bucket.OBJECT} == {
         part.name for kind in KINDS for part in kind.parts

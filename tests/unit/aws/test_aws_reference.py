@@ -28,8 +28,8 @@ def _section(heading: str) -> str:
     return found[1]
 
 
-def _link(kind: KindFacts, operation: str) -> str:
-    return f"[{operation}]({API[kind.service]}/API_{operation}.html)"
+def _link(kind: KindFacts, operation: str, service: str = "") -> str:
+    return f"[{operation}]({API[service or kind.service]}/API_{operation}.html)"
 
 
 def kind_row(kind: KindFacts) -> str:
@@ -54,7 +54,7 @@ def _changes(kind: KindFacts, attributes: Mapping[str, str]) -> str:
 def part_rows(kind: KindFacts) -> list[str]:
     return [
         f"| {part.name} | {kind.name} | {part.natural_key} | "
-        f"{', '.join(_link(kind, operation) for operation in dict.fromkeys(part.operations))} |"
+        f"{', '.join(_link(kind, operation, part.service) for operation in dict.fromkeys(part.operations))} |"
         for part in kind.parts
     ]
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ServedName
-from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster_mapper
+from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.controllers.app import build_watches
+from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster_mapper, map_machine, map_parent
 from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
@@ -161,3 +162,75 @@ async def test_an_object_without_a_cluster_reads_none() -> None:
     leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     found = await around(leaving, served=served, customresourcedefinitions=refused, clusters=refused)
     assert found == gate.ClusterContext(gate.ClusterApiMode.AUTO)
+
+
+MADE_OF = replace(MACHINE, parent=ParentName("AWSCluster", "awsclusters", ("region",)))
+NAMED = {"metadata": {"name": "owner"}, "spec": {"clusterName": "referrer"}}
+STANDS_IN = {"apiGroup": names.INFRASTRUCTURE_GROUP, "kind": "AWSCluster", "name": "infra"}
+PROVIDED = {"metadata": {"name": "referrer", "namespace": "ns"}, "spec": {"infrastructureRef": STANDS_IN}}
+INFRA = {"metadata": {"name": "infra", "namespace": "ns"}}
+LABELLED = {**OBJECT, "metadata": {**OBJECT["metadata"], "labels": {names.CLUSTER_NAME_LABEL: "infra"}}}
+
+
+async def test_around_a_machine_are_its_machine_its_cluster_and_what_that_refers_to() -> None:
+    found = await around(MADE, served=MADE_OF, machines=NAMED, clusters=PROVIDED, awsclusters=INFRA)
+    assert found.around == gate.Around(NAMED, PROVIDED, INFRA)
+    gone = await around(MADE, served=MADE_OF, machines=NAMED, clusters=PROVIDED, awsclusters=GONE)
+    assert gone.around == gate.Around(NAMED, PROVIDED)
+    for error in REFUSED:
+        unread = await around(MADE, served=MADE_OF, machines=NAMED, clusters=PROVIDED, awsclusters=error)
+        assert unread.around == gate.Around(NAMED, PROVIDED, unread=str(error))
+
+
+async def test_what_a_cluster_refers_to_of_another_kind_is_not_read() -> None:
+    other = {**PROVIDED, "spec": {"infrastructureRef": {**STANDS_IN, "kind": "OtherCluster"}}}
+    assert (await around(MADE, served=MADE_OF, machines=NAMED, clusters=other)).around == gate.Around(NAMED, other)
+
+
+async def test_a_machine_of_a_cluster_that_is_gone_is_put_into_none_by_its_label() -> None:
+    """The label names the Cluster, and another one may have the name."""
+    labelled = {**MADE, "metadata": {**MADE["metadata"], **LABELLED["metadata"]}}
+    labelled["metadata"]["ownerReferences"] = MADE["metadata"]["ownerReferences"]
+    found = await around(labelled, served=MADE_OF, machines=GONE, awsclusters=INFRA)
+    assert found.around == gate.Around()
+
+
+@pytest.mark.parametrize("mode", (gate.ClusterApiMode.AUTO, gate.ClusterApiMode.OFF))
+async def test_the_label_of_a_machine_without_an_owner_names_what_it_is_part_of(mode: gate.ClusterApiMode) -> None:
+    found = await around(LABELLED, mode, MADE_OF, customresourcedefinitions=GONE, awsclusters=INFRA)
+    assert found.around == gate.Around(infrastructure=INFRA)
+    assert (await around(OBJECT, mode, MADE_OF, customresourcedefinitions=GONE)).around == gate.Around()
+
+
+def test_what_changes_around_a_machine_wakes_it() -> None:
+    """Its Machine by reference; a cluster of ours all machines with the label of its name, or of its Cluster's."""
+    owner = {"metadata": {"name": "owner", "namespace": "ns"}, "spec": {"infrastructureRef": {"name": "m1"}}}
+    ours = {**owner, "spec": {"infrastructureRef": {"kind": MADE_OF.kind, "name": "m1"}}}
+    assert (list(map_machine(MADE_OF)(ours)), list(map_machine(MADE_OF)(owner))) == ([Key("ns", "m1")], [])
+
+    def known(name: str, namespace: str, cluster: str) -> Json:
+        return {"metadata": {"name": name, "namespace": namespace, "labels": {names.CLUSTER_NAME_LABEL: cluster}}}
+
+    objects = [
+        known("m1", "ns", "infra"),
+        known("m2", "ns", "owner"),
+        known("m3", "ns", "c"),
+        known("m4", "b", "owner"),
+    ]
+    owned = {"metadata": {**INFRA["metadata"], "ownerReferences": [OWNER]}}
+    assert list(map_parent(lambda: objects)(owned)) == [Key("ns", "m1"), Key("ns", "m2")]
+
+
+@pytest.mark.parametrize(
+    ("served", "mode", "watched"),
+    [
+        (POWERVS_CLUSTER, gate.ClusterApiMode.AUTO, ["clusters"]),
+        (POWERVS_CLUSTER, gate.ClusterApiMode.OFF, []),
+        (replace(POWERVS_CLUSTER, link=ClusterLink.NONE), gate.ClusterApiMode.AUTO, []),
+        (MADE_OF, gate.ClusterApiMode.AUTO, ["clusters", "machines", "awsclusters"]),
+        (MADE_OF, gate.ClusterApiMode.OFF, ["awsclusters"]),
+    ],
+)
+def test_no_secret_is_watched(served: ServedName, mode: gate.ClusterApiMode, watched: list[str]) -> None:
+    """That would read all Secrets of a cluster."""
+    assert [each.resource.plural for each in build_watches(served, mode, list, "")] == watched

@@ -54,3 +54,21 @@ def test_our_own_journal_wakes_nothing_until_somebody_takes_it_out() -> None:
     first, second = (changed(annotations={"x": "1", "freehold.dev/journal": text}) for text in ("{}", "{ }"))
     assert not predicates.spec_or_metadata_changed(first, second)
     assert predicates.spec_or_metadata_changed(first, changed(annotations={"x": "1"}))
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"conditions": [{"type": "Ready"}], "resources": [{}], "phase": "Ready", "workers": {"replicas": 3}}, False),
+        ({"initialization": {"infrastructureProvisioned": True}}, True),
+        ({"infrastructureReady": True}, True),
+        ({"nodeRef": {"name": "n1"}}, True),
+        ({"ready": True}, True),
+        ({"network": {"apiServerElb": {}}}, True),
+    ],
+)
+def test_machines_look_again_for_what_they_depend_on_and_not_for_every_status(status: Any, expected: bool) -> None:
+    """A hundred of them would, for every condition and counter of their cluster."""
+    new = {**changed(), "status": status}
+    assert predicates.machine_inputs_changed(BASE, new) is expected
+    assert predicates.machine_inputs_changed(BASE, changed(generation=2))

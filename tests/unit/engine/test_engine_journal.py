@@ -41,8 +41,16 @@ KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], account: str, collects: bool) -> None:
     digest, tags = "abcdefghij" if collects else "", ("team=red",) if collects else ()
     attached = {account: journals.AttachedTags(tags, account, digest)}
-    journal = Journal(OWNER, entries, account, frozenset(tags), digest, attached, account, collects)
+    place = {"region": account, "identityRef": {"name": account}} if collects else {}
+    owner = replace(OWNER, within="cluster") if collects else OWNER
+    journal = Journal(owner, entries, account, frozenset(tags), digest, attached, account, collects, place)
     assert journals.loads(journals.dumps(journal)) == journal
+
+
+@pytest.mark.parametrize("place", ("[]", '"r"', '{"region":7}', '{"identityRef":{"name":null}}', '{"a":[]}'))
+def test_a_place_that_we_never_write_is_refused(place: str) -> None:
+    with pytest.raises(CorruptJournal):
+        journals.loads(f'{{"v":2,"owner":["u","k","n","m"],"nodes":{{}},"place":{place}}}')
 
 
 def test_a_time_may_be_a_whole_number() -> None:

@@ -124,6 +124,7 @@ def _documents(lost: Lost) -> Iterator[Mapping[str, Any]]:
         yield {
             "uuid": owner.uuid,
             "owners": list(owner.names),
+            "within": owner.within,
             "account": lost.at.name,
             "createdAt": owner.since,
             "resources": [
@@ -137,7 +138,7 @@ def _documents(lost: Lost) -> Iterator[Mapping[str, Any]]:
             {"kind": kind, "name": one.name, "id": one.id, "createdAt": one.created_at}
             for kind, one in lost.born.resources
         ]
-        yield {"uuid": "", "owners": [], "account": lost.at.name, "createdAt": None, "resources": rows}
+        yield {"uuid": "", "owners": [], "within": "", "account": lost.at.name, "createdAt": None, "resources": rows}
 
 
 def _print_unmarked(born: UnmarkedResources, now: float) -> None:
@@ -157,7 +158,8 @@ def _print_unmarked(born: UnmarkedResources, now: float) -> None:
 def _print(owner: MarkedOwner, at: Searched, now: float) -> None:
     names = " and ".join(owner.names) or "no owner named"
     age = f", the oldest {duration(now - owner.since)} old" if owner.since is not None else ""
-    tell(f"{names} (uuid {owner.uuid}): {len(owner.resources)} resources in {at.name}{age}")
+    within = f", within {owner.within}" if owner.within else ""
+    tell(f"{names} (uuid {owner.uuid}{within}): {len(owner.resources)} resources in {at.name}{age}")
     _print_rows([_row(one, now) for one in owner.resources])
 
 

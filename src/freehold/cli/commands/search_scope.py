@@ -14,7 +14,7 @@ from freehold.cli.local.cloud_reads import connections_with, settings_of, simula
 from freehold.cli.local.session import Session
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.object_lookup import all_of
-from freehold.kube.resources import Resource
+from freehold.kube.resources import Json, Resource
 from freehold.providers.registry import READ_RESOURCES, SERVED, provider_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,19 @@ class SearchScope:
         return ", ".join(each.name for each in self.searched)
 
 
+async def _list_children(session: Session, served: ServedName) -> list[Json]:
+    """List the objects of kinds that are part of this one, each with the fields that say its account."""
+    from freehold.providers.objects.parents import find_standing, put_in_place
+
+    found: list[Json] = []
+    for child, resource in zip(SERVED, OURS, strict=True):
+        if child.parent is not None and (child.group, child.parent.kind) == (served.group, served.kind):
+            for raw in await all_of(session, [resource], ""):
+                standing = find_standing(raw, child, None)
+                found += [put_in_place(raw, standing)] if standing else []
+    return found
+
+
 async def find_search_scope(
     session: Session, target: Access, regions: Sequence[str], ring: KeyRing, stack: AsyncExitStack
 ) -> SearchScope:
@@ -77,7 +90,9 @@ async def find_search_scope(
     unknown: dict[str, None] = {}
     failed: dict[str, None] = {}
     for served, resource in zip(SERVED, OURS, strict=True):
-        objects = await all_of(session, [resource], "")
+        if served.parent is not None:
+            continue  # its objects are where those of its parent's kind are, and are looked for with them
+        objects = [*await all_of(session, [resource], ""), *await _list_children(session, served)]
         access = settings.access[provider_of(served).name]
         around = AccountScope(objects, referred, (*regions, *access.regions), access.has_own)
         accounts = find_accounts(connections, served)

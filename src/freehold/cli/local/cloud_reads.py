@@ -19,7 +19,7 @@ from freehold.cli.local.simulator import clock_of, simulated_cloud
 from freehold.cli.local.state_directory import CloudChoice, StateDirectory
 from freehold.cli.output.terminal import tell_at_once
 from freehold.kube.resources import Json
-from freehold.providers.registry import SERVED
+from freehold.providers.registry import SERVED, served_of
 
 if TYPE_CHECKING:
     from freehold.controllers.app import Settings
@@ -115,14 +115,16 @@ async def _accounts(
     session: Session, target: Access, stack: AsyncExitStack, simulator: str
 ) -> Callable[[Json], Awaitable[CloudAccount]]:
     from freehold.controllers.connections import find_accounts
-    from freehold.providers.access.accounts import NoCredentials
+    from freehold.providers.access.accounts import NoCredentials, bind_in_place
+    from freehold.providers.objects import parents
 
     settings = await settings_of(session, target, simulator)
     connections = connections_with(settings, session, stack)
     known = {served.kind: find_accounts(connections, served) for served in SERVED}
 
     async def account(obj: Json) -> CloudAccount:
-        found = await known[str(obj["kind"])].bind(obj)
+        served = served_of(str(obj["kind"]))
+        found = await bind_in_place(known[served.kind], obj, served, parents.find_standing(obj, served, None))
         if isinstance(found, NoCredentials):
             raise CliError(found.message)
         return found.cloud

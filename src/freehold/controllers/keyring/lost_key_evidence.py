@@ -9,17 +9,16 @@ from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
 from freehold.controllers.keyring.stored_form import RecordName
+from freehold.controllers.read_only_context import build_read_only_context
 from freehold.engine import proofs
 from freehold.engine.context import PassContext
 from freehold.engine.drivers import User
 from freehold.engine.errors import CloudError
-from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import observe
 from freehold.engine.resources import NodeKey, Observed, Ref
-from freehold.engine.state import ObjectState
 from freehold.kube.resources import Key
 
 
@@ -89,7 +88,7 @@ async def gather_evidence(
 
     Each resource is read by itself, so that an id that the cloud refuses does not hide the others.
     """
-    ctx = PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
+    ctx = build_read_only_context(journal, deps)
     rows = [await _gather_for_record(ctx, each) for each in sorted(records)]
     claims = await _find_claims(
         ctx, [row.record for row in rows if row.standing in (RecordStanding.AGREES, RecordStanding.DIFFERS)]
@@ -148,8 +147,3 @@ async def _judge_marks(ctx: PassContext, key: NodeKey, record: RecordName, seen:
         None if users is None else tuple(sorted(users)),
         seen.target if seen.carried else "",
     )
-
-
-class _Unsaved:
-    async def save(self, journal: Journal) -> None:
-        """Store nothing: evidence is only read."""

@@ -17,23 +17,21 @@ from freehold.controllers.app import Settings, open_connections
 from freehold.controllers.collecting import find_rivals
 from freehold.controllers.connections import find_accounts
 from freehold.controllers.plan.collection import CollectionPlan, Fate, Leftover
-from freehold.engine.clock import Clock
+from freehold.controllers.read_only_context import build_read_only_context
 from freehold.engine.collection import Site
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
-from freehold.engine.graph import Graph
 from freehold.engine.journal import CorruptJournal, Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.phases import collect
-from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json, key_of
-from freehold.providers.access.accounts import Binding, CloudAccount, NoCredentials
+from freehold.providers.access.accounts import Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.base import ObjectReader
-from freehold.providers.objects import identity
+from freehold.providers.objects import identity, parents
 from freehold.providers.objects.adapter import CollectionRequest
 from freehold.providers.objects.collection_condition import observe_collection
-from freehold.providers.registry import SERVED
+from freehold.providers.registry import SERVED, served_of
 
 Stored = Callable[[], Awaitable[Iterable[Json]]]
 """Reads all objects of the API server."""
@@ -48,8 +46,10 @@ async def plan_collections(
         accounts = {served.kind: find_accounts(connections, served) for served in SERVED}
         once, found = _StoredOnce(stored), []
         for raw in objects:
-            binding = await accounts[str(raw["kind"])].bind(raw)
-            found.append(await plan_collection(raw, binding, settings.clock, ring, once.read))
+            served = served_of(str(raw["kind"]))
+            standing = parents.find_standing(raw, served, None)
+            binding = await bind_in_place(accounts[served.kind], raw, served, standing)
+            found.append(await plan_collection(raw, binding, ring, once.read))
         return found
 
 
@@ -66,9 +66,7 @@ class _StoredOnce:
         return self._found
 
 
-async def plan_collection(
-    raw: Json, binding: Binding | NoCredentials, clock: Clock, ring: KeyRing, stored: Stored
-) -> CollectionPlan:
+async def plan_collection(raw: Json, binding: Binding | NoCredentials, ring: KeyRing, stored: Stored) -> CollectionPlan:
     """Plan the collection of one object, with its account passed in."""
     begun = CollectionPlan(str(raw["kind"]), str(key_of(raw)))
     try:
@@ -86,9 +84,8 @@ async def plan_collection(
     try:
         if problem := await _explain_other_account(binding.cloud, journal):
             return replace(asked, unanswered=(problem,))
-        return await _judge_leftovers(
-            asked, wanted, binding.cloud, _build_context(binding.cloud, journal, clock, ring), stored
-        )
+        ctx = build_read_only_context(journal, binding.cloud.build_read_only_deps(ring))
+        return await _judge_leftovers(asked, wanted, binding.cloud, ctx, stored)
     except CloudError as error:
         return replace(asked, unanswered=(error.message,))
 
@@ -186,13 +183,3 @@ def _build_row(verdict: Verdict, stays: str, *, proven: bool) -> Leftover:
 
 def _choose_tasks(policy: Policy) -> Sequence[CollectionTask]:
     return policy.tasks if isinstance(policy, Collect) else DEFAULT_TASKS
-
-
-def _build_context(cloud: CloudAccount, journal: Journal, clock: Clock, ring: KeyRing) -> PassContext:
-    deps = cloud.build_read_only_deps(ring)
-    return PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(clock.monotonic()))
-
-
-class _Unsaved:
-    async def save(self, journal: Journal) -> None:
-        """Store nothing: a plan only reads."""

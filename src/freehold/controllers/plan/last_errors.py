@@ -1,7 +1,7 @@
 """Errors of the last pass, added to the rows of a plan. Pure.
 
-A plan sends no write, so it cannot find out that one would be denied or is beyond a quota. The last pass did,
-and the status has its errors.
+A plan sends no write, so it cannot find out that one would be denied, is beyond a quota or finds no capacity.
+The last pass did, and the status has its errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from freehold.api.vendor_ids import vendor_id
 from freehold.controllers.plan.plan import PlanRow
 from freehold.engine.reasons import Reason
 
-_FOUND_OUT_BY_TRYING = frozenset({Reason.DENIED.value, Reason.QUOTA.value})
+_FOUND_OUT_BY_TRYING = frozenset({Reason.DENIED.value, Reason.QUOTA.value, Reason.NO_CAPACITY.value})
 
 
 def add_last_errors(rows: Iterable[PlanRow], raw: Mapping[str, Any]) -> Iterator[PlanRow]:

@@ -40,10 +40,17 @@ from freehold.engine.resources import NodeKey, Observed
 from freehold.kube.merge_patch import apply_merge_patch
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
+from freehold.providers.access.accounts import (
+    Accounts,
+    Binding,
+    CloudAccount,
+    NoCredentials,
+    OneAccount,
+    bind_in_place,
+)
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.base import ObjectReader
-from freehold.providers.objects import cluster_status, gate, identity
+from freehold.providers.objects import cluster_status, gate, identity, parents
 from freehold.providers.objects.adapter import (
     Adapter,
     CollectionRequest,
@@ -59,6 +66,10 @@ from freehold.providers.registry import served_of
 MOST_PASSES = 300
 UNSTORED_UID = "00000000-0000-4000-8000-000000000000"
 """The UID of an object that is not stored yet; as long as a real one."""
+WAITS_OF_MACHINES = frozenset(
+    {names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, names.REASON_WAITING_FOR_BOOTSTRAP_DATA}
+)
+"""Reasons for which a machine cannot be made yet; nothing is wrong with its manifest."""
 _UNANSWERED = frozenset({Reason.RETRYING, Reason.THROTTLED})
 """Reasons for which the cloud gave no answer. Nothing is known to be wrong with the manifest."""
 _LASTING = _UNANSWERED | {Reason.REQUIREMENT}
@@ -81,7 +92,7 @@ async def plan_object(
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
         accounts = find_accounts(open_connections(settings, client, stack, NoAudit()), served)
-        return await plan_with_accounts(served, accounts, settings.clock, raw, ring, cluster, others, stored)
+        return await plan_with_accounts(served, accounts, settings.clock, raw, ring, cluster, others, stored, client)
 
 
 async def plan_with_accounts(
@@ -93,16 +104,21 @@ async def plan_with_accounts(
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
     stored: ListCache | None = None,
+    reader: ObjectReader | None = None,
 ) -> Plan:
-    """Plan an object with its kind and accounts passed in."""
+    """Plan an object with its kind and accounts passed in. ``reader`` reads the Secrets of a machine."""
     copied = _ObjectCopy(raw, served)
-    binding = await accounts.bind(copied.raw)
+    decision = gate.decide(copied.raw, cluster, served)
+    if isinstance(decision, gate.Hold) and decision.reason in WAITS_OF_MACHINES:
+        return Plan(str(key_of(copied.raw)), notes=(f"it waits: {decision.message}",), kind=served.kind)
+    standing = parents.find_standing(copied.raw, served, cluster.around.infrastructure)
+    binding = await bind_in_place(accounts, copied.raw, served, standing)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,), kind=served.kind)
     claims = None
     if served.once_in_account and stored is not None:
         claims = NameClaims(served, accounts, stored.list_objects, stored.read)
-    made = await _DryRun(binding, clock, copied, ring, cluster, others, claims).build_plan()
+    made = await _DryRun(binding, clock, copied, ring, cluster, others, claims, reader).build_plan()
     return replace(made, kind=served.kind)
 
 
@@ -134,6 +150,7 @@ class _DryRun:
         cluster: gate.ClusterContext,
         others: OtherObjects | None,
         claims: NameClaims | None,
+        reader: ObjectReader | None,
     ) -> None:
         served = binding.adapter.served
         self._clock = ManualClock(clock.now(), clock.monotonic())  # the waits of the plan are taken as over
@@ -144,7 +161,9 @@ class _DryRun:
         self._deps = dry_run_deps(binding.cloud.build_read_only_deps(ring), self._overlay)
         self._adapter = _ReportingAdapter(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
-        self._reconciler = Reconciler(served, dry, GivenRing(ring), self._clock, NoEvents(), others, claims)
+        self._reconciler = Reconciler(
+            served, dry, GivenRing(ring), self._clock, NoEvents(), others, claims, reader=reader
+        )
         self._cluster = cluster
         self._gone = False
 

@@ -14,16 +14,15 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ServedName
+from freehold.controllers.read_only_context import build_read_only_context
 from freehold.controllers.recovery.orphans import UNKNOWN_KIND, MarkedOwner, MarkedResource
 from freehold.engine import birth_marks, proofs
 from freehold.engine import journal as journals
 from freehold.engine.context import PassContext
-from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.ownership import Codec, Owner, Strength
 from freehold.engine.resources import NodeKey
-from freehold.engine.state import ObjectState
 from freehold.kube.resources import Json
 from freehold.providers.access.accounts import AccountPlace
 
@@ -107,6 +106,11 @@ def build_recovery(found: MarkedOwner, served: ServedName, deps: EngineDeps) -> 
 
     Whoever may tag can add another owner's name, but the seals of the key ring fit only the right one.
     """
+    if found.within:
+        raise NoOwner(
+            f"{' and '.join(found.names)} was part of the cluster with uuid {found.within}: a machine is not rebuilt "
+            "from its marks. Make another one, and delete what is left of this one in the cloud"
+        )
     room = _measure_owner_mark(deps.codec)
     named = [
         judge_resources(found, owner, deps)
@@ -157,13 +161,7 @@ def _judge_resource(ctx: PassContext, one: MarkedResource) -> JudgedResource:
 
 
 def _build_context(owner: Owner, deps: EngineDeps) -> PassContext:
-    journal = Journal(owner, key=deps.ring.writing)
-    return PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
-
-
-class _Unsaved:
-    async def save(self, journal: Journal) -> None:
-        """Store nothing: the marks are only judged."""
+    return build_read_only_context(Journal(owner, key=deps.ring.writing), deps)
 
 
 def rebuild_object(

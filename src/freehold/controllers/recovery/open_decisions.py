@@ -6,16 +6,15 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from freehold.controllers.read_only_context import build_read_only_context
 from freehold.engine import birth_marks, proofs
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
-from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps
 from freehold.engine.journal import MOST_VANISHED, Entry, Journal, Phase
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import human_decisions, lost_tags
 from freehold.engine.resources import NodeKey, Observed
-from freehold.engine.state import ObjectState
 
 MOST_TAGS, LONGEST_TAG = 6, 60
 """The most tags of a candidate that are shown, and the most letters of each."""
@@ -64,7 +63,7 @@ async def find_open_decisions(
 
     ``deleting`` adds owned resources that have lost a mark. A pass may still resolve some of them by itself.
     """
-    ctx = _build_context(journal, deps)
+    ctx = build_read_only_context(journal, deps)
     found = []
     for key, entry in sorted(journal.entries.items()):
         kind = deps.registry.get(key.kind)
@@ -81,17 +80,13 @@ async def find_open_decisions(
 
 async def find_owned(journal: Journal, deps: EngineDeps, text: str, ident: str = "") -> tuple[OpenDecision, ...]:
     """Find resources on this object's signed record by node or id, which a person can give up."""
-    ctx = _build_context(journal, deps)
+    ctx = build_read_only_context(journal, deps)
     found: list[OpenDecision] = []
     for key, entry in sorted(journal.ours.items()):
         meant = text in {str(key), key.logical, entry.id, entry.id.rpartition("/")[2]}
         if meant and entry.id and key.kind in deps.registry and ctx.is_believed(key):
             found += await _ask_about_owned(ctx, key, entry)
     return tuple(each for each, _ in match_candidates(found, text, ident))
-
-
-def _build_context(journal: Journal, deps: EngineDeps) -> PassContext:
-    return PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
 
 
 async def _ask_about_owned(ctx: PassContext, key: NodeKey, entry: Entry) -> list[OpenDecision]:
@@ -188,8 +183,3 @@ def _match_by_id(found: Sequence[OpenDecision], ident: str) -> list[tuple[OpenDe
         for one in each.candidates
         if ident in (one.observed.id, one.observed.id.rpartition("/")[2])
     ]
-
-
-class _Unsaved:
-    async def save(self, journal: Journal) -> None:
-        """Store nothing: decisions are only read."""

@@ -47,11 +47,15 @@ class MarkedResource:
 
 @dataclass(frozen=True)
 class MarkedOwner:
-    """The resources with the marks of one uuid. ``names`` are the owners in these marks: ``namespace/name``."""
+    """The resources with the marks of one uuid. ``names`` are the owners in these marks: ``namespace/name``.
+
+    ``within`` is the uuid of the cluster that the owner was part of, if all of the marks say so.
+    """
 
     uuid: str
     names: tuple[str, ...]
     resources: tuple[MarkedResource, ...]
+    within: str = ""
 
     @property
     def since(self) -> float | None:
@@ -206,9 +210,9 @@ def _read_uuids(codec: Codec, tags: frozenset[str]) -> frozenset[str]:
 
 def _build_owner(uuid: str, targets: TagsByTarget, codec: Codec, resources: Iterable[MarkedResource]) -> MarkedOwner:
     """Build the owner. Names come only from targets with the uuid itself: a carrier may be somebody else's."""
-    names: set[str] = set()
-    for tags in targets.values():
-        marks = codec.read(tags)
-        if uuid in {each.casefold() for each in marks.uuids}:
-            names |= {"/".join(codec.namespace_and_name(said)) for said in marks.owners}
-    return MarkedOwner(uuid, tuple(sorted(names)), tuple(sorted(resources, key=lambda one: (one.key, one.target))))
+    own = [marks for tags in targets.values() if uuid in map(str.casefold, (marks := codec.read(tags)).uuids)]
+    names = {"/".join(codec.namespace_and_name(said)) for marks in own for said in marks.owners}
+    within = frozenset[str]().union(*(marks.within for marks in own)).intersection(*(marks.within for marks in own))
+    told = min((each for each in within if UUID.fullmatch(each)), default="")
+    ordered = sorted(resources, key=lambda one: (one.key, one.target))
+    return MarkedOwner(uuid, tuple(sorted(names)), tuple(ordered), told)

@@ -17,8 +17,8 @@ changes through a function of another file, or a method of the context (``requeu
         writes collected, collection, node.last_seen
         reads node.delete_sent, node.itself_gone, node.mark_memory, node.refused_since
     create
-        writes journal, ready_nodes, node.look_at, node.open_since, node.parts, node.unanswered, object.create_replies,
-            object.last_sent
+        writes journal, ready_nodes, node.look_at, node.no_room_for, node.open_since, node.parts, node.unanswered,
+            object.create_replies, object.last_sent
         reads creating, node.deferred, node.last_seen, node.retry_at, object.first_seen, object.identity_is_new,
             object.planning
     delete
@@ -30,6 +30,7 @@ changes through a function of another file, or a method of the context (``requeu
         reads verified, node.absent_since, node.last_seen
     drift
         writes as_wanted, journal, ready_nodes, node.last_seen
+        reads node.parts
     final_check
         writes object.copied
         reads node.last_seen, object.emptied, object.identity_is_new
@@ -58,13 +59,13 @@ changes through a function of another file, or a method of the context (``requeu
     observe
         writes journal, ready_nodes, node.absent_since, node.answered, node.deferred, node.delete_sent, node.id_taken,
             node.look_at, node.open_since
-        reads node.last_seen, object.releasing
+        reads node.last_seen, node.mark_memory, object.releasing
     parts
         writes journal, node.last_seen, node.parts
         reads ready_nodes, object.first_seen, object.identity_is_new
     prune
         writes approved, decided, object.at_rest
-        reads ready_nodes, node.delete_sent, node.last_seen, node.look_at, object.gone
+        reads ready_nodes, node.delete_sent, node.last_seen, node.look_at, node.parts, object.gone
     quick_confirm
         writes deep, ready_nodes, node.last_seen, node.look_at, node.parts, object.at_rest
         reads node.mark_memory, object.copied, object.looked_at

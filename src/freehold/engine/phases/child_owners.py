@@ -19,6 +19,8 @@ from freehold.engine.resources import NodeKey, Ref
 KIND = "inner owner"
 """In place of a kind, in outcomes about what an owner within this one has."""
 RECHECK = 30.0
+NONE_SECONDS = 120.0
+"""Seconds until the index is asked again that showed nothing: it lags, and a create may have been under way."""
 
 
 async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
@@ -26,6 +28,8 @@ async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
     inner, told = ctx.deps.inner, NodeKey(KIND, "first")
     if inner is None or told in ctx.outcomes:
         return inner is not None
+    if ctx.now - ctx.state.none_within_at < NONE_SECONDS:
+        return False
     try:
         waiting = await _find_first_within(ctx, inner)
     except CloudError as error:
@@ -44,6 +48,8 @@ async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
 async def _find_first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
     """Find one resource of an owner within this one that exists; the index also shows what is gone."""
     found = await inner.within(ctx.owner.uuid)
+    if not found:
+        ctx.state.none_within_at = ctx.now
     for target in sorted(found):
         sealed = _find_sealed(ctx, inner, target, found[target])
         if sealed is None:

@@ -15,7 +15,7 @@ from freehold.engine import birth_marks, create_identity, polling, proofs, wante
 from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import with_edges
 from freehold.engine.durations import Verb
-from freehold.engine.errors import CloudError, Invalid, NotFound, Retryable, TokenReused, Unknown
+from freehold.engine.errors import CloudError, Invalid, NoCapacity, NotFound, Retryable, TokenReused, Unknown
 from freehold.engine.graph import Naming, Node
 from freehold.engine.journal import MOST_VANISHED, Entry, Phase, after_refusal, let_go, unmanaged
 from freehold.engine.kinds import Tagging
@@ -24,7 +24,13 @@ from freehold.engine.ownership import UUID, Marks, Strength
 from freehold.engine.phases import intents, observe, parts, prune, recovery, resolve_secrets
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, Request, State, Want
+from freehold.engine.secret_values import without_digests
 from freehold.engine.state import Existence, MarkState
+
+ANOTHER_PLACE = 1.0
+"""Seconds until the spec is asked for another place when the cloud has no room in one."""
+SECRET_SECONDS = 20.0
+"""Seconds until a secret that could not be read is asked for again: nothing tells when it is made."""
 
 
 def drop_stale_refs(ctx: PassContext) -> None:
@@ -75,7 +81,7 @@ async def select_wave(ctx: PassContext) -> list[Node]:
         if entry and entry.phase is not Phase.VACANT:
             continue
         known = ctx.node(node.key)
-        if known.deferred and ctx.now < known.retry_at:
+        if known.deferred and ctx.now < known.retry_at and not _asks_for_another_place(ctx, node):
             ctx.outcomes[node.key] = replace(known.deferred, after=known.retry_at - ctx.now)
         elif node.given:
             await _use_given(ctx, node)
@@ -94,6 +100,12 @@ async def select_wave(ctx: PassContext) -> list[Node]:
         elif await _decide_by_candidates(ctx, node, candidates):
             create.append(node)
     return create
+
+
+def _asks_for_another_place(ctx: PassContext, node: Node) -> bool:
+    """Return whether the cloud had no room for what was asked for last, and the spec allows something else."""
+    full = ctx.node(node.key).no_room_for
+    return full is not None and node.request(ctx.ready_nodes) != full
 
 
 def _may_exist(ctx: PassContext, node: Node) -> bool:
@@ -360,7 +372,8 @@ async def _prepare_requests(ctx: PassContext, wave: Sequence[Node]) -> dict[Node
             found[node.key] = await resolve_secrets.resolve_first(ctx, node.key, node.request(ctx.ready_nodes))
         except CloudError as error:
             ctx.creating.remove(node.key)
-            ctx.block(node.key, outcome_of_error(error))
+            outcome = outcome_of_error(error)
+            ctx.block(node.key, replace(outcome, after=min(outcome.after, SECRET_SECONDS)))
     return found
 
 
@@ -390,5 +403,9 @@ def _record_result(ctx: PassContext, key: NodeKey, result: Observed | Exception)
     elif isinstance(result, CloudError):
         spent = ctx.kind(key).spends_tokens and not isinstance(result, Retryable)
         ctx.record(key, after_refusal(entry, token_spent=spent))
+        ctx.node(key).no_room_for = None
+        if isinstance(result, NoCapacity):
+            ctx.node(key).no_room_for = without_digests(entry.request)
+            ctx.come_back_after(ANOTHER_PLACE)
         about_it = isinstance(result, Invalid | NotFound)  # what is asked for is wrong, or names what is not there
         ctx.block(key, outcome_of_error(result.at(ctx.graph.nodes[key].field) if about_it else result))

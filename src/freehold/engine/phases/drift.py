@@ -106,6 +106,7 @@ async def _sync_node(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | C
     reason = Reason.DRIFTED if differences else None
     fixed = sorted(drifted.keys() - kind.attributes.changeable)
     note = f"{', '.join(differences)}: it is not changed in place; {_explain_mend(kind, fixed)}" if differences else ""
+    note = "; ".join(filter(None, (note, *ctx.node(key).parts.waiting)))
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 

@@ -15,6 +15,10 @@ from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Category
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Part, Ref
+from freehold.engine.state import earliest
+
+WAITING_LOOK, WAITING_LOOKS = 5.0, 60.0
+"""Seconds until the next look at parts that do not serve yet: at first, and at most."""
 
 Inside = Mapping[NodeKey, frozenset[Part] | CloudError]
 """What is inside resources, or why it could not be read."""
@@ -82,17 +86,21 @@ async def look_inside(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:
     shown = {key: seen for key in keys if (seen := ctx.node(key).observed.parts) is not None}
     asked = [key for key in keys if key not in shown and not ctx.node(key).parts.checked]
     found: dict[NodeKey, frozenset[Part] | CloudError] = dict(shown)
-    for key, answer in zip(asked, await run_together([_ask(ctx, key) for key in asked]), strict=True):
+    for key, answer in zip(asked, await run_together([read_inside(ctx, key) for key in asked]), strict=True):
         if isinstance(answer, Exception) and not isinstance(answer, CloudError):
             raise answer
         found[key] = answer
     return found
 
 
-async def _ask(ctx: PassContext, key: NodeKey) -> frozenset[Part]:
-    driver, entry = ctx.kind(key).parts.driver, ctx.journal.entries[key]
-    assert driver is not None
-    return await driver.parts(Ref(entry.id, entry.target))
+async def read_inside(ctx: PassContext, key: NodeKey) -> frozenset[Part]:
+    """Read what is inside; where nothing lists that, which of those on record are there. Raises CloudError."""
+    rules, entry = ctx.kind(key).parts, ctx.journal.entries[key]
+    if rules.finder is not None:
+        known = frozenset(map(Part.parse, entry.parts))
+        return await rules.finder.find_parts(_ref_of(ctx, key), known) if known else known
+    assert rules.driver is not None
+    return await rules.driver.parts(_ref_of(ctx, key))
 
 
 async def claim_missing(ctx: PassContext, inside: Inside) -> None:
@@ -295,6 +303,7 @@ async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part])
             raise refused.at(ctx.graph.nodes[key].part_field(group[0])) from refused
         raise
     node.parts.refused -= names
+    node.parts.taken_out = None
 
 
 def _find_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dict[Part, CloudError]:
@@ -328,7 +337,7 @@ async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:
 async def _read_after(ctx: PassContext, key: NodeKey, left: frozenset[Part], new: Collection[Part]) -> frozenset[Part]:
     """Return what is inside after our writes: read again, or as the writes were answered."""
     if ctx.node(key).observed.parts is None:
-        return await _ask(ctx, key)
+        return await read_inside(ctx, key)
     return (left - frozenset(new)) | frozenset(new)
 
 
@@ -344,17 +353,29 @@ def _concluded(
 ) -> list[str]:
     observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
     ids = sorted(part.id for part in have if part in wish)
+    waiting = {str(part): part.waits for part in sorted(have, key=str) if part in wish and part.waits}
     shown = None if observed.parts is None else have
-    ctx.node(key).last_seen = replace(observed, parts=shown, attributes={**observed.attributes, "parts": ids})
+    attributes = {**observed.attributes, "parts": ids, **({"waiting_parts": waiting} if waiting else {})}
+    ctx.node(key).last_seen = replace(observed, parts=shown, attributes=attributes)
+    note_waiting(ctx, key, tuple(f"{part}: {why}" for part, why in waiting.items()))
     kept = tuple(
         part for part in entry.parts if part in find_claimable(ctx, key) or _may_appear(ctx, key, part, before)
     )
     if entry.parts != kept:
         ctx.record(key, replace(entry, parts=kept))
     differ = describe_other_behavior(have, wish)
-    if not differ:
+    if not differ and not waiting:
         ctx.node(key).parts.checked = True
     return differ
+
+
+def note_waiting(ctx: PassContext, key: NodeKey, waiting: tuple[str, ...]) -> None:
+    """Note what inside does not serve yet, and look again: soon at first, then less often."""
+    memory = ctx.node(key).parts
+    memory.waiting = waiting
+    memory.waiting_since = earliest(memory.waiting_since, ctx.now) if waiting else None
+    if memory.waiting_since is not None:
+        ctx.come_back_after(min(max(WAITING_LOOK, (ctx.now - memory.waiting_since) / 4), WAITING_LOOKS))
 
 
 def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
@@ -382,11 +403,41 @@ def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
 
 
 async def remove_holding(ctx: PassContext, key: NodeKey) -> None:
-    """Remove the parts of ours that would refuse its delete, or that of what they name. Raises CloudError."""
-    kind, entry = ctx.kind(key), ctx.journal.entries[key]
+    """Remove the parts of ours that would refuse its delete, or that of what they name. Raises CloudError.
+
+    Where nothing lists them, all that may be there are taken out once: one that is gone already is no error.
+    """
+    kind = ctx.kind(key)
     if kind.parts.driver is None or not kind.parts.holding:
         return
+    if kind.parts.finder is not None:
+        if ctx.node(key).parts.taken_out is None and (holding := _may_be_held_by(ctx, key)):
+            await _remove(kind, _ref_of(ctx, key), holding)
+            ctx.node(key).parts.taken_out = ctx.now
+        return
     have = ctx.node(key).observed.parts
-    have = await _ask(ctx, key) if have is None else have
-    holding = [part for part in have if part.kind in kind.parts.holding and is_ours(ctx, key, part)]
-    await _remove(kind, Ref(entry.id, entry.target), sorted(holding, key=str))
+    have = await read_inside(ctx, key) if have is None else have
+    ours = [part for part in have if part.kind in kind.parts.holding and is_ours(ctx, key, part)]
+    await _remove(kind, _ref_of(ctx, key), sorted(ours, key=str))
+
+
+def _may_be_held_by(ctx: PassContext, key: NodeKey) -> list[Part]:
+    """Return what holds it as far as record and spec know: a record that was lost names none."""
+    wish = (find_wanted(ctx, key) if key in ctx.graph.nodes else None) or frozenset()
+    known = wish.union(map(Part.parse, ctx.journal.entries[key].parts))
+    return sorted((part for part in known if part.kind in ctx.kind(key).parts.holding), key=str)
+
+
+async def find_draining(ctx: PassContext, key: NodeKey) -> tuple[str, float]:
+    """Return which parts that were taken out still serve, for a person, and the seconds that are left to them.
+
+    Raises CloudError. They are asked for once: most kinds of draining take a fixed time.
+    """
+    rules, since = ctx.kind(key).parts, ctx.node(key).parts.taken_out
+    if rules.finder is None or since is None:
+        return "", 0.0
+    left = since + rules.drain_time - ctx.now
+    if left <= 0.001:  # as PassContext.is_due
+        return "", 0.0
+    serving = await rules.finder.find_draining(_ref_of(ctx, key), _may_be_held_by(ctx, key))
+    return ", ".join(sorted(map(str, serving))), left

@@ -184,7 +184,8 @@ def report_surplus(ctx: PassContext) -> None:
             ctx.outcomes[key] = Surplus(
                 ctx.node(key).last_seen, f"{message}; it goes with the object, or with {ctx.prune_command}"
             )
-    unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
+    waits = any(ctx.node(key).parts.waiting for key in ctx.graph.nodes)
+    unfinished = waits or any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
     at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready | Surplus)}
     ctx.state.at_rest = {} if unfinished else at_rest
     if ctx.state.at_rest:

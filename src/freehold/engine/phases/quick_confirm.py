@@ -64,6 +64,8 @@ async def _is_confirmed(ctx: PassContext) -> bool:
         return False
     if any(one.missing_inside(inside[one.place] or frozenset()) for one in asked):
         return False
+    if any(part.waits for found in inside.values() for part in found or ()):
+        return False
     if not all(drift.is_as_wanted(ctx, key, rows[key].observed, inside[key]) for key in rows if _is_ours(ctx, key)):
         return False
     ctx.deep = True
@@ -210,8 +212,7 @@ async def _read_parts(
         return row.parts
     if row.observed.parts is not None:
         return row.observed.parts
-    entry = ctx.journal.entries[key]
-    return await driver.parts(Ref(entry.id, entry.target))
+    return await parts.read_inside(ctx, key)
 
 
 def _remember(ctx: PassContext, key: NodeKey, seen: Observed, inside: frozenset[Part] | None) -> None:

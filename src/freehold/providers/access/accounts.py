@@ -8,11 +8,14 @@ from typing import Any, Protocol
 
 from freehold.api import names
 from freehold.api.conditions import Observation
+from freehold.api.served import ServedName
 from freehold.collection.survey import Survey
 from freehold.engine.interface import EngineDeps
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json
 from freehold.providers.objects.adapter import Adapter
+from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.parents import put_in_place
 
 
 class CloudAccount(Protocol):
@@ -91,6 +94,26 @@ class Accounts(Protocol):
         Raises KubeError if the API server had to be asked and did not answer.
         """
         ...
+
+
+async def bind_in_place(
+    accounts: Accounts, raw: Json, served: ServedName, standing: Standing | None
+) -> Binding | NoCredentials:
+    """Find the account and adapter of an object that may be in the account of its parent (parents.find_standing)."""
+    if served.parent is None:
+        return await accounts.bind(raw)
+    parent = served.parent.kind
+    if standing is None:
+        return NoCredentials(
+            f"its {parent} is not there, and neither its record nor its status says in which account it is: restore "
+            f"the {parent}; or, if nothing of it is left in the cloud (freehold orphans), remove finalizer "
+            f"{served.finalizer}",
+            names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE,
+        )
+    found = await accounts.bind(put_in_place(raw, standing))
+    return (
+        NoCredentials(f"of its {parent}: {found.message}", found.reason) if isinstance(found, NoCredentials) else found
+    )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -16,8 +17,9 @@ from freehold.engine.clock import Clock
 from freehold.engine.durations import Durations
 from freehold.engine.errors import CloudError, Denied, Invalid
 from freehold.engine.interface import EngineDeps, Intervals
-from freehold.engine.inventory import Inventory
+from freehold.engine.inventory import Inventory, TagsByTarget
 from freehold.engine.keys import KeyRing
+from freehold.engine.kinds import Registry
 from freehold.engine.port import Port, ReadOnlyPort
 from freehold.engine.shared_lists import SharedLists
 from freehold.providers.access.accounts import AccountPlace, AccountScope, Binding, NoCredentials
@@ -40,6 +42,7 @@ from freehold.providers.aws.identity_objects import (
     StoredIdentities,
     reference_of,
 )
+from freehold.providers.aws.machine.facts_reader import AwsMachineFactsReader
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession, Mount
@@ -79,6 +82,8 @@ class AwsAccount(ServedAccount):
         self.tags = self._new_tagger(self.client, registry.carried)
         self.facts = AwsFactsReader(self._new_facts())
         """Facts that manifests depend on, shared and cached."""
+        self.machine_facts = AwsMachineFactsReader(self.client, self._new_facts(), clock)
+        """Facts that machines depend on, shared and cached."""
 
     @property
     def name(self) -> str:
@@ -104,6 +109,7 @@ class AwsAccount(ServedAccount):
 
     def forget_answers(self) -> None:
         self.facts.renew(self._new_facts())
+        self.machine_facts.renew(self._new_facts())
 
     def _new_facts(self) -> AwsFacts:
         return AwsFacts(self.client, self.tags, self._clock)
@@ -153,10 +159,11 @@ class AwsAccount(ServedAccount):
             self._narrowed[uuid] = deletes
         client = ApiClient(self._session, port, deletes)
         registry = aws_kinds(client)
+        tagger = self._new_tagger(client, registry.carried)
         return EngineDeps(
             registry=registry,
             codec=self._codec,
-            tagger=self._new_tagger(client, registry.carried),
+            tagger=tagger,
             inventory=self._inventory,
             port=port,
             clock=self._clock,
@@ -164,7 +171,20 @@ class AwsAccount(ServedAccount):
             durations=self._durations,
             lists=self._lists,
             ring=ring,
+            inner=AwsMachines(registry, tagger),
         )
+
+
+@dataclass(frozen=True)
+class AwsMachines:
+    """The machines of an AWSCluster, and what they have in its account and region (inventory.InnerOwners)."""
+
+    registry: Registry
+    tagger: AwsTagger
+    kinds: tuple[str, ...] = (aws_names.AWS_MACHINE_KIND,)
+
+    async def within(self, uuid: str) -> TagsByTarget:
+        return await self.tagger.within(uuid)
 
 
 class AccountLimits:

@@ -15,6 +15,10 @@ AWS_CLUSTER_KIND: Final = "AWSCluster"
 AWS_CLUSTER_PLURAL: Final = "awsclusters"
 AWS_MACHINE_KIND: Final = "AWSMachine"
 AWS_MACHINE_PLURAL: Final = "awsmachines"
+AWS_MACHINE_TEMPLATE_KIND: Final = "AWSMachineTemplate"
+AWS_MACHINE_TEMPLATE_PLURAL: Final = "awsmachinetemplates"
+AWS_CLUSTER_TEMPLATE_KIND: Final = "AWSClusterTemplate"
+AWS_CLUSTER_TEMPLATE_PLURAL: Final = "awsclustertemplates"
 AWS_STATIC_IDENTITY_KIND: Final = "AWSClusterStaticIdentity"
 AWS_STATIC_IDENTITY_PLURAL: Final = "awsclusterstaticidentities"
 AWS_ROLE_IDENTITY_KIND: Final = "AWSClusterRoleIdentity"
@@ -29,6 +33,9 @@ NODES_LET_IN_ANNOTATION: Final = "freehold.dev/nodes-let-in"
 
 AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
 """The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
+
+AWS_MACHINE_FINALIZER: Final = "awsmachine.infrastructure.cluster.x-k8s.io"
+"""The same name as upstream's."""
 
 AWS_TAG_PREFIX: Final = "freehold.dev/"
 """Prefix of our ownership tags on AWS (ADR 5), forbidden in user tags."""
@@ -82,3 +89,28 @@ AWS_PART_CONDITIONS: Final[tuple[str, ...]] = (
 REASON_PRINCIPAL_USAGE_UNAUTHORIZED: Final = "PrincipalUsageUnauthorized"
 REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: Final = "PrincipalCredentialRetrievalFailed"
 """Upstream's reasons."""
+
+INSTANCE_READY: Final = "InstanceReady"
+SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
+ELB_ATTACHED: Final = "ELBAttached"
+"""Of control-plane machines only."""
+AWS_MACHINE_PART_CONDITIONS: Final[tuple[str, ...]] = (
+    PRINCIPAL_USAGE_ALLOWED,
+    PRINCIPAL_CREDENTIAL_RETRIEVED,
+    INSTANCE_READY,
+    SECURITY_GROUPS_READY,
+    ELB_ATTACHED,
+)
+"""The conditions of a machine that ``Ready`` summarizes."""
+
+REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
+REASON_INSTANCE_NOT_FOUND: Final = "InstanceNotFound"
+REASON_INSTANCE_TERMINATED: Final = "InstanceTerminated"
+REASON_INSTANCE_STOPPED: Final = "InstanceStopped"
+REASON_INSTANCE_NOT_READY: Final = "InstanceNotReady"
+REASON_INSTANCE_PROVISION_STARTED: Final = "InstanceProvisionStarted"
+REASON_INSTANCE_PROVISION_FAILED: Final = "InstanceProvisionFailed"
+REASON_SECURITY_GROUPS_SYNC_FAILED: Final = "SecurityGroupsSyncFailed"
+REASON_ELB_ATTACH_FAILED: Final = "ELBAttachFailed"
+REASON_ELB_DETACH_FAILED: Final = "ELBDetachFailed"
+"""Upstream's reasons of a machine."""

@@ -39,6 +39,8 @@ class DecodedResource:
     tags: Tags
     attributes: Mapping[str, Any] = field(default_factory=dict)
     parts: frozenset[Part] = frozenset()
+    shows_parts: bool = True
+    """False for a kind whose parts no read of its own shows."""
     vendor_state: str = ""
     created_at: float | None = None
     message: str = ""
@@ -63,7 +65,7 @@ class DecodedResource:
             tags=frozenset(text(key, value) for key, value in self.tags.items()),
             vendor_state=f"{self.vendor_state} ({self.message})" if self.message else self.vendor_state,
             region=arn.region if arn else "",
-            parts=self.parts,
+            parts=self.parts if self.shows_parts else None,
             attributes=self.attributes,
             incarnation=self.incarnation,
         )

@@ -148,9 +148,8 @@ class Ec2Driver:
         return self._client.session.region
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        return [
-            Listed(seen.to_observed(), seen.parts) for seen in await reading.read_all(self._client, self._shape.read)
-        ]
+        found = [seen.to_observed() for seen in await reading.read_all(self._client, self._shape.read)]
+        return [Listed(seen, seen.parts) for seen in found]
 
     # -- parts --------------------------------------------------------------------------------------------------
 

@@ -28,10 +28,6 @@ class CredentialsExpired(engine_errors.Denied):
     """The session has ended: new credentials are worth a try."""
 
 
-class NoCapacity(engine_errors.Quota):
-    """AWS has no capacity in this zone or subnet now; another zone may have some."""
-
-
 class PartExists(engine_errors.NameTaken):
     """A part with this natural key exists; a read shows whether it is the wanted one."""
 
@@ -140,10 +136,16 @@ RULES: tuple[ErrorRule, ...] = (
     ),
     # -- limits ------------------------------------------------------------------------------------------------
     _rule(
-        NoCapacity,
+        engine_errors.NoCapacity,
         "Choose another zone, subnet or size, or wait",
         "InsufficientInstanceCapacity InsufficientFreeAddressesInSubnet InsufficientAddressCapacity "
-        "InsufficientHostCapacity InsufficientCapacity Unsupported",
+        "InsufficientHostCapacity InsufficientCapacity InsufficientCapacityOnHost InsufficientReservedInstanceCapacity "
+        "ReservationCapacityExceeded Unsupported",
+    ),
+    _rule(
+        engine_errors.NoCapacity,
+        "Raise the highest price, or choose another zone or size",
+        "SpotMaxPriceTooLow",
     ),
     # LimitExceededException: throttling in the eyes of botocore, a quota in the models of IAM and Secrets Manager.
     _rule(
@@ -197,6 +199,20 @@ RULES: tuple[ErrorRule, ...] = (
         "Incorrect* OperationInProgress OperationAborted Concurrent* ConflictException Conflict InvalidState "
         "InvalidStateException InvalidGatewayState UnmodifiableEntity ResourceNotReady "
         "ResourcePropagationDelayException EntityTemporarilyUnmodifiable *NotReady CapacityReservationPending",
+    ),
+    # Elastic Load Balancing learns from EC2 that an instance runs.
+    _rule(
+        engine_errors.NotReady,
+        "It is registered when the load balancer sees it running",
+        "InvalidTarget",
+        operations="RegisterTargets",
+        words=r"not in a running state",
+    ),
+    _rule(
+        engine_errors.NotReady,
+        "It is registered when the load balancer sees it",
+        "InvalidInstance",
+        operations="RegisterInstancesWithLoadBalancer",
     ),
     # -- what is missing ---------------------------------------------------------------------------------------
     _rule(

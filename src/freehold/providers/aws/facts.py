@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NotFound
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import run_together
 from freehold.engine.resources import State
+from freehold.providers.aws.answer_cache import AnswerCache
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.decoded import DecodedResource
@@ -21,7 +22,6 @@ from freehold.providers.aws.tags.native_tags import NativeTags, TagsByArn, group
 from freehold.providers.aws.tags.tag_map import find_foreign
 from freehold.providers.aws.zones import AVAILABILITY_ZONE, Zone, read_zones
 
-T = TypeVar("T")
 BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"
 """The newest Ubuntu of the release that upstream's bastion has
 (https://documentation.ubuntu.com/aws/aws-how-to/instances/find-ubuntu-images/)."""
@@ -58,8 +58,7 @@ class AwsFacts:
     def __init__(self, client: ApiClient, tags: TagSearch, clock: Clock) -> None:
         self._client = client
         self._tags = tags
-        self._clock = clock
-        self._kept: dict[Hashable, tuple[float, object]] = {}
+        self._answers = AnswerCache(clock)
 
     @property
     def not_bound(self) -> str:
@@ -71,21 +70,21 @@ class AwsFacts:
         """Return the names of the availability zones that can be used."""
         found = [each for each in await self._read_zones() if each.type == AVAILABILITY_ZONE and each.usable]
         if not found:
-            self._kept.pop("zones", None)
+            self._answers.forget("zones")
         return tuple(each.name for each in found)
 
     async def _read_zones(self) -> tuple[Zone, ...]:
-        return await self._ask_once("zones", _SLOW, lambda: read_zones(self._client))
+        return await self._answers.ask_once("zones", _SLOW, lambda: read_zones(self._client))
 
     async def subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
         """Return the subnets of a VPC, sorted; None where there is no VPC of this id."""
-        found = await self._ask_once(("subnets", ident), _NETWORK, lambda: self._read_subnets(ident))
+        found = await self._answers.ask_once(("subnets", ident), _NETWORK, lambda: self._read_subnets(ident))
         types = await self._zone_types()
         return found and tuple(replace(each, zone_type=types.get(each.zone, AVAILABILITY_ZONE)) for each in found)
 
     async def nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
         """Return the public addresses of a VPC's NAT gateways that are ready or pending, by gateway id."""
-        return await self._ask_once(("nat", ident), _NETWORK, lambda: self._read_nat_addresses(ident))
+        return await self._answers.ask_once(("nat", ident), _NETWORK, lambda: self._read_nat_addresses(ident))
 
     async def _read_nat_addresses(self, ident: str) -> Mapping[str, tuple[str, ...]]:
         found = await read_by_filter(self._client, nat_gateway.READ, "vpc-id", [ident])
@@ -104,11 +103,11 @@ class AwsFacts:
 
     async def has_ipv6(self, ident: str) -> bool | None:
         """Return whether a VPC has a range of IPv6 or is being given one; None where there is no VPC of this id."""
-        return await self._ask_once(("ipv6", ident), _NETWORK, lambda: self._read_has_ipv6(ident))
+        return await self._answers.ask_once(("ipv6", ident), _NETWORK, lambda: self._read_has_ipv6(ident))
 
     async def bastion_image(self) -> str | None:
         """Return the id of the newest image; None where AWS offers none in this region."""
-        return await self._ask_once("image", _SLOW, self._read_image)
+        return await self._answers.ask_once("image", _SLOW, self._read_image)
 
     async def vpcs_of_groups(self, idents: Collection[str]) -> Mapping[str, str]:
         """Return the VPCs of existing groups, by group id. Not cached: it is called only until something is created."""
@@ -172,15 +171,6 @@ class AwsFacts:
             "ec2", "describe_instances", "Reservations", ", ".join(idents), Filters=filters, MaxResults=1000
         )
         return frozenset(each["InstanceId"] for row in rows for each in row["Instances"])
-
-    async def _ask_once(self, key: Hashable, max_age: float, ask: Callable[[], Awaitable[T]]) -> T:
-        kept = self._kept.get(key)
-        if kept is not None and self._clock.monotonic() - kept[0] <= max_age:
-            return kept[1]  # type: ignore[return-value]  # what ``ask`` of the same key answered
-        found = await ask()
-        if found:
-            self._kept[key] = (self._clock.monotonic(), found)
-        return found
 
     async def _read_subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
         if ident not in await read_by_id(self._client, vpc.READ, [ident]):

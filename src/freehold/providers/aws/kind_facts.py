@@ -23,13 +23,19 @@ class Workflow(Enum):
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A part of a resource, without tags or token: a read of its parent finds it by its natural key."""
+    """A part of a resource, without tags or token: a read of its parent finds it by its natural key.
+
+    ``service`` is botocore's name of the service of its operations, empty where that is the resource's own; then
+    ``read`` is the operation that finds it.
+    """
 
     name: str
     natural_key: str
     add: str
     remove: str
     change: str = ""
+    service: str = ""
+    read: str = ""
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -88,8 +94,18 @@ class KindFacts:
 
     @property
     def write_operations(self) -> frozenset[str]:
-        parts = (operation for part in self.parts for operation in part.operations)
+        parts = (operation for part in self.parts if not part.service for operation in part.operations)
         return frozenset({self.create, self.delete, *self.mutable.values(), *parts})
+
+    @property
+    def part_reads(self) -> frozenset[tuple[str, str]]:
+        """Reads of parts at other services, each with its service."""
+        return frozenset((part.service, part.read) for part in self.parts if part.service)
+
+    @property
+    def part_writes(self) -> frozenset[tuple[str, str]]:
+        """Writes of parts at other services, each with its service."""
+        return frozenset((part.service, name) for part in self.parts if part.service for name in part.operations)
 
     @property
     def sent_writes(self) -> frozenset[str]:
@@ -98,10 +114,6 @@ class KindFacts:
 
 
 NOT_SENT: Mapping[str, str] = {
-    "RegisterInstancesWithLoadBalancer": "machines are not served",
-    "DeregisterInstancesFromLoadBalancer": "machines are not served",
-    "RegisterTargets": "machines are not served",
-    "DeregisterTargets": "machines are not served",
     "PutObject": "machines are not served, whose bootstrap data are in the bucket",
     "DeleteObject": "machines are not served, whose bootstrap data are in the bucket",
     "PutBucketLifecycleConfiguration": "machines are not served, whose bootstrap data are in the bucket",
@@ -273,12 +285,6 @@ KINDS: tuple[KindFacts, ...] = (
         parts=(
             PartFacts("balancer-subnet", "subnet", "AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets"),
             PartFacts("classic-listener", "port", "CreateLoadBalancerListeners", "DeleteLoadBalancerListeners"),
-            PartFacts(
-                "instance-registration",
-                "instance",
-                "RegisterInstancesWithLoadBalancer",
-                "DeregisterInstancesFromLoadBalancer",
-            ),
         ),
         reads=("DescribeLoadBalancerAttributes",),
         create_time=10.0,
@@ -321,7 +327,6 @@ KINDS: tuple[KindFacts, ...] = (
         "others DuplicateTargetGroupName",
         mutable={"HealthCheck": "ModifyTargetGroup", "Attributes": "ModifyTargetGroupAttributes"},
         immutable=("Name", "Protocol", "Port", "VpcId", "TargetType", "IpAddressType"),
-        parts=(PartFacts("target", "id and port", "RegisterTargets", "DeregisterTargets"),),
         reads=("DescribeTargetGroupAttributes", "DescribeTargetHealth"),
     ),
     KindFacts(
@@ -383,6 +388,24 @@ KINDS: tuple[KindFacts, ...] = (
             "AssociatePublicIpAddress": "ModifyNetworkInterfaceAttribute",
         },
         immutable=("ImageId", "SubnetId", "KeyName"),
+        parts=(
+            PartFacts(
+                "registration",
+                "target group",
+                "RegisterTargets",
+                "DeregisterTargets",
+                service="elbv2",
+                read="DescribeTargetHealth",
+            ),
+            PartFacts(
+                "registration",
+                "classic load balancer",
+                "RegisterInstancesWithLoadBalancer",
+                "DeregisterInstancesFromLoadBalancer",
+                service="elb",
+                read="DescribeInstanceHealth",
+            ),
+        ),
         create_time=20.0,
         delete_time=40.0,
     ),
@@ -421,7 +444,10 @@ TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
 
 SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRole", "GetCallerIdentity"})}
 
-FACT_OPERATIONS: Mapping[str, frozenset[str]] = {"ssm": frozenset({"GetParameter"})}
+FACT_OPERATIONS: Mapping[str, frozenset[str]] = {
+    "ssm": frozenset({"GetParameter"}),
+    "ec2": frozenset({"DescribeImages", "DescribeInstanceTypes"}),
+}
 """Reads of facts, besides reads of kinds."""
 
 COLLECTION_READS: Mapping[str, frozenset[str]] = {"ec2": frozenset({"DescribeVolumes", "DescribeSnapshots"})}
@@ -440,6 +466,7 @@ OTHER_OPERATIONS = (TAG_OPERATIONS, SESSION_OPERATIONS, FACT_OPERATIONS)
 def operations_of(service: str) -> frozenset[str]:
     """Return every operation of a service that we use."""
     of_kinds = (kind.read_operations | kind.write_operations for kind in KINDS if kind.service == service)
+    of_parts = (name for kind in KINDS for of, name in kind.part_reads | kind.part_writes if of == service)
     tables = (*OTHER_OPERATIONS, COLLECTION_READS, COLLECTION_WRITES, COLLECTED_DELETES)
     more = (table.get(service, frozenset()) for table in tables)
-    return frozenset().union(*of_kinds, *more)
+    return frozenset(of_parts).union(*of_kinds, *more)

@@ -8,6 +8,7 @@ from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
 from freehold.providers.aws.access import access_of, has_credentials, other_clients
 from freehold.providers.aws.cluster.kind import CLUSTER
+from freehold.providers.aws.machine.kind import AWS_CLUSTER_TEMPLATE, AWS_MACHINE_TEMPLATE, MACHINE
 from freehold.providers.aws.types.served import (
     AWS_CONTROLLER_IDENTITY,
     AWS_METADATA,
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def _types() -> tuple[ServedKind, ...]:
+    from freehold.providers.aws.machine.types.crd import AWS_TEMPLATES
     from freehold.providers.aws.types.kinds import AWS_IDENTITIES, AWS_TAGS
 
-    return (*AWS_IDENTITIES, AWS_TAGS)
+    return (*AWS_IDENTITIES, *AWS_TEMPLATES, AWS_TAGS)
 
 
 def _tag_spec() -> type[ApiModel]:
@@ -43,8 +45,9 @@ def _tag_dialect() -> TagDialect:
 AWS = Provider(
     name="aws",
     title="AWS",
-    objects=(CLUSTER,),
+    objects=(CLUSTER, MACHINE),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
+    templates=(AWS_MACHINE_TEMPLATE, AWS_CLUSTER_TEMPLATE),
     tags=TagKind(AWS_METADATA, _tag_spec, _tag_dialect),
     access=access_of,
     has_credentials=has_credentials,
@@ -54,10 +57,7 @@ AWS = Provider(
         "no credentials for AWS in variables or files: only an object's identity or the machine's role can give them"
     ),
     types=_types,
-    placeholders=(
-        Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachineTemplate", "awsmachinetemplates"),
-        Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),
-    ),
+    placeholders=(Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),),
     upstream="infrastructure-aws",
     example="examples/aws-cluster.yaml",
     other_clients=other_clients,

@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from freehold.providers.aws.attribute_cache import AttributeCache
+from freehold.providers.aws.capacity_log import CapacityLog
 from freehold.providers.aws.credentials import (
     Keys,
     OwnProcessCredentials,
@@ -68,6 +69,8 @@ class AwsSession:
         """The identity's ``Account`` and ``Arn``; empty until they were asked for."""
         self.attribute_cache = AttributeCache(wall)
         """Attributes that the clients of this session share."""
+        self.capacity_log = CapacityLog(wall)
+        """Where AWS lately had no capacity, for all clients of this session."""
         self.not_bound = _why_not_bound(identity)
         """The reason why AWS does not check the owner before a delete; None where it does, or where it cannot."""
         self._endpoint = endpoint

@@ -21,11 +21,8 @@ from freehold.engine.resources import NodeKey
 from freehold.providers.objects import identity, part_conditions
 from freehold.providers.objects.adapter import (
     Desired,
-    GraphMode,
     PassReport,
-    RefusedSpec,
     StatusUpdate,
-    UndecidedSpec,
     WantedGraph,
 )
 from freehold.providers.objects.part_conditions import (
@@ -36,6 +33,7 @@ from freehold.providers.objects.part_conditions import (
 )
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers, observed_of
 from freehold.providers.objects.served_fields import observe_served_fields
+from freehold.providers.objects.spec_condition import list_unanswered, observe_spec
 from freehold.providers.objects.spec_problems import SpecProblem, join_problems
 from freehold.providers.objects.status import build_update, observe_not_paused
 
@@ -137,7 +135,7 @@ def _observe(
 ) -> tuple[list[Observation], Mapping[str, Any] | None]:
     """Build all conditions, ``Ready`` first, and the endpoint if it must be written."""
     if report.deleting or report.plan is None:
-        lines, unknown = list(describe_blockers(report.outcomes)), _list_unanswered(report.plan)
+        lines, unknown = list(describe_blockers(report.outcomes)), list_unanswered(report.plan)
         lines += [f"where else something of it may be cannot be told: {line}" for line in unknown.values()]
         ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
         reason = next(iter(unknown), names.REASON_DELETING)
@@ -148,7 +146,7 @@ def _observe(
             *served,
             observe_not_paused(),
         ], None
-    rest = [_observe_spec(report.plan, shape.frozen), observe_served_fields(report.plan.notes), observe_not_paused()]
+    rest = [observe_spec(report.plan, shape.frozen), observe_served_fields(report.plan.notes), observe_not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
     if not isinstance(report.plan, WantedCluster) or graph is None:
         valid = rest[0]
@@ -163,24 +161,6 @@ def _observe(
     if ready.status == "True" and (report.plan.unmet or not (_read_host(raw) or endpoint)):
         ready = _observe_unmet(raw, report.plan)
     return [ready, *found, *rest], endpoint
-
-
-def _list_unanswered(plan: Desired | None) -> Mapping[str, str]:
-    """List the open questions of a delete, as sentences by the reason why there is no answer."""
-    missing = plan.missing if isinstance(plan, UndecidedSpec) else {}
-    return {answer.reason.value: f"{where}: {answer.message}" for where, answer in missing.items()}
-
-
-def _observe_spec(plan: Desired, frozen: Observation | None) -> Observation:
-    match plan:
-        case RefusedSpec(problems=problems, reason=reason, in_condition=shorter):
-            return Observation(names.SPEC_VALID, "False", reason, shorter or join_problems(problems))
-        case UndecidedSpec(missing=missing):
-            lines = "; ".join(f"{where}: cannot be checked: {answer.message}" for where, answer in missing.items())
-            return Observation(names.SPEC_VALID, "Unknown", next(iter(missing.values())).reason.value, lines)
-        case WantedGraph(mode=GraphMode.FROZEN) if frozen is not None:
-            return frozen
-    return Observation(names.SPEC_VALID, "True", names.REASON_VALID_SPEC)
 
 
 def _read_host(raw: Mapping[str, Any]) -> str:

@@ -7,12 +7,25 @@ only then deletion and creation. A Cluster that cannot be read is unknown, not a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ServedName
+from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.engine.keys import KeyRing
+from freehold.engine.secret_values import NoSecrets, SecretReader
+from freehold.providers.objects.around import (
+    NOTHING_AROUND as NOTHING_AROUND,
+)
+from freehold.providers.objects.around import (
+    Around as Around,
+)
+from freehold.providers.objects.around import (
+    explain_bootstrap_wait,
+    explain_infrastructure_wait,
+    find_bootstrap,
+)
 
 DEFAULT_API_PORT = 6443
 _STOPPED = "nothing is created, changed or deleted"
@@ -72,6 +85,7 @@ class ClusterContext:
     ``owner`` is the lookup of the ownerReference of :func:`owner_of` (NoCluster if there is none): the Cluster, or that
     of the Machine. ``referrer`` is a Cluster of the namespace that names the object (:func:`refers_to`). ``machines``
     are the names of machines that use an object in deletion, :class:`UnreadableMachines` if they could not be read.
+    ``around`` is read for a kind with a parent.
     """
 
     mode: ClusterApiMode
@@ -79,20 +93,35 @@ class ClusterContext:
     owner: ClusterLookup = NoCluster()
     referrer: ClusterLookup = NoCluster()
     machines: tuple[str, ...] | UnreadableMachines = ()
+    around: Around = NOTHING_AROUND
 
 
 @dataclass(frozen=True)
 class Proceed:
-    """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none."""
+    """The decision to reconcile the spec. ``cluster`` is the name of its Cluster, or its own if it has none.
+
+    ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
+    tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
+    the Secrets of the object's namespace.
+    """
 
     cluster: str
     port: int = DEFAULT_API_PORT
     standalone: bool = False
+    around: Around = NOTHING_AROUND
+    bootstrap: str = ""
+    ring: KeyRing | None = field(default=None, repr=False, compare=False)
+    secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Release:
-    """The decision to delete what is owned, and then remove the finalizer: the object is being deleted."""
+    """The decision to delete what is owned, and then remove the finalizer: the object is being deleted.
+
+    Of ``around`` there may be nothing any more.
+    """
+
+    around: Around = NOTHING_AROUND
 
 
 @dataclass(frozen=True)
@@ -215,7 +244,7 @@ def _decide_by_cluster(
                 f"its ownerReference names {owner}, and {missing} does not exist; "
                 "restore it or remove the ownerReference",
             )
-        return _build_proceed(raw, lookup, standalone=False)
+        return _build_proceed(raw, lookup, context, served, standalone=False)
     return _decide_without_owner(raw, context, lookup, served)
 
 
@@ -252,7 +281,7 @@ def _decide_release(context: ClusterContext, served: ServedName) -> Release | Wa
         case UnreadableMachines(why):
             return WaitForMachines(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
         case ():
-            return Release()
+            return Release(context.around)
         case machines:
             shown = ", ".join(machines[:5]) + (f" and {len(machines) - 5} more" if len(machines) > 5 else "")
             kind = served.machines.kind if served.machines else "machine"
@@ -264,7 +293,7 @@ def _decide_without_owner(
 ) -> GateDecision:
     """Decide without an owner: wait for one if one may still come (docs/reference/capi-contract.md C18)."""
     if context.mode is ClusterApiMode.OFF:
-        return _build_proceed(raw, lookup, standalone=True)
+        return _build_proceed(raw, lookup, context, served, standalone=True)
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
     label = (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
@@ -273,7 +302,7 @@ def _decide_without_owner(
     if isinstance(lookup, FoundCluster):
         name = lookup.cluster["metadata"]["name"]
         return Hold(reason, f"Cluster {name!r} refers to it; Cluster API has not set the ownerReference yet")
-    if label is not None:
+    if label is not None and served.parent is None:  # that of a machine names what it is part of
         return Hold(
             reason,
             f"label {names.CLUSTER_NAME_LABEL} says that it belongs to Cluster {label!r}, which has not set the "
@@ -286,7 +315,7 @@ def _decide_without_owner(
     opted_in = names.STANDALONE_ANNOTATION in annotations and annotations[names.STANDALONE_ANNOTATION] != "false"
     if context.crds is Presence.ABSENT or opted_in or names.JOURNAL_ANNOTATION in annotations:
         # The journal: it was served alone before Cluster API came (docs/reference/capi-contract.md C20).
-        return _build_proceed(raw, lookup, standalone=True)
+        return _build_proceed(raw, lookup, context, served, standalone=True)
     return Hold(
         reason,
         f"no {owner} owns it and Cluster API is installed; create one that refers to it, or set annotation "
@@ -294,7 +323,32 @@ def _decide_without_owner(
     )
 
 
-def _build_proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, standalone: bool) -> Proceed:
+def _build_proceed(
+    raw: Mapping[str, Any], lookup: ClusterLookup, context: ClusterContext, served: ServedName, *, standalone: bool
+) -> Proceed | Hold:
+    proceed = _build_plain_proceed(raw, lookup, standalone=standalone)
+    if served.parent is None:
+        return proceed
+    return _decide_by_around(raw, replace(proceed, around=context.around), served, served.parent)
+
+
+def _decide_by_around(
+    raw: Mapping[str, Any], proceed: Proceed, served: ServedName, parent: ParentName
+) -> Proceed | Hold:
+    """Decide whether a machine can be made yet (docs/reference/capi-contract.md C38). A delete never comes here."""
+    if waits := explain_infrastructure_wait(raw, proceed.around, served.group, parent):
+        return Hold(names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, waits)
+    bootstrap = find_bootstrap(raw, proceed.around)
+    if bootstrap is None:
+        return Hold(names.REASON_WAITING_FOR_BOOTSTRAP_DATA, explain_bootstrap_wait(proceed.around))
+    return replace(proceed, cluster=_find_name_of_cluster(raw, proceed), bootstrap=bootstrap)
+
+
+def _find_name_of_cluster(raw: Mapping[str, Any], proceed: Proceed) -> str:
+    return proceed.cluster if proceed.around.cluster else find_cluster_name(raw, ClusterLink.MACHINE)
+
+
+def _build_plain_proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, standalone: bool) -> Proceed:
     if not isinstance(lookup, FoundCluster):
         return Proceed(raw["metadata"]["name"], standalone=standalone)
     network = (lookup.cluster.get("spec") or {}).get("clusterNetwork") or {}

@@ -7,7 +7,7 @@ before the first cloud call. A lost identity is never guessed: without proof the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +19,14 @@ from freehold.engine.ownership import Owner
 
 Patch = Mapping[str, Any]
 """A JSON merge patch with the resourceVersion: written by compare-and-set."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The uuid of the identity that a new one is part of, and the spec fields that say its account (Journal.place)."""
+
+    within: str = ""
+    place: Mapping[str, Any] = field(default_factory=dict)
 
 
 class IdentityProblem(StrEnum):
@@ -88,12 +96,19 @@ class KeyMissing:
 Identity = KnownIdentity | MintedIdentity | RestoredIdentity | UnusableIdentity | KeyMissing
 
 
-def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, collects: bool = False) -> Identity:
+def identify(
+    raw: Mapping[str, Any],
+    finalizer: str,
+    ring: KeyRing,
+    *,
+    collects: bool = False,
+    standing: Standing = Standing(),
+) -> Identity:
     """Identify ``raw``, or say why it has no identity. Call it if the gate says Proceed or Release.
 
-    ``collects``: garbage collection is on for its kind, which a new identity remembers.
+    A new identity remembers ``collects`` (garbage collection is on for its kind) and ``standing``.
     """
-    found = _identify_unchecked(raw, finalizer, ring, collects=collects)
+    found = _identify_unchecked(raw, finalizer, ring, standing, collects=collects)
     if isinstance(found, KnownIdentity | RestoredIdentity):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
         return KeyMissing(missing) if missing else found
@@ -131,7 +146,7 @@ def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
 
 
 def _identify_unchecked(
-    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, collects: bool
+    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: Standing, *, collects: bool
 ) -> KnownIdentity | MintedIdentity | RestoredIdentity | UnusableIdentity:
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -156,16 +171,18 @@ def _identify_unchecked(
         )
     if restored is not None:
         return RestoredIdentity(restored, build_record_patch(raw, finalizer, journals.dumps(restored)))
-    return _mint(raw, finalizer, ring, anew=anew, collects=collects)
+    return _mint(raw, finalizer, ring, standing, anew=anew, collects=collects)
 
 
-def _mint(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, *, anew: bool, collects: bool) -> MintedIdentity:
+def _mint(
+    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: Standing, *, anew: bool, collects: bool
+) -> MintedIdentity:
     """Mint an identity. Its uuid is the UID of the stored object, unique whatever was copied into the object."""
     uid = raw["metadata"]["uid"]
-    owner = _build_owner(raw, uid)
+    owner = _build_owner(raw, uid, standing.within)
     # An earlier identity may have created something, so only a first identity is signed as untouched.
     untouched = "" if anew else ring.of(owner).untouched(ring.writing, uid)
-    journal = Journal(owner, key=ring.writing, untouched=untouched, collects=collects)
+    journal = Journal(owner, key=ring.writing, untouched=untouched, collects=collects, place=standing.place)
     patch = build_record_patch(raw, finalizer, journals.dumps(journal))
     return MintedIdentity(journal, {**patch, **_remove_copied_endpoint(raw)} if anew else patch, anew)
 
@@ -188,10 +205,11 @@ def _build_new_identity_command(raw: Mapping[str, Any]) -> str:
     )
 
 
-def build_status_identity(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str | bool]:
+def build_status_identity(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, Any]:
     """Build ``status.identity``, a copy of the identity with the UID that proves it is this object's."""
     held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
     named = {"key": journal.key, "account": journal.account, "collects": journal.collects}
+    named |= {"within": journal.owner.within, "place": dict(journal.place)}
     return {**held, **{name: said for name, said in named.items() if said}}
 
 
@@ -206,12 +224,12 @@ def _check_record(
             IdentityProblem.CORRUPT, f"{error}; put annotation {names.JOURNAL_ANNOTATION} back from a backup"
         )
     proven = read_proven_status(raw)
-    if (
-        proven is not None and proven.owner != journal.owner
+    if proven is not None and not _is_same_owner(
+        proven.owner, journal.owner
     ):  # an old export, or another object's journal, written over it
         return RestoredIdentity(proven, build_record_patch(raw, finalizer, journals.dumps(proven)))
     owner, own = journal.owner, _build_owner(raw, journal.owner.uuid)
-    if owner != own:
+    if not is_own(raw, journal):
         return UnusableIdentity(
             IdentityProblem.COPIED,
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
@@ -223,7 +241,7 @@ def _check_record(
     if not journal.key:
         return UnusableIdentity(IdentityProblem.CORRUPT, _explain_unkeyed(raw, finalizer))
     if proven is not None and proven.account:  # nobody but the operator writes status
-        journal = replace(journal, account=proven.account)
+        journal = replace(journal, account=proven.account, place=proven.place or journal.place)
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return KnownIdentity(journal)
@@ -247,9 +265,19 @@ def _explain_unkeyed(raw: Mapping[str, Any], finalizer: str) -> str:
     )
 
 
-def _build_owner(raw: Mapping[str, Any], uuid: str) -> Owner:
+def _is_same_owner(proven: Owner, said: Owner) -> bool:
+    """Return whether a journal is of the owner that status names; a status without ``within`` does not deny one."""
+    return proven == (said if proven.within else replace(said, within=""))
+
+
+def is_own(raw: Mapping[str, Any], journal: Journal) -> bool:
+    """Return whether a journal names the object itself as its owner: it can be a copy of another object's."""
+    return journal.owner == _build_owner(raw, journal.owner.uuid, journal.owner.within)
+
+
+def _build_owner(raw: Mapping[str, Any], uuid: str, within: str = "") -> Owner:
     metadata = raw["metadata"]
-    return Owner(uuid, raw["kind"], metadata.get("namespace", ""), metadata["name"])
+    return Owner(uuid, raw["kind"], metadata.get("namespace", ""), metadata["name"], within)
 
 
 def read_proven_status(raw: Mapping[str, Any]) -> Journal | None:
@@ -259,7 +287,8 @@ def read_proven_status(raw: Mapping[str, Any]) -> Journal | None:
     if not uuid or not key or held.get("uid") != raw["metadata"]["uid"]:
         return None
     account, collects = str(held.get("account") or ""), held.get("collects") is True
-    return Journal(_build_owner(raw, uuid), account=account, key=str(key), collects=collects)
+    owner = _build_owner(raw, uuid, str(held.get("within") or ""))
+    return Journal(owner, account=account, key=str(key), collects=collects, place=held.get("place") or {})
 
 
 def build_record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:

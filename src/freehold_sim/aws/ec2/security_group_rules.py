@@ -112,7 +112,7 @@ def _check_ports(first: int | None, last: int | None) -> None:
 
 
 def _check_icmp(protocol: str, kind: int | None, code: int | None) -> None:
-    """The first port is the type, the last one the code; -1 is all of them.
+    """Check a range of ICMP: the first port is the type, the last one the code; -1 is all of them.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html, in the words that
     hashicorp/terraform#13015 and martysweet/cfn-lint#6 have

@@ -165,7 +165,7 @@ def associate_block(call: Call) -> dict[str, Any]:
 
 
 def associate(world: World, vpc: Record, now: float) -> None:
-    """What was associating is there."""
+    """End the associations under way."""
     for row in vpc["view"]["CidrBlockAssociationSet"]:
         if row["CidrBlockState"]["State"] == "associating":
             row["CidrBlockState"]["State"] = "associated"

@@ -1,8 +1,9 @@
-"""Kind ``classic-load-balancer``: its engine id is its name. Listeners, subnets and instances are parts.
+"""Kind ``classic-load-balancer``: its engine id is its name. Listeners and subnets are parts.
 
 Request: ``name``, ``scheme``, ``subnets``, ``security_groups``, ``listeners`` (it is born with them), ``health_check``,
 ``idle_timeout`` and ``cross_zone``. Lists are sorted; listeners and health check have the members that AWS gives them.
-Parts: :func:`listener_part` and ``Part(SUBNET, id)``. Listeners that others add stay.
+Parts: :func:`listener_part` and ``Part(SUBNET, id)``. Listeners that others add stay. The machines behind it are shown
+as parts too, which only machines add and remove (:mod:`registrations`).
 """
 
 from __future__ import annotations
@@ -154,8 +155,6 @@ class ClassicLoadBalancerDriver(BalancingDriver):
             await self._change(ref, "create_load_balancer_listeners", Listeners=listeners)
         if subnets := [part.natural_key for part in parts if part.kind == SUBNET]:
             await self._attach_subnets(ref, subnets)
-        if instances := _instances(parts):
-            await self._change(ref, "register_instances_with_load_balancer", Instances=instances)
 
     async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
         """Remove parts. A part may be gone already."""
@@ -163,8 +162,6 @@ class ClassicLoadBalancerDriver(BalancingDriver):
             await self._change(ref, "delete_load_balancer_listeners", LoadBalancerPorts=ports)
         if subnets := [part.natural_key for part in parts if part.kind == SUBNET]:
             await self._change(ref, "detach_load_balancer_from_subnets", Subnets=subnets)
-        if instances := _instances(parts):
-            await self._change(ref, "deregister_instances_from_load_balancer", Instances=instances)
 
     async def _attach_subnets(self, ref: Ref, subnets: Sequence[str]) -> None:
         """Attach subnets. It leaves its subnet of a zone before the next, and is always in one (ansible/ansible#8312).
@@ -211,10 +208,6 @@ class ClassicLoadBalancerDriver(BalancingDriver):
 def _calls(changes: Request) -> int:
     """Count the calls: one for all of ``AT_BIRTH``, one for each other attribute."""
     return len(changes.keys() - AT_BIRTH.keys()) + (0 if changes.keys().isdisjoint(AT_BIRTH) else 1)
-
-
-def _instances(parts: Sequence[Part]) -> list[Json]:
-    return [{"InstanceId": part.natural_key} for part in parts if part.kind == INSTANCE]
 
 
 def kind(client: ApiClient) -> Kind:

@@ -1,22 +1,26 @@
-"""Kind ``instance``: the bastion, later machines. It is shown as ``terminated`` for an hour.
+"""Kind ``instance``: bastions and machines. It is shown as ``terminated`` for an hour.
 
 Request: ``name``, ``image_id``, ``instance_type``, ``subnet_id``, ``security_groups``; where wanted ``key_name`` (an
 empty one means none, and is compared), ``user_data`` (text, or a reference to a secret) and
-``associate_public_ip_address`` (else the subnet decides).
+``associate_public_ip_address`` (else the subnet decides). How it is launched is in :mod:`launch`. Parts:
+:func:`registrations.registration_part`, of this instance alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, ReadRules
+from freehold.engine.errors import NoCapacity
+from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
+from freehold.providers.aws import launch
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
-from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Ec2Shape
+from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.reading import Ec2Read, location_of
+from freehold.providers.aws.registrations import DRAIN_TIME, REGISTRATION, Registrations
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_map
 
@@ -34,7 +38,7 @@ def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
     word = body["State"]["Name"]
     if word == "terminated":
         return None
-    ident = body["InstanceId"]
+    ident, cards = body["InstanceId"], body.get("NetworkInterfaces", ())
     return DecodedResource(
         id=ident,
         arn=place.ec2_arn("instance", ident),
@@ -50,10 +54,15 @@ def decode(body: Json, place: AwsLocation) -> DecodedResource | None:
             "security_groups": sorted(row["GroupId"] for row in body.get("SecurityGroups", ())),
             "private_address": body.get("PrivateIpAddress", ""),
             "public_address": body.get("PublicIpAddress", ""),
+            "private_dns": body.get("PrivateDnsName", ""),
+            "public_dns": body.get("PublicDnsName", ""),
+            "ipv6": sorted(each["Ipv6Address"] for card in cards for each in card.get("Ipv6Addresses", ())),
             "zone": body.get("Placement", {}).get("AvailabilityZone", ""),
+            **launch.shown_attributes(body),
         },
         created_at=epoch(body.get("LaunchTime")),
         message=body.get("StateReason", {}).get("Message", ""),
+        shows_parts=False,
     )
 
 
@@ -64,21 +73,25 @@ class InstanceDriver(Ec2Driver):
     """A driver. An instance is created once: its data go with it."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        """Create it. A repeated token returns the first instance, even a terminated one."""
+        """Create it. A repeated token returns the first instance, even a terminated one.
+
+        A refusal for want of capacity is noted for the next machine.
+        """
         place = await location_of(self._client)
-        body = await self._client.write(
-            "ec2",
-            "run_instances",
-            request["name"],
-            ImageId=request["image_id"],
-            InstanceType=request["instance_type"],
-            MinCount=1,
-            MaxCount=1,
-            ClientToken=birth.token,
-            TagSpecifications=birth_tags.tag_specifications(birth, "instance", "volume", "network-interface"),
-            **_network(request),
-            **{parameter: request[name] for name, parameter in _OPTIONAL.items() if request.get(name)},
-        )
+        try:
+            body = await self._client.write(
+                "ec2",
+                "run_instances",
+                request["name"],
+                MinCount=1,
+                MaxCount=1,
+                ClientToken=birth.token,
+                TagSpecifications=birth_tags.tag_specifications(birth, "instance", "volume", "network-interface"),
+                **launch.parameters_of(request),
+            )
+        except NoCapacity:
+            self._client.session.capacity_log.note(request["instance_type"], request["subnet_id"])
+            raise
         (row,) = body["Instances"]
         seen = decode(row, place) or decode({**row, "State": {"Name": "shutting-down"}}, place)
         assert seen is not None
@@ -92,21 +105,8 @@ class InstanceDriver(Ec2Driver):
         await self._client.write("ec2", "terminate_instances", ref.id, InstanceIds=[ref.id])
 
 
-_OPTIONAL = {"key_name": "KeyName", "user_data": "UserData"}
-
-
-def _network(request: Request) -> Json:
-    """Return the network parameters. A public address belongs to the interface, then with subnet and groups."""
-    subnet, groups = request["subnet_id"], list(request["security_groups"])
-    public = request.get("associate_public_ip_address")
-    if public is None:
-        return {"SubnetId": subnet, "SecurityGroupIds": groups}
-    card = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": groups, "AssociatePublicIpAddress": public}
-    return {"NetworkInterfaces": [card]}
-
-
 def _may_be_ours(request: Request, seen: DecodedResource) -> bool:
-    return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type"))
+    return all(seen.attributes[name] == request[name] for name in ("image_id", "instance_type", "subnet_id"))
 
 
 _SHAPE = Ec2Shape(
@@ -117,13 +117,13 @@ _SHAPE = Ec2Shape(
     delete="terminate_instances",
     ident="InstanceIds",
     params=dict,
-    parent=IN_SUBNET,
     may_be_ours=_may_be_ours,
 )
+"""Without a parent: the subnet of a machine may be another one after each refusal, so the region is searched."""
 
 
 def kind(client: ApiClient) -> Kind:
-    driver = InstanceDriver(client, _SHAPE)
+    driver, registrations = InstanceDriver(client, _SHAPE), Registrations(client)
     return aws_kind(
         "instance",
         driver,
@@ -133,8 +133,15 @@ def kind(client: ApiClient) -> Kind:
         attributes=AttributeRules(
             mutable=frozenset({"security_groups"}),
             changeable=frozenset({"instance_type", "user_data", "associate_public_ip_address"}),
-            create_only=frozenset({"user_data", "associate_public_ip_address"}),
+            create_only=launch.CREATE_ONLY,
             addresses=frozenset({"public_address", "private_address"}),
         ),
-        reads=ReadRules(listing=driver),
+        parts=PartRules(
+            driver=registrations,
+            finder=registrations,
+            holding=frozenset({REGISTRATION}),
+            drain_time=DRAIN_TIME,
+            independent=True,
+        ),
+        reads=ReadRules(listing=driver, made_together=True),
     )

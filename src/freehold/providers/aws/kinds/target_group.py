@@ -1,4 +1,4 @@
-"""Kind ``target-group``: its engine id is its ARN. Its targets are parts, which a read of their health shows.
+"""Kind ``target-group``: its engine id is its ARN. Its targets are parts of machines (:mod:`registrations`), not of it.
 
 Request: ``name``, ``protocol``, ``port``, ``vpc_id``, ``target_type``, ``health_check``, ``attributes``, and
 ``ip_address_type`` where it is not ``ipv4``. A health check has the members that AWS gives it; attributes are AWS's,
@@ -8,13 +8,12 @@ with its text values, those that :data:`ATTRIBUTES` names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import InUse
-from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
-from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, ReadRules
+from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws import balancing
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
@@ -25,7 +24,6 @@ from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_list, tag_map
 
-TARGET = "target"
 PRESERVES_CLIENT_IP = "preserve_client_ip.enabled"
 CUTS_UNHEALTHY = "target_health_state.unhealthy.connection_termination.enabled"
 DRAINS_UNHEALTHY = "target_health_state.unhealthy.draining_interval_seconds"
@@ -65,18 +63,6 @@ def decode(body: Json, place: AwsLocation) -> DecodedResource:
             "balancers": sorted(body.get("LoadBalancerArns", ())),
         },
     )
-
-
-async def read_target_parts(client: ApiClient, arn: str) -> frozenset[Part]:
-    """Return the registered targets. Raises NotFound."""
-    rows = await balancing.read_targets(client, arn)
-    return frozenset(target_part(row["Id"], row.get("Port")) for row in rows)
-
-
-def target_part(ident: str, port: int | None = None) -> Part:
-    """Return the part of a machine or an address behind a port, by default the group's."""
-    named = {"Id": ident} if port is None else {"Id": ident, "Port": port}
-    return Part(TARGET, " ".join(map(str, named.values())), request=named)
 
 
 READ = BalancingRead("elbv2", "describe_target_groups", "TargetGroups", "TargetGroupArns", decode, "Names")
@@ -123,23 +109,12 @@ class TargetGroupDriver(BalancingDriver):
         return identify(target, "targetgroup")
 
     async def users(self, ref: Ref) -> Sequence[User]:
-        return sorted(User(str(part)) for part in await self.parts(ref))
-
-    async def parts(self, ref: Ref) -> frozenset[Part]:
-        return await read_target_parts(self._client, ref.id)
-
-    async def add_part(self, ref: Ref, part: Part) -> None:
-        await self._change(ref, "register_targets", Targets=[dict(part.request)])
-
-    async def remove_part(self, ref: Ref, part: Part) -> None:
-        await self._change(ref, "deregister_targets", Targets=[dict(part.request)])
+        """Return the targets: somebody's machines."""
+        rows = await balancing.read_targets(self._client, ref.id)
+        return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for row in rows)
 
     async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
         await self._client.write("elbv2", operation, ref.id, TargetGroupArn=ref.id, **what)
-
-    def _to_observed(self, seen: DecodedResource) -> Observed:
-        """Return it without parts: the read of a group does not show its targets."""
-        return replace(seen.to_observed(), parts=None)
 
     async def _read_attributes(self, ident: str) -> Mapping[str, object]:
         body = await self._client.read("elbv2", "describe_target_group_attributes", ident, TargetGroupArn=ident)
@@ -159,7 +134,6 @@ def kind(client: ApiClient) -> Kind:
             mutable=frozenset({"health_check", "attributes"}),
             at_birth=lambda request: _AT_BIRTH.get(request["target_type"], {"attributes": None}),
         ),
-        parts=PartRules(driver=driver),
         deletion=DeleteRules(usage=driver, gone_at_once=True),
         reads=ReadRules(listing=driver, attribute_cache=driver),
     )

@@ -140,17 +140,25 @@ def _as_user_data(fields: BootstrapFields, facts: BootstrapFacts) -> BootstrapPl
 
 def _in_secrets(facts: BootstrapFacts, uuid: str) -> BootstrapPlan:
     """Return a secret for each piece. Names say what is in them: other data are other secrets, and the old ones go."""
-    prefix = f"{SECRET_NAMES}{uuid}/{facts.digest[:10]}"
+    batch = facts.digest[:10]
     starts = range(0, facts.compressed, MOST_IN_SECRET)
     pieces = [(first, min(first + MOST_IN_SECRET, facts.compressed)) for first in starts]
     secrets = tuple(
         BootstrapSecret(
-            f"{facts.digest[:10]}-{index}",
-            {"name": f"{prefix}-{index}", "value": reference(facts.reference, form=GZIP, span=piece)},
+            f"{batch}-{index}",
+            {
+                "name": name_secret(uuid, f"{batch}-{index}"),
+                "value": reference(facts.reference, form=GZIP, span=piece),
+            },
         )
         for index, piece in enumerate(pieces)
     )
-    return BootstrapPlan(_boot_script(prefix, len(pieces), facts), secrets)
+    return BootstrapPlan(_boot_script(name_secret(uuid, batch), len(pieces), facts), secrets)
+
+
+def name_secret(uuid: str, logical: str) -> str:
+    """Name a secret of the object with this identity."""
+    return f"{SECRET_NAMES}{uuid}/{logical}"
 
 
 def _boot_script(prefix: str, count: int, facts: BootstrapFacts) -> str:

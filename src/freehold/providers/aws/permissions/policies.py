@@ -89,16 +89,18 @@ def reader_policy() -> dict[str, Any]:
         for name in names
         if not _changes_tags(name)
     )
-    return _policy(*_allow({*kinds, *others}))
+    parts = (iam_action(*each) for kind in KINDS for each in kind.part_reads)
+    return _policy(*_allow({*kinds, *parts, *others}))
 
 
 def creator_policy() -> dict[str, Any]:
     """Return the policy for creates, changes, parts and tags; for no delete of a resource."""
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.sent_writes if name != kind.delete)
+    parts = (iam_action(*each) for kind in KINDS for each in kind.part_writes)
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
     collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
-    return _policy(*_allow({*kinds, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
+    return _policy(*_allow({*kinds, *parts, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
 
 
 def deleter_policy() -> dict[str, Any]:

@@ -13,6 +13,9 @@ PROVIDER = "sigs.k8s.io/cluster-api-provider-aws/"
 ROLE = f"{PROVIDER}role"
 ASSOCIATION, SECONDARY = f"{PROVIDER}association", "secondary"
 NAME = "Name"
+MACHINE_NAME = "MachineName"
+VALUE_LIMIT = 256
+"""Characters of a tag's value."""
 
 
 class Lifecycle(Enum):
@@ -66,7 +69,7 @@ def cloud_provider_key(cluster: str) -> str:
     return f"kubernetes.io/cluster/{cluster}"
 
 
-COMMON, APISERVER, BASTION, NODE = "common", "apiserver", "bastion", "node"
+COMMON, APISERVER, BASTION, NODE, CONTROL_PLANE = "common", "apiserver", "bastion", "node", "control-plane"
 BALANCER_GROUP = "lb"
 """The security group in which the cloud controller opens ports: it must find exactly one."""
 
@@ -144,6 +147,12 @@ def load_balancer(name: str) -> CapaTags:
 
 def bastion(cluster: str) -> CapaTags:
     return CapaTags(BASTION, f"{cluster}-bastion")
+
+
+def machine(name: str, owner: str, *, control_plane: bool) -> CapaTags:
+    """Return the tags of a machine. ``owner`` is its Machine's ``namespace/name``, left out where no value has room."""
+    more = {MACHINE_NAME: owner} if len(owner) <= VALUE_LIMIT else {}
+    return CapaTags(CONTROL_PLANE if control_plane else NODE, name, by_cloud_provider=True, more=more)
 
 
 def bucket() -> CapaTags:

@@ -22,7 +22,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
 from harness.aws_passes import Life
 from lab.aws import ROOMY
-from unit.aws.stripping import (
+from unit.aws.tag_removal import (
     CREATES,
     WITH_A_TOKEN,
     Create,

@@ -1,0 +1,146 @@
+"""AWSMachine, as the operator's reconciler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from freehold.api.served import ServedName
+from freehold.engine.graph import Graph
+from freehold.engine.journal import Journal
+from freehold.engine.outcomes import Reason
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.aws.machine import machine_plan, spec_checks
+from freehold.providers.aws.machine.bootstrap import (
+    NO_BOOTSTRAP,
+    SECRETS_MANAGER,
+    BootstrapFields,
+    BootstrapPlan,
+    check_backend,
+    plan_bootstrap,
+)
+from freehold.providers.aws.machine.bootstrap_reader import read_bootstrap
+from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
+from freehold.providers.aws.machine.desired import WantedMachine, wanted
+from freehold.providers.aws.machine.facts import MachineFactsReader
+from freehold.providers.aws.machine.keys import INSTANCE
+from freehold.providers.aws.machine.kind import AWS_MACHINE
+from freehold.providers.aws.machine.machine_plan import MachinePlan, OwnerMachine
+from freehold.providers.aws.machine.questions import questions_of
+from freehold.providers.aws.machine.recorded import RecordedInstance, read_recorded, read_recorded_bootstrap
+from freehold.providers.aws.machine.status import build_status
+from freehold.providers.aws.machine.types.spec import AWSMachineSpec
+from freehold.providers.objects.adapter import (
+    CollectionRequest,
+    Desired,
+    GraphMode,
+    PassReport,
+    RefusedSpec,
+    StatusUpdate,
+    UndecidedSpec,
+    parse_or_refuse,
+)
+from freehold.providers.objects.cloud_answers import NoAnswer
+from freehold.providers.objects.gate import Proceed
+from freehold.providers.objects.served_fields import find_ignored_fields
+
+
+class AWSMachineAdapter:
+    """The adapter of AWSMachine, which asks AWS through ``reader``: one account, identity and region."""
+
+    def __init__(self, reader: MachineFactsReader) -> None:
+        self._reader = reader
+
+    @property
+    def served(self) -> ServedName:
+        return AWS_MACHINE
+
+    async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+        """Parse the spec, read the cluster, ask AWS what is open, and decide (:func:`machine_plan.decide`).
+
+        A delete asks nothing: an instance has its marks from its birth on, so that nothing has to be guessed.
+        """
+        if "deletionTimestamp" in raw["metadata"]:
+            return WantedMachine(GraphMode.CREATE, Graph(()))
+        spec = parse_or_refuse(AWSMachineSpec, raw)
+        if isinstance(spec, RefusedSpec):
+            return spec
+        recorded = read_recorded(spec.provider_id or "", journal.entries)
+        notes = (*find_ignored_fields(AWS_MACHINE.fields, raw), *spec_checks.warn(spec, recorded))
+        machine = OwnerMachine.of(raw, proceed.around.machine)
+        view = _read_view(proceed)
+        if isinstance(view, NoAnswer):
+            return UndecidedSpec({machine_plan.CLUSTER: view}, notes)
+        if problems := spec_checks.check(machine, raw, spec, view, recorded):
+            return RefusedSpec(problems, notes)
+        asked = questions_of(spec, view, machine.version, recorded, control_plane=machine.control_plane)
+        plan = machine_plan.decide(machine, spec, view, await self._reader.read(asked), recorded, notes)
+        if not isinstance(plan, MachinePlan):
+            return plan
+        bootstrap = await _find_bootstrap(spec, proceed, recorded, journal)
+        if not isinstance(bootstrap, BootstrapPlan):
+            return replace(bootstrap, notes=notes)
+        return wanted(plan, bootstrap, notes)
+
+    def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+        return build_status(raw, report, now)
+
+    def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        """Rebuild the spec fields of a lost AWSMachine. ``providerID`` is filled in again."""
+        spec: dict[str, Any] = {}
+        for key, seen in found:
+            if key == INSTANCE:
+                said = seen.attributes
+                spec["instanceType"] = said.get("instance_type", "")
+                spec["ami"] = {"id": said.get("image_id", "")}
+                spec["subnet"] = {"id": said.get("subnet_id", "")}
+                spec["sshKeyName"] = said.get("key_name", "")
+        return spec
+
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+        return None
+
+
+def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:
+    stored = proceed.around.infrastructure
+    if stored is None:
+        return NoAnswer(Reason.REQUIREMENT, "the AWSCluster that it is part of is not known yet", machine_plan.SLOWLY)
+    view = read_cluster(stored, vouch_with(proceed.ring))
+    return view if isinstance(view, ClusterView) else NoAnswer(Reason.REQUIREMENT, view.why, machine_plan.SLOWLY)
+
+
+async def _find_bootstrap(
+    spec: AWSMachineSpec, proceed: Proceed, recorded: RecordedInstance, journal: Journal
+) -> BootstrapPlan | RefusedSpec | UndecidedSpec:
+    """Find how the data reach the machine. Once its instance is chosen, the record says where they lie.
+
+    They lie there until the machine has its node; what the machine has not deleted itself goes then.
+    """
+    if recorded.is_chosen:
+        return NO_BOOTSTRAP if _has_node(proceed.around.machine) else read_recorded_bootstrap(journal)
+    if not proceed.bootstrap:
+        return NO_BOOTSTRAP
+    fields = _read_fields(spec)
+    if problems := check_backend(fields):
+        return RefusedSpec(problems)
+    facts = await read_bootstrap(proceed.secrets, proceed.bootstrap)
+    if isinstance(facts, NoAnswer):
+        return UndecidedSpec({f"Secret {proceed.bootstrap}": facts})
+    plan = plan_bootstrap(fields, facts, journal.owner.uuid)
+    return plan if isinstance(plan, BootstrapPlan) else RefusedSpec(plan)
+
+
+def _read_fields(spec: AWSMachineSpec) -> BootstrapFields:
+    said = spec.cloud_init
+    return BootstrapFields(
+        skip_secrets_manager=bool(said and said.insecure_skip_secrets_manager),
+        backend=(said and said.secure_secrets_backend) or SECRETS_MANAGER,
+        uncompressed=bool(spec.uncompressed_user_data),
+    )
+
+
+def _has_node(machine: Mapping[str, Any] | None) -> bool:
+    return bool(((machine or {}).get("status") or {}).get("nodeRef"))
