@@ -26,7 +26,6 @@ from freehold.providers.aws.kinds import (
     vpc_endpoint,
 )
 
-
 OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
 
