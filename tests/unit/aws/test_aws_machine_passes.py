@@ -236,7 +236,9 @@ async def test_a_control_plane_machine_is_registered_when_it_runs(machine: Machi
     assert isinstance(outcome, Ready) and f"registration {group}: initial" in outcome.note
     assert not done.at_rest and done.after <= 5.0, "it is looked at until it serves"
     assert machine.sent()[4:] == ["elbv2.register_targets", "elbv2.describe_target_health"]
-    await machine.up()
+    assert outcome.observed.attributes["waiting_parts"]
+    served = (await machine.up()).outcomes[KEY]
+    assert isinstance(served, Ready) and not served.note and "waiting_parts" not in served.observed.attributes
     assert machine.targets(group) == {machine.journal.entries[KEY].id}
     assert set(machine.sent()) == {"elbv2.describe_target_health"}
 
@@ -344,8 +346,8 @@ async def test_a_worker_is_released_when_it_was_seen_gone(machine: Machine) -> N
     index = "resourcegroupstaggingapi.get_resources"
     sent = machine.sent()
     assert sent[:3] == ["ec2.describe_instances", index, "ec2.terminate_instances"]
-    assert sent[3:] == ["ec2.describe_instances"] * (len(sent) - 5) + [index, "ec2.describe_instances"]
-    assert len(sent) <= 8
+    assert sent[3:].count(index) == 1 and "ec2.describe_instances" in sent[sent.index(index, 2) :]
+    assert len(sent) <= 9
 
 
 async def test_a_machine_is_deregistered_then_terminated_when_its_connections_have_ended(machine: Machine) -> None:
