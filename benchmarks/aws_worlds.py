@@ -32,7 +32,7 @@ def _ours() -> Iterator[World]:
     from freehold_sim.aws.settings import Quotas, Settings
     from harness.simulated_aws import Sim
 
-    sim = Sim(Settings(limits={}, quotas=Quotas(vcpus=2 * 2 * INSTANCES, internet_gateways=2 * GATEWAYS)))
+    sim = Sim(Settings(limits={}, quotas=Quotas(vcpus=4 * INSTANCES, internet_gateways=2 * GATEWAYS)))
     yield (sim.ec2, sim.elb, sim.tagging), sim.clock.advance
 
 

@@ -1,4 +1,4 @@
-"""Secrets Manager. A deleted secret holds its name until its recovery window is over.
+"""Secrets Manager. A deleted secret holds its name until its recovery window is over, or for a moment.
 
 https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html, .../API_DeleteSecret.html
 """
@@ -7,7 +7,7 @@ import re
 from base64 import b64decode, b64encode
 from typing import Any
 
-from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
+from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
 from freehold_sim.aws.paging import BadToken, page
 from freehold_sim.aws.tagging import why_not
 from freehold_sim.aws.world import Record
@@ -19,10 +19,15 @@ _MOST_PAGE = 100
 """Of ListSecrets: as many as a request can ask for, and without a word."""
 
 
+def arn_of(call: Call, name: str, suffix: str) -> str:
+    """Return the ARN of a secret, which ends with six characters that AWS chooses."""
+    return f"arn:{call.partition}:secretsmanager:{call.region}:{call.account}:secret:{name}-{suffix}"
+
+
 def find(call: Call) -> Record:
     ident = call.params["SecretId"]
     record = call.get(KIND, ident) or call.world.by_arn(ident)
-    if record is None or record["account"] != call.account:
+    if record is None or record["account"] != call.account or not call.sees(record):
         raise Refused("ResourceNotFoundException", "Secrets Manager can't find the specified secret.")
     return record
 
@@ -54,7 +59,7 @@ def create_secret(call: Call) -> dict[str, Any]:
     held = call.get(KIND, name)
     if held is not None:
         return _again(call, held, token)
-    arn = f"arn:{call.partition}:secretsmanager:{call.region}:{call.account}:secret:{name}-{call.world.new_hex(6)}"
+    arn = arn_of(call, name, call.world.new_hex(6))
     view = {"ARN": arn, "Name": name, "CreatedDate": call.now, "LastChangedDate": call.now}
     for key in ("Description", "KmsKeyId"):
         if key in call.params:
@@ -113,32 +118,66 @@ def describe_secret(call: Call) -> dict[str, Any]:
 
 
 def delete_secret(call: Call) -> dict[str, Any]:
-    record, force = find(call), call.params.get("ForceDeleteWithoutRecovery", False)
-    days = call.params.get("RecoveryWindowInDays", 30)
+    """Delete a secret. AWS does it in the background, without a recovery window too: the name stays taken meanwhile."""
+    force, days = call.params.get("ForceDeleteWithoutRecovery", False), call.params.get("RecoveryWindowInDays", 30)
     if force and "RecoveryWindowInDays" in call.params:
         text = "You can't use ForceDeleteWithoutRecovery in conjunction with RecoveryWindowInDays."
         raise Refused("InvalidParameterException", text)
     if not 7 <= days <= 30:
         raise Refused("InvalidParameterException", "RecoveryWindowInDays value must be between 7 and 30 days.")
     when = call.now if force else call.now + days * _DAY
-    reply = {"ARN": record["arn"], "Name": record["id"], "DeletionDate": when}
+    try:
+        record = find(call)
+    except Refused:
+        if force:  # so documented: "does not return ResourceNotFoundException"
+            return {"ARN": arn_of(call, call.params["SecretId"], "000000"), "Name": call.params["SecretId"],
+                    "DeletionDate": when}  # fmt: skip
+        raise
     if force:
-        call.world.remove(record, call.now)
+        call.world.redirect(record, DeletedDate=when)
+        call.world.schedule(call.takes(call.settings.delays.delete_secret), record, None)
     elif "DeletedDate" not in record["view"]:
         record["view"]["DeletedDate"] = when
         call.world.schedule(when, record, None)
-    return reply
+    return {"ARN": record["arn"], "Name": record["id"], "DeletionDate": when}
 
 
 def list_secrets(call: Call) -> dict[str, Any]:
     size = call.params.get("MaxResults", _MOST_PAGE)
-    rows = [(int(row["serial"]), row) for row in call.all(KIND) if "DeletedDate" not in row["view"]]
+    """List secrets. The list is an index: what is new shows in it as late as in the tagging API."""
+    rows = [(int(row["serial"]), row) for row in call.all(KIND) if _is_listed(call, row)]
     try:
         shown, more = page(call, sorted(rows, key=lambda row: row[0]), call.params.get("NextToken"), size)
     except BadToken:
         raise Refused("InvalidNextTokenException", "The NextToken value is invalid.") from None
     found = [{**row["view"], "Tags": _listed(row)} for row in shown]
     return {"SecretList": found, **({"NextToken": more} if more else {})}
+
+
+def _is_listed(call: Call, record: Record) -> bool:
+    if "DeletedDate" in record["view"] and not call.params.get("IncludePlannedDeletion"):
+        return False
+    if call.actor == "api" and record["created_at"] > call.now - call.settings.lags.tagged:
+        return False
+    return all(_matches(each, record) for each in call.params.get("Filters", []))
+
+
+def _matches(given: dict[str, Any], record: Record) -> bool:
+    """Whether a filter selects a secret: by prefix, and with `!` before it by what is no prefix.
+
+    https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_Filter.html
+    """
+    key, values = given.get("Key", ""), given.get("Values", [])
+    texts: dict[str, list[str]] = {
+        "name": [record["id"]], "tag-key": list(record["tags"]), "tag-value": list(record["tags"].values()),
+    }  # fmt: skip
+    if key not in texts:
+        raise not_served(f"the filter {key} of secretsmanager.ListSecrets")
+    wanted = [value for value in values if not value.startswith("!")]
+    unwanted = [value[1:] for value in values if value.startswith("!")]
+    if any(text.startswith(value) for text in texts[key] for value in unwanted):
+        return False
+    return not wanted or any(text.startswith(value) for text in texts[key] for value in wanted)
 
 
 def _listed(record: Record) -> list[dict[str, str]]:
@@ -176,7 +215,7 @@ OPERATIONS: tuple[Operation, ...] = (
     reads("GetSecretValue", get_value, "SecretId VersionId"),
     reads("DescribeSecret", describe_secret, "SecretId"),
     writes("DeleteSecret", delete_secret, "SecretId RecoveryWindowInDays ForceDeleteWithoutRecovery"),
-    reads("ListSecrets", list_secrets, "MaxResults NextToken"),
+    reads("ListSecrets", list_secrets, "MaxResults NextToken IncludePlannedDeletion Filters"),
     writes("TagResource", tag_resource, "SecretId Tags"),
     writes("UntagResource", untag_resource, "SecretId TagKeys"),
 )  # fmt: skip

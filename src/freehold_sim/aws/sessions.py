@@ -32,12 +32,13 @@ def principal_of(world: World, settings: Settings, scope: Scope, service: str, w
         raise Refused(codes.bad_key[0], "The security token included in the request is invalid.", codes.bad_key[1])
     if session["expires"] <= wall:
         raise Refused(codes.expired[0], "The security token included in the request is expired", codes.expired[1])
-    granted = _role_policies(world, session)
+    granted = role_policies(world, session["account"], session["role"])
     return Principal(session["account"], session["arn"], session["user_id"], granted, _session_policies(world, session))
 
 
-def _role_policies(world: World, session: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-    role = world.table(scope_of(session["account"], ""), "role").get(session["role"])
+def role_policies(world: World, account: str, name: str) -> tuple[dict[str, Any], ...]:
+    """Return the policies of a role, none of one that has gone."""
+    role = world.table(scope_of(account, ""), "role").get(name)
     if role is None:
         return ()
     return (*map(policies.parse, role["inline"].values()), *_managed(world, role["attached"]))

@@ -1,15 +1,18 @@
-"""Foreign actors: changes by other users of the same accounts, and a complete view of all resources."""
+"""Foreign actors: changes by other users of the same accounts, by instances and by AWS, and a complete view."""
 
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors
+from freehold_sim.aws import errors, health_checks
+from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
-from freehold_sim.aws.credentials import administrator
+from freehold_sim.aws.credentials import Principal, administrator
 from freehold_sim.aws.ec2 import capacity, instances, interfaces
 from freehold_sim.aws.effects import EFFECTS, ENDS
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
+from freehold_sim.aws.sessions import role_policies
 from freehold_sim.aws.world import Record, scope_of
 from freehold_sim.simulated import digest
 
@@ -21,7 +24,7 @@ _NAMES = ("GroupName", "LoadBalancerName", "TargetGroupName")
 
 
 class Strangers:
-    """Other users of the accounts. Their calls need no signature, and no fault, limit or lag applies to them."""
+    """Other users of the accounts, and AWS itself. No fault, limit or lag applies to what they do."""
 
     def __init__(self, cloud: "SimulatedAWS") -> None:
         self._cloud = cloud
@@ -30,7 +33,9 @@ class Strangers:
         """Call the method named `verb` with arguments from JSON. Raises ValueError for an unknown verb."""
         match verb:
             case "call":
-                return self.call(**body)
+                return _jsonable(self.call(**body))
+            case "as-instance":
+                return _jsonable(self.as_instance(**body))
             case "create":
                 return self.create(**body)
             case "occupy":
@@ -49,6 +54,8 @@ class Strangers:
                 self.exhaust(**body)
             case "restock":
                 self.restock(**body)
+            case "answer":
+                self.answer(body["id"], answers=body["answers"])
             case "interrupt":
                 self.interrupt(body["id"])
             case _:
@@ -62,6 +69,23 @@ class Strangers:
     ) -> dict[str, Any]:
         """Call an operation as another user of an account (the first one); raises ValueError if it is refused."""
         return self._call(service, operation, params, account, region)[0]
+
+    def as_instance(self, instance: str, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Call an operation as a program on a running instance does, with the rights that its profile gives.
+
+        Raises ValueError if the instance has no credentials, and if the call is refused.
+        """
+        self._cloud.settle()
+        record, world = self.find(instance), self._cloud.world
+        if record["view"]["State"]["Name"] != "running":
+            raise ValueError(f"{instance} is not running")
+        profile = world.by_arn(record["view"].get("IamInstanceProfile", {}).get("Arn", ""))
+        if profile is None or not profile["roles"]:
+            raise ValueError(f"{instance} has no instance profile with a role: there are no credentials on it")
+        account, role = record["account"], profile["roles"][0]
+        arn = f"arn:aws:sts::{account}:assumed-role/{role}/{instance}"
+        who = Principal(account, arn, f"{role}:{instance}", role_policies(world, account, role))
+        return self._call(service, operation, params, account, record["region"], who)[0]
 
     def create(
         self,
@@ -81,18 +105,25 @@ class Strangers:
         return dict(made[0])
 
     def _call(
-        self, name: str, operation: str, params: dict[str, Any], account: str, region: str
+        self,
+        name: str,
+        operation: str,
+        params: dict[str, Any],
+        account: str,
+        region: str,
+        caller: Principal | None = None,
     ) -> tuple[dict[str, Any], list[Record]]:
         cloud = self._cloud
         cloud.settle()
         account = account or next(iter(cloud.settings.access_keys.values()))
         place = "" if name == "iam" else region
-        now, who = cloud.clock.now(), administrator(account)
+        now, who = cloud.clock.now(), caller or administrator(account)
         call = Call(cloud.world, cloud.settings, name, operation, params, who, place, now, now, actor="stranger")
         try:
             served = cloud.operations[name][operation]
             model = service(name).operation(operation)
             validate(params, model.input_shape if model else None)
+            authorize(call)
             values = served.handler(call)
         except Invalid as invalid:
             refused = errors.of_invalid(name, invalid)
@@ -152,14 +183,23 @@ class Strangers:
 
     # -- what AWS does by itself ------------------------------------------------------------------------------
 
-    def exhaust(self, zone: str, kind: str = "*", market: str = "*") -> None:
-        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both."""
-        capacity.exhaust(self._cloud.world, zone, kind, market)
+    def exhaust(self, zone: str, kind: str = "*", market: str = "*", *, offered: bool = True) -> None:
+        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both.
+
+        Not `offered`: the zone does not have them at all, which is another refusal.
+        """
+        capacity.exhaust(self._cloud.world, zone, kind, market, offered=offered)
         self._cloud.world.touched = True
 
     def restock(self, zone: str) -> None:
         """Let a zone have capacity for everything again."""
         capacity.restock(self._cloud.world, zone)
+        self._cloud.world.touched = True
+
+    def answer(self, ident: str, *, answers: bool) -> None:
+        """Let an instance answer the health checks of load balancers from now on, or no longer; a new one does."""
+        self._cloud.settle()
+        health_checks.answer(self.find(ident), self._cloud.clock.now(), answers=answers)
         self._cloud.world.touched = True
 
     def interrupt(self, ident: str) -> None:
@@ -203,6 +243,15 @@ class Strangers:
             }
             for record in rows
         ]
+
+
+def _jsonable(value: Any) -> Any:
+    """Return a reply with binary content as base64."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {key: _jsonable(each) for key, each in value.items()}
+    return [_jsonable(each) for each in value] if isinstance(value, list) else value
 
 
 def _cards(record: Record) -> list[str]:

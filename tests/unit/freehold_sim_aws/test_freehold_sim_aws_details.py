@@ -366,6 +366,7 @@ def test_documents_of_a_bucket_come_back_as_they_were(sim: Any, name: str, confi
 
 def test_secrets_are_listed_untagged_and_not_confused(sim: Any) -> None:
     sim.secretsmanager.create_secret(Name="s", SecretString="x", Tags=[{"Key": "a", "Value": "b"}], Description="d")
+    sim.clock.advance(20)
     assert [row["Name"] for row in sim.secretsmanager.list_secrets()["SecretList"]] == ["s"]
     sim.secretsmanager.untag_resource(SecretId="s", TagKeys=["a"])
     assert sim.secretsmanager.describe_secret(SecretId="s")["Tags"] == []
@@ -407,6 +408,7 @@ def test_roles_keep_their_documents(sim: Any) -> None:
 def test_secrets_are_listed_in_pages(sim: Any) -> None:
     for number in range(5):
         sim.secretsmanager.create_secret(Name=f"s{number}", SecretString="x")
+    sim.clock.advance(20)
     first = sim.secretsmanager.list_secrets(MaxResults=3)
     rest = sim.secretsmanager.list_secrets(MaxResults=3, NextToken=first["NextToken"])
     assert [row["Name"] for row in (*first["SecretList"], *rest["SecretList"])] == [f"s{n}" for n in range(5)]
