@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from harness.aws_account import AwsAccount
 from harness.aws_passes import OWNER, Life
 
 KEY = NodeKey("instance", "machine")
+MACHINE = replace(OWNER, kind="AWSMachine")
 IMAGE = "ami-0a0000000000000c1"
 NAME = text("Name", "one")
 
@@ -43,6 +45,7 @@ class Machine(Life):
             "security_groups": [group], **more,
         }  # fmt: skip
         super().__init__(account, [self._node()])
+        self.journal = Journal(MACHINE)
         self.world = Strangers(account.cloud)
         account.port.calls.clear()
 
@@ -73,6 +76,11 @@ class Machine(Life):
 
     async def one_pass(self) -> PassResult:
         done = await ensure(self.deps, self.graph, self.journal, self.store, self.state)
+        self.journal = done.journal
+        return done
+
+    async def one_release_pass(self) -> PassResult:
+        done = await release(self.deps, self.graph, self.journal, self.store, self.state)
         self.journal = done.journal
         return done
 
@@ -268,6 +276,7 @@ async def test_a_worker_is_released_when_it_was_seen_gone(machine: Machine) -> N
     await machine.up()
     machine.later(3600)
     machine.sent()
+    machine.graph = Graph(())
     await machine.down()
     assert machine.instances()[0]["State"]["Name"] == "terminated"
     index = "resourcegroupstaggingapi.get_resources"
@@ -391,22 +400,33 @@ class Fleet:
         self.machines = [first]
         for number in range(1, count):
             other = copy(first)
-            other.journal = Journal(replace(OWNER, uuid=f"0a1b2c3d-1111-4222-8333-{number:012}", name=f"m{number}"))
+            other.journal = Journal(replace(MACHINE, uuid=f"0a1b2c3d-1111-4222-8333-{number:012}", name=f"m{number}"))
             other.state = ObjectState(first_seen=first.clock.monotonic(), identity_is_new=True)
             self.machines.append(other)
         for each in self.machines:
             each.deps = replace(each.deps, lists=lists)
 
     async def up(self, apart: float) -> None:
+        await self._go(apart, lambda machine: machine.one_pass(), lambda done: done.at_rest)
+
+    async def down(self, apart: float) -> None:
+        """Delete each as the adapter does: a delete asks nothing of the spec."""
+        for each in self.machines:
+            each.graph = Graph(())
+        await self._go(apart, lambda machine: machine.one_release_pass(), lambda done: done.released)
+
+    async def _go(
+        self, apart: float, take: Callable[[Machine], Awaitable[PassResult]], is_done: Callable[[PassResult], bool]
+    ) -> None:
         """Let each begin some seconds after the one before, and have its passes when they are due."""
         clock = self.machines[0].clock
         due = {number: clock.now() + number * apart for number in range(len(self.machines))}
         while due:
             number = min(due, key=lambda each: due[each])
             self.machines[0].later(max(0.0, due[number] - clock.now()))
-            done = await self.machines[number].one_pass()
+            done = await take(self.machines[number])
             due[number] = clock.now() + max(done.after, 0.5)
-            if isinstance(done.outcomes[KEY], Ready) and done.at_rest:
+            if is_done(done):
                 del due[number]
 
 
@@ -418,3 +438,9 @@ async def test_a_hundred_machines_share_the_looks_at_those_that_start(apart: flo
     assert sent.count("ec2.run_instances") == sent.count("resourcegroupstaggingapi.tag_resources") == 100
     assert len(sent) <= 250, Counter(sent)
     assert len({machine.journal.entries[KEY].id for machine in fleet.machines}) == 100
+    fleet.machines[0].later(3600)
+    await fleet.down(apart)
+    sent = fleet.machines[0].sent()
+    assert sent.count("ec2.terminate_instances") == 100
+    assert len(sent) <= 750, Counter(sent)
+    assert {each["State"]["Name"] for each in fleet.machines[0].instances()} <= {"terminated"}
