@@ -8,22 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
+from freehold.controllers.controller import Result
 from freehold.engine import journal as journals
+from freehold.engine.errors import NotFound
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.ownership import Owner
-from freehold.engine.port import InlinePort, Port
 from freehold.engine.resources import NodeKey
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.aws.accounts import AwsAccount
-from freehold.providers.aws.cluster.address_plan import Slot
 from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
 from freehold.providers.aws.machine.facts import (
     Image,
     InstanceType,
     MachineFacts,
-    MachineFactsReader,
-    MachineGroup,
     MachineQuestions,
     MachineSubnet,
     Selection,
@@ -35,7 +33,7 @@ from freehold.providers.aws.machine.recorded import read_recorded
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import Desired, RefusedSpec, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer
-from freehold.providers.objects.gate import Around, Proceed
+from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
 from freehold_sim.aws.cloud import SimulatedAWS
 from harness.aws_account import REGION
 from harness.aws_clients import SharedClients
@@ -60,7 +58,12 @@ def machine(**spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": f"{AWS_MACHINE.group}/{AWS_MACHINE.version}",
         "kind": AWS_MACHINE.kind,
-        "metadata": {"name": "m1", "namespace": "default"},
+        "metadata": {
+            "name": "m1",
+            "namespace": "default",
+            "labels": {names.CLUSTER_NAME_LABEL: "demo"},
+            "annotations": {names.BOOTSTRAP_ANNOTATION: names.NO_BOOTSTRAP},
+        },
         "spec": {name: value for name, value in whole.items() if value is not None},
     }
 
@@ -153,10 +156,50 @@ def desired_of(
     record: Mapping[NodeKey, Entry] | None = None,
     bootstrap: str = "",
 ) -> Desired:
-    """Ask the adapter."""
-    proceed = Proceed("demo", around=Around(owner, None, cluster or stored_cluster()), bootstrap=bootstrap)
+    """Ask the adapter. ``bootstrap`` are the bootstrap data; without any there is no Secret."""
+    return _ask(SaidFacts(known or facts()), raw, owner, cluster, record, bootstrap)
+
+
+def asked_of(
+    raw: Mapping[str, Any],
+    known: Callable[[MachineQuestions], MachineFacts],
+    owner: Mapping[str, Any] | None = None,
+    bootstrap: str = "",
+) -> tuple[Desired, MachineQuestions | None]:
+    """Ask the adapter, and return what it asked; None where it did not come so far."""
+
+    async def answer(questions: MachineQuestions) -> MachineFacts:
+        return known(questions)
+
+    source = SaidFacts(answer)
+    found = _ask(source, raw, owner, None, None, bootstrap)
+    return found, source.asked[0] if source.asked else None
+
+
+def _ask(
+    source: SaidFacts,
+    raw: Mapping[str, Any],
+    owner: Mapping[str, Any] | None,
+    cluster: Mapping[str, Any] | None,
+    record: Mapping[NodeKey, Entry] | None,
+    bootstrap: str,
+) -> Desired:
+    around = Around(owner, None, cluster or stored_cluster())
+    proceed = Proceed("demo", around=around, bootstrap="boot" if bootstrap else "", secrets=_Secret(bootstrap))
     journal = Journal(Owner(OWNER.uuid, "AWSMachine", "default", "m1"), record or {})
-    return run_blocking(AWSMachineAdapter(SaidFacts(known or facts())).find_desired(raw, proceed, journal))
+    return run_blocking(AWSMachineAdapter(source).find_desired(raw, proceed, journal))
+
+
+class _Secret:
+    """The Secret ``boot``, without a format."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    async def read(self, reference: str) -> bytes:
+        if reference != "boot/value":
+            raise NotFound(f"there is no {reference}")
+        return self._value.encode()
 
 
 def on_record(ident: str = "i-0123456789abcdef0", **fields: Any) -> dict[NodeKey, Entry]:
@@ -164,33 +207,20 @@ def on_record(ident: str = "i-0123456789abcdef0", **fields: Any) -> dict[NodeKey
     return {INSTANCE: Entry(Phase.OWNED, ident, **fields)}
 
 
-class _PlacedAdapter(AWSMachineAdapter):
-    """The adapter of a machine whose surroundings the test gives."""
-
-    def __init__(self, reader: MachineFactsReader, around: Callable[[], Around], bootstrap: str) -> None:
-        super().__init__(reader)
-        self._around, self._bootstrap = around, bootstrap
-
-    async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        placed = replace(proceed, around=self._around(), bootstrap=self._bootstrap)
-        return await super().find_desired(raw, placed, journal)
+SIMULATED_IMAGE = "ami-0a0000000000000c1"
+"""One of the simulated AWS."""
 
 
 class MachineHarness(ReconcilerHarness[SimulatedAWS]):
-    """An AWSMachine of the cluster of another harness, on its simulated AWS."""
+    """A standalone AWSMachine of the cluster of another harness, on its simulated AWS."""
 
     served = AWS_MACHINE
 
     def __init__(
-        self,
-        cluster: AwsHarness,
-        manifest: Mapping[str, Any] | None = None,
-        owner: Mapping[str, Any] | None = None,
-        bootstrap: str = "",
-        port: Callable[[], Port] = InlinePort,
+        self, cluster: AwsHarness, manifest: Mapping[str, Any] | None = None, owner: Mapping[str, Any] | None = None
     ) -> None:
-        self._cluster, self.owner, self._bootstrap = cluster, owner, bootstrap
-        super().__init__(manifest or machine(), port=port, beside=cluster)
+        self._cluster, self.owner = cluster, owner
+        super().__init__(manifest or machine(), beside=cluster)
 
     def new_cloud(self) -> SimulatedAWS:
         raise AssertionError("it is the cluster's")
@@ -198,30 +228,14 @@ class MachineHarness(ReconcilerHarness[SimulatedAWS]):
     def new_accounts(self) -> Accounts:
         session = SharedClients(self.cloud, REGION, wall=lambda: self.wall.now())
         self.account = AwsAccount(session, self._port(), self.wall, self._audit, self._intervals)
-        return OneAccount(Binding(self.account, _PlacedAdapter(SaidFacts(self.facts), self._place, self._bootstrap)))
+        return OneAccount(Binding(self.account, AWSMachineAdapter(self.account.machine_facts)))
 
-    def _place(self) -> Around:
-        return Around(copy.deepcopy(self.owner) if self.owner else None, None, copy.deepcopy(self._cluster.object.raw))
-
-    async def facts(self, questions: MachineQuestions) -> MachineFacts:
-        """What AWS would say of the cluster's own network."""
-        view = view_of(self._cluster.object.raw)
-        zones = {each.id: each for each in _subnets(self._cluster.object.raw, view.vpc)}
-        groups = {each: (MachineGroup(each.id, view.vpc),) for each in questions.groups if each.id}
-        chosen = [zones[questions.subnet.id]] if questions.subnet and questions.subnet.id in zones else []
-        image = await self.account.facts.image()
-        assert isinstance(image, Answer)
-        known = Answer(Image(image.value, "x86_64", "/dev/sda1", 8))
-        return facts(
-            image=known, subnets=Answer(tuple(zones.values())), groups=Answer(groups), chosen=Answer(tuple(chosen))
-        )
-
-
-def _subnets(cluster: Mapping[str, Any], vpc: str) -> list[MachineSubnet]:
-    journal = journals.loads(cluster["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    own = [(key.logical, entry.id) for key, entry in journal.entries.items() if key.kind == "subnet"]
-    slots = [(slot, ident) for logical, ident in sorted(own) if (slot := Slot.of(logical))]
-    return [MachineSubnet(ident, vpc, slot.zone, slot.public) for slot, ident in slots]
+    def pass_once(self) -> Result:
+        """One reconcile, with what is stored around it now."""
+        stored = None if self._cluster.object.gone else copy.deepcopy(self._cluster.object.raw)
+        around = Around(copy.deepcopy(self.owner) if self.owner else None, None, stored)
+        self.around = ClusterContext(ClusterApiMode.OFF, around=around)
+        return super().pass_once()
 
 
 def group(ident: str) -> Selection:

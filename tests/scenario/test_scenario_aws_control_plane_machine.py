@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from freehold.api import names
 from freehold.providers.aws import api_names as aws_names
 from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect, Fault
@@ -83,13 +82,13 @@ def test_a_machine_is_ready_when_it_is_registered_and_looked_at_until_it_serves(
 def test_an_unhealthy_machine_says_why_and_stays_ready(first: Mapping[str, Any], why: str) -> None:
     machine = Machines(ready_cluster(first)).add(control_plane=True)
     machine.run(lambda: attached_to_all(machine))
-    Strangers(machine.cloud).fail_checks(machine.instance)
+    Strangers(machine.cloud).answer(machine.instance, answers=False)
     machine.run(lambda: attached(machine)[0] == "False")
     assert attached(machine)[1] == "ELBAttachFailed" and why in attached(machine)[2]
     assert machine.ready() and machine.is_provisioned()
     machine.for_a_while(600)
     assert machine.ready() and why in attached(machine)[2]
-    Strangers(machine.cloud).fail_checks(machine.instance, failing=False)
+    Strangers(machine.cloud).answer(machine.instance, answers=True)
     machine.run(lambda: attached_to_all(machine), limit=61)
 
 

@@ -211,6 +211,8 @@ class Kind:
     """The kind that has its mark when it can have none itself."""
     carrier_owned: bool = False
     """Only a carrier of our own will do."""
+    never_of: frozenset[str] = frozenset()
+    """The kinds of objects that never have one."""
     naming: NameRules = NameRules()
     creation: CreateRules = CreateRules()
     attributes: AttributeRules = AttributeRules()

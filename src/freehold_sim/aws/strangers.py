@@ -1,9 +1,9 @@
-"""Foreign actors: changes by other users of the same accounts, and a complete view of all resources."""
+"""Foreign actors: changes by other users of the same accounts, by instances and by AWS, and a complete view."""
 
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors
+from freehold_sim.aws import errors, health_checks
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
@@ -24,7 +24,7 @@ _NAMES = ("GroupName", "LoadBalancerName", "TargetGroupName")
 
 
 class Strangers:
-    """Other users of the accounts. Their calls need no signature, and no fault, limit or lag applies to them."""
+    """Other users of the accounts, and AWS itself. No fault, limit or lag applies to what they do."""
 
     def __init__(self, cloud: "SimulatedAWS") -> None:
         self._cloud = cloud
@@ -56,10 +56,10 @@ class Strangers:
                 self.exhaust(**body)
             case "restock":
                 self.restock(**body)
+            case "answer":
+                self.answer(body["id"], answers=body["answers"])
             case "interrupt":
                 self.interrupt(body["id"])
-            case "fail-checks":
-                self.fail_checks(body["id"], body.get("failing", True))
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -190,9 +190,12 @@ class Strangers:
 
     # -- what AWS does by itself ------------------------------------------------------------------------------
 
-    def exhaust(self, zone: str, kind: str = "*", market: str = "*") -> None:
-        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both."""
-        capacity.exhaust(self._cloud.world, zone, kind, market)
+    def exhaust(self, zone: str, kind: str = "*", market: str = "*", *, offered: bool = True) -> None:
+        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both.
+
+        Not `offered`: the zone does not have them at all, which is another refusal.
+        """
+        capacity.exhaust(self._cloud.world, zone, kind, market, offered=offered)
         self._cloud.world.touched = True
 
     def restock(self, zone: str) -> None:
@@ -200,15 +203,16 @@ class Strangers:
         capacity.restock(self._cloud.world, zone)
         self._cloud.world.touched = True
 
+    def answer(self, ident: str, *, answers: bool) -> None:
+        """Let an instance answer the health checks of load balancers from now on, or no longer; a new one does."""
+        self._cloud.settle()
+        health_checks.answer(self.find(ident), self._cloud.clock.now(), answers=answers)
+        self._cloud.world.touched = True
+
     def interrupt(self, ident: str) -> None:
         """Take a spot instance back; raises ValueError for another one."""
         self._cloud.settle()
         instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
-
-    def fail_checks(self, ident: str, failing: bool = True) -> None:
-        """Let what serves on an instance fail the health checks of load balancers, or pass them again."""
-        self.find(ident)["fails_checks"] = failing
-        self._cloud.world.touched = True
 
     # -- the complete view ------------------------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "InvalidVpcID.Malformed UnknownParameter UnsupportedOperation InvalidVpc.Range DuplicateTagKeys "
         "PermanentRedirect TemporaryRedirect AuthorizationHeaderMalformed IllegalLocationConstraintException 301 "
         "SerializationException PackedPolicyTooLarge PolicyNotAttachable MethodNotAllowed ClientException "
-        "IncompatibleProtocols PublicPolicyException DecryptionFailure EncryptionFailure "
+        "IncompatibleProtocols PublicPolicyException DecryptionFailure EncryptionFailure PreconditionNotMetException "
         "ReceiptHandleIsInvalid AvailabilityZoneNotSupported ResourceTypeNotSupportedException "
         "ResourceTypeUnsupportedException RegionDisabledException KeyPairMismatch ResourcesNotAssociated "
         "BadRequestException",

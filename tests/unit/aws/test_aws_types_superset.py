@@ -149,7 +149,7 @@ def test_names_versions_and_scope_are_upstreams(kind: ServedKind) -> None:
     assert {k: ours["spec"].get(k) for k in names} == {k: theirs["spec"].get(k) for k in names}
     (our_version,), (their_version,) = ours["spec"]["versions"], theirs["spec"]["versions"]
     for key in ("name", "served", "storage", "subresources"):
-        assert our_version.get(key) == their_version.get(key), key
+        assert (our_version.get(key) or None) == (their_version.get(key) or None), key
 
 
 @KINDS

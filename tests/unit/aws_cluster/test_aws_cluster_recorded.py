@@ -10,8 +10,8 @@ from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Recorded
 from freehold.providers.aws.cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
-from freehold.providers.aws.cluster.nodes.balancers import balancer_key
 from freehold.providers.aws.cluster.kind import QUICK_HEALTH_CHECKS
+from freehold.providers.aws.cluster.nodes.balancers import balancer_key
 from freehold.providers.aws.cluster.recorded import recorded_in
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, decide, facts
 

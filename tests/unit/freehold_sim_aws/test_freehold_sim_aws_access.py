@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from freehold_sim.aws import tag_conditions
+from freehold_sim.aws.iam import cluster_api
 from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.settings import Assumptions
 from harness.simulated_aws import ACCOUNT, OTHER_KEY, TRUST, refused, tagged
@@ -120,6 +121,51 @@ def test_tags_need_the_permission_to_tag_beside_that_of_the_call(sim: Any) -> No
         tagging.tag_resources(ResourceARNList=arns, Tags={"owner": "me"})
     with refused("AccessDeniedException"):
         tagging.untag_resources(ResourceARNList=arns, TagKeys=["owner"])
+
+
+def _allowing(*actions: str, resource: str = "*") -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": list(actions), "Resource": resource}
+
+
+def test_a_launch_passes_the_role_of_its_profile_by_permission(sim: Any) -> None:
+    """https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"""
+    _, subnets = sim.network()
+    sim.profile("nodes")
+    sim.profile("admins")
+    passed = {**_allowing("iam:PassRole", resource="arn:*:iam::*:role/nodes"),
+              "Condition": {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}}  # fmt: skip
+    rules = [_allowing("ec2:RunInstances"), passed]
+    ec2 = _client(sim, "ec2", _session(sim, {"Version": "2012-10-17", "Statement": rules}))
+    asked = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1,
+             "SubnetId": subnets[0]}  # fmt: skip
+    ec2.run_instances(**asked, IamInstanceProfile={"Name": "nodes"})
+    with refused("UnauthorizedOperation", "iam:PassRole on resource: arn:aws:iam::111122223333:role/admins"):
+        ec2.run_instances(**asked, IamInstanceProfile={"Name": "admins"})
+
+
+def test_the_first_spot_instance_makes_a_role(sim: Any) -> None:
+    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html"""
+    _, subnets = sim.network()
+    session = _session(sim, {"Version": "2012-10-17", "Statement": [_allowing("ec2:RunInstances")]})
+    asked = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1,
+             "SubnetId": subnets[0], "InstanceMarketOptions": {"MarketType": "spot"}}  # fmt: skip
+    with refused("AuthFailure.ServiceLinkedRoleCreationNotPermitted"):
+        _client(sim, "ec2", session).run_instances(**asked)
+    sim.ec2.run_instances(**asked)
+    _client(sim, "ec2", session).run_instances(**asked)
+
+
+def test_a_secret_with_tags_needs_the_permission_to_tag_it(sim: Any) -> None:
+    """https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html"""
+    of_machines = "arn:*:secretsmanager:*:*:secret:aws.cluster.x-k8s.io/*"
+    rules = [_allowing("secretsmanager:CreateSecret", resource=of_machines)]
+    secrets = _client(sim, "secretsmanager", _session(sim, {"Version": "2012-10-17", "Statement": rules}))
+    name, tags = "aws.cluster.x-k8s.io/one", [{"Key": "a", "Value": "b"}]
+    with refused("AccessDeniedException"):
+        secrets.create_secret(Name="another", SecretString="x")
+    with refused("AccessDeniedException", "secretsmanager:TagResource"):
+        secrets.create_secret(Name=name, SecretString="x", Tags=tags)
+    secrets.create_secret(Name=name, SecretString="x")
 
 
 def test_the_actions_that_know_tags_are_served() -> None:
@@ -247,3 +293,11 @@ def test_an_attached_policy_and_a_full_profile_are_not_deleted(sim: Any) -> None
     with refused("MalformedPolicyDocument"):
         sim.iam.create_role(RoleName="x", AssumeRolePolicyDocument="{")
     assert json.loads(TRUST) == sim.iam.get_role(RoleName="r")["Role"]["AssumeRolePolicyDocument"]
+
+
+def test_a_prepared_account_has_the_profiles_of_clusterawsadm_with_their_roles(sim: Any) -> None:
+    sim.cloud.prepare()
+    for name in cluster_api.PROFILES:
+        profile = sim.iam.get_instance_profile(InstanceProfileName=name)["InstanceProfile"]
+        assert [role["RoleName"] for role in profile["Roles"]] == [name]
+    assert sim.iam.get_role(RoleName=cluster_api.EKS_ROLE)["Role"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from freehold.engine import birth_marks, polling, proofs, wanted_tags
+from freehold.engine import birth_marks, consumed, polling, proofs, wanted_tags
 from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import next_delete_wave
 from freehold.engine.durations import Verb
@@ -94,7 +94,8 @@ async def observe_present(
         await _leave_record(ctx, key)
     asked = set(due) - set(left)
     more = {key for key in beside if key.kind in {each.kind for each in asked}}
-    for key, seen in (await observe.read_each(ctx, asked | more)).items():
+    shared = await observe.read_shared(ctx, asked)
+    for key, seen in {**shared, **await observe.read_each(ctx, (asked - shared.keys()) | more)}.items():
         if key in more:
             ctx.node(key).last_seen = seen if isinstance(seen, Observed) else None
         elif isinstance(seen, CloudError):
@@ -115,10 +116,14 @@ async def observe_present(
 
 
 async def _note_absent(ctx: PassContext, key: NodeKey) -> None:
-    """Conclude that it has gone if the cloud took our request; else a read may lag, and the settle time decides."""
+    """Conclude that it has gone if the cloud took our request, or its consumer has had it.
+
+    Else a read may lag, and the settle time decides.
+    """
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
-    if ctx.node(key).delete_sent is None and not ctx.is_settled(key, since):
+    had = consumed.is_had(key, ctx.journal, ctx.deps.registry)
+    if ctx.node(key).delete_sent is None and not ctx.is_settled(key, since) and not had:
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
         return

@@ -34,7 +34,7 @@ async def read_recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
                 ctx.outcomes[key] = ctx.pending_outcome(key)
             elif ctx.node(key).last_seen is not None:
                 assess(ctx, key, ctx.node(key).observed)
-    shared = await _read_shared(ctx, due)
+    shared = await read_shared(ctx, due)
     for key, seen in {**shared, **await read_each(ctx, [key for key in due if key not in shared])}.items():
         ctx.node(key).look_now()  # this read decides when the next one is due
         if isinstance(seen, CloudError):
@@ -46,25 +46,31 @@ async def read_recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
             assess(ctx, key, seen)
 
 
-async def _read_shared(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed]:
+async def read_shared(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed]:
     """Return what is under way of the kinds that many objects make at once, as a list that they share shows it.
 
-    What the list does not show, or may show as it was before our last write, is read itself.
+    What the list does not show, or may show as it was before our last write, is read itself: so is the end of a delete.
     """
     found: dict[NodeKey, Observed] = {}
     if ctx.deps.lists is None:
         return found
-    pending = [key for key in keys if ctx.kind(key).reads.made_together and _is_being_made(ctx, key)]
+    pending = [key for key in keys if ctx.kind(key).reads.made_together and _is_under_way(ctx, key)]
     for kind in sorted({key.kind for key in pending}):
-        refs = [Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in pending]
+        refs = [
+            Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in pending if key.kind == kind
+        ]
         rows = await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, SHARED_LOOK)
         shown = {ident: row.observed for ident, row in rows.items()}
         found |= {key: seen for key in pending if key.kind == kind and (seen := pick_recorded(ctx, key, shown))}
     return found
 
 
-def _is_being_made(ctx: PassContext, key: NodeKey) -> bool:
+def _is_under_way(ctx: PassContext, key: NodeKey) -> bool:
+    """Return whether a look would only show how far its create, or the delete that we sent, has come."""
     node = ctx.node(key)
+    if node.delete_sent is not None:
+        ends = node.last_seen is not None and node.last_seen.state is State.DELETING
+        return ends and ctx.now - node.delete_sent > SHARED_LOOK
     attached = node.mark_memory.attached
     is_old = attached is None or ctx.now - attached.at > SHARED_LOOK
     return node.existence is Existence.PRESENT and node.observed.state is State.PENDING and is_old

@@ -13,7 +13,6 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
-from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.keys import KeyRing
 from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.providers.objects.around import (
@@ -29,6 +28,10 @@ from freehold.providers.objects.around import (
 )
 
 DEFAULT_API_PORT = 6443
+WAITS_OF_MACHINES = frozenset(
+    {names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, names.REASON_WAITING_FOR_BOOTSTRAP_DATA}
+)
+"""Reasons for which a machine cannot be made yet; nothing is wrong with its manifest."""
 _STOPPED = "nothing is created, changed or deleted"
 
 
@@ -103,7 +106,7 @@ class Proceed:
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
     tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
-    the Secrets of the object's namespace. ``others`` are the other objects.
+    the Secrets of the object's namespace.
     """
 
     cluster: str
@@ -113,7 +116,6 @@ class Proceed:
     bootstrap: str = ""
     ring: KeyRing | None = field(default=None, repr=False, compare=False)
     secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
-    others: OtherObjects = field(default_factory=NoOthers, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.aws.machine.machine_plan import MachinePlan, OwnerMachine
 from freehold.providers.aws.machine.questions import questions_of
-from freehold.providers.aws.machine.recorded import RecordedInstance, Standing, read_recorded, read_recorded_bootstrap
+from freehold.providers.aws.machine.recorded import RecordedInstance, read_recorded, read_recorded_bootstrap
 from freehold.providers.aws.machine.status import build_status
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import (
@@ -74,7 +74,6 @@ class AWSMachineAdapter:
         view = _read_view(proceed)
         if isinstance(view, NoAnswer):
             return UndecidedSpec({machine_plan.CLUSTER: view}, notes)
-        recorded = replace(recorded, sharers=await _find_sharers(raw, proceed, journal, recorded))
         if problems := spec_checks.check(machine, raw, spec, view, recorded):
             return RefusedSpec(problems, notes)
         asked = questions_of(spec, view, machine.version, recorded, control_plane=machine.control_plane)
@@ -111,17 +110,6 @@ def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:
         return NoAnswer(Reason.REQUIREMENT, "the AWSCluster that it is part of is not known yet", machine_plan.SLOWLY)
     view = read_cluster(stored, vouch_with(proceed.ring))
     return view if isinstance(view, ClusterView) else NoAnswer(Reason.REQUIREMENT, view.why, machine_plan.SLOWLY)
-
-
-async def _find_sharers(
-    raw: Mapping[str, Any], proceed: Proceed, journal: Journal, recorded: RecordedInstance
-) -> tuple[str, ...]:
-    """Find the other objects that name a given instance, or have it on record."""
-    if recorded.standing is not Standing.GIVEN:
-        return ()
-    words = (recorded.id, str(raw["spec"].get("providerID") or ""))
-    own = f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
-    return tuple(each for each in await proceed.others.naming(journal.owner, words) if each != own)
 
 
 async def _find_bootstrap(

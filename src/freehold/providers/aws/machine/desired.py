@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from freehold.providers.aws.machine.bootstrap import NO_BOOTSTRAP, BootstrapPlan
 from freehold.providers.aws.machine.keys import BOOTSTRAP_SECRET_KIND, INSTANCE, REGISTRATION
 from freehold.providers.aws.machine.machine_plan import MachinePlan
 from freehold.providers.aws.tags import capa_tags
-from freehold.providers.objects.adapter import GraphMode, WantedGraph
+from freehold.providers.objects.adapter import GraphMode, SoleUse, WantedGraph
 from freehold.providers.objects.spec_problems import SpecWarning
 
 _KEPT = ("image_id", "subnet_id", "key_name")
@@ -34,7 +34,9 @@ def wanted(
 ) -> WantedMachine:
     """Return what shall be there."""
     tags = () if plan.given else plan.tags
-    return WantedMachine(GraphMode.CREATE, Graph(nodes(plan, bootstrap)), tags, notes, machine_plan=plan)
+    sole_use = SoleUse("spec.providerID", (plan.given, f"aws:///{plan.zone}/{plan.given}")) if plan.given else None
+    graph = Graph(nodes(plan, bootstrap))
+    return WantedMachine(GraphMode.CREATE, graph, tags, notes, sole_use=sole_use, machine_plan=plan)
 
 
 def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
@@ -47,7 +49,14 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
     tags = _node_tags(plan)
     secrets = [NodeKey(BOOTSTRAP_SECRET_KIND, each.logical) for each in bootstrap.secrets]
     for key, each in zip(secrets, bootstrap.secrets, strict=True):
-        yield Node(key, str(each.request["name"]), partial(_constant, each.request), field="spec.cloudInit", tags=tags)
+        yield Node(
+            key,
+            str(each.request["name"]),
+            partial(_constant, each.request),
+            field="spec.cloudInit",
+            tags=tags,
+            label=f"{plan.machine.name}-{each.logical}",
+        )
     yield Node(
         INSTANCE,
         plan.machine.name,
@@ -61,7 +70,13 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
 
 
 def _given(plan: MachinePlan) -> Node:
-    return given_node(INSTANCE, plan.given, "spec.providerID")
+    return replace(given_node(INSTANCE, plan.given, "spec.providerID"), given_problem=partial(_other_zone, plan.zone))
+
+
+def _other_zone(zone: str, seen: Observed) -> str:
+    """Say that a given instance is not where ``providerID`` says; Cluster API would look for a node of another name."""
+    there = str(seen.attributes.get("zone") or "")
+    return f"spec.providerID: {seen.id} is in {there}, not in {zone}; correct it" if there not in ("", zone) else ""
 
 
 def _constant(request: Request, known: ReadyNodes) -> Request:

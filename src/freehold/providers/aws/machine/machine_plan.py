@@ -17,7 +17,7 @@ from freehold.providers.aws.machine.cluster_view import ClusterView
 from freehold.providers.aws.machine.facts import Image, MachineFacts, MachineSubnet, Selection
 from freehold.providers.aws.machine.recorded import RecordedInstance, Standing
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec, OtherVolume, RootVolume
-from freehold.providers.aws.types.instance import InstanceMetadataOptions, Volume
+from freehold.providers.aws.types.instance import InstanceMetadataOptions, PrivateDNSName, Volume
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
@@ -60,9 +60,9 @@ class OwnerMachine:
 class MachinePlan:
     """One instance. ``given`` is the id of one that is there already, ``gone``: there was one; the rest is then empty.
 
-    ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is there: it keeps its own. ``request`` has
-    the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that send
-    to it. ``tags`` are the user's.
+    ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is ours already: it keeps its own. ``request``
+    has the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that
+    send to it. ``tags`` are the user's.
     """
 
     machine: OwnerMachine
@@ -96,7 +96,8 @@ def decide(
     tags = tuple(sorted({**view.tags, **spec.additional_tags}.items()))
     if recorded.standing in (Standing.GIVEN, Standing.GONE):
         given = recorded.id if recorded.standing is Standing.GIVEN else ""
-        return MachinePlan(machine, view.cluster, given=given, gone=not given, tags=tags, spot=is_spot(spec))
+        zone = (spec.provider_id or "").removeprefix("aws:///").partition("/")[0]
+        return MachinePlan(machine, view.cluster, given, not given, zone=zone, tags=tags, spot=is_spot(spec))
     asked = {
         "spec.additionalSecurityGroups": facts.groups,
         **({} if recorded.is_chosen else _asked_to_choose(facts)),
@@ -181,7 +182,7 @@ def _no_capacity(
     zones = sorted({each.zone for each in candidates(machine, spec, view, facts)})
     where = f"{', '.join(zones)}, which {'is' if len(zones) == 1 else 'are'} all that the spec allows"
     message = f"AWS has no capacity for {spec.instance_type} in {where}; it is tried again, or make another machine"
-    return UndecidedSpec({"spec.instanceType": NoAnswer(Reason.QUOTA, message, SLOWLY)}, notes)
+    return UndecidedSpec({"spec.instanceType": NoAnswer(Reason.NO_CAPACITY, message, SLOWLY)}, notes)
 
 
 def check_chosen(
@@ -320,6 +321,9 @@ def _at_birth(spec: AWSMachineSpec, image: Image | None, subnet: MachineSubnet |
         yield "partition", spec.placement_group_partition
     if subnet and subnet.ipv6 and spec.assign_primary_ipv6 != "disabled":
         yield "ipv6", True
+        yield "primary_ipv6", True
+    if spec.private_dns_name:
+        yield "hostname", _hostname(spec.private_dns_name)
     yield "metadata", _metadata(spec.instance_metadata_options or InstanceMetadataOptions())
 
 
@@ -344,4 +348,14 @@ def _metadata(options: InstanceMetadataOptions) -> dict[str, Any]:
         "http_tokens": options.http_tokens,
         "hop_limit": options.http_put_response_hop_limit,
         "instance_metadata_tags": options.instance_metadata_tags,
+        **({"http_protocol_ipv6": "enabled"} if options.http_protocol_ipv6 == "enabled" else {}),
     }
+
+
+def _hostname(said: PrivateDNSName) -> dict[str, Any]:
+    found = {
+        "type": said.hostname_type,
+        "a_record": said.enable_resource_name_dns_a_record,
+        "aaaa_record": said.enable_resource_name_dns_aaaa_record,
+    }
+    return {name: value for name, value in found.items() if value is not None}

@@ -26,15 +26,11 @@ class Standing(Enum):
 
 @dataclass(frozen=True)
 class RecordedInstance:
-    """The instance. ``id`` is empty while it is not known. ``request`` is what stays of its create's request.
-
-    ``sharers`` are other objects that name a given one, or have it on record.
-    """
+    """The instance. ``id`` is empty while it is not known. ``request`` is what stays of its create's request."""
 
     standing: Standing = Standing.NONE
     id: str = ""
     request: Mapping[str, Any] = field(default_factory=dict)
-    sharers: tuple[str, ...] = ()
 
     @property
     def is_chosen(self) -> bool:

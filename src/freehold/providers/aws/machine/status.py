@@ -16,7 +16,7 @@ from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
-from freehold.engine.resources import Observed, Part
+from freehold.engine.resources import Observed
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster.status import IDENTITY
 from freehold.providers.aws.machine.desired import WantedMachine
@@ -120,6 +120,12 @@ class _Machine:
             return f"aws:///{zone}/{self.id}"
         return str((self.raw.get("spec") or {}).get("providerID") or "")
 
+    @property
+    def _waiting(self) -> Sequence[str]:
+        """Why load balancers send nothing to it yet, one sentence each."""
+        said: Mapping[str, str] = self.seen.attributes.get("waiting_parts") or {} if self.seen else {}
+        return [f"{part}: {why}" for part, why in said.items()]
+
     def filled_in(self) -> Mapping[str, Any] | None:
         """Return the fields of the spec to be written, as upstream writes them; None where they are there."""
         spec = self.raw.get("spec") or {}
@@ -157,7 +163,7 @@ class _Machine:
         shown = self.seen.vendor_state if self.seen else ""
         match self.word:
             case "running" if not self._is_unfit:
-                return "", said if isinstance(self.outcome, Ready) else "", False
+                return "", said if isinstance(self.outcome, Ready) and not self._waiting else "", False
             case "stopped" | "stopping":
                 start = f"aws ec2 start-instances --instance-ids {self.id}"
                 return (
@@ -214,19 +220,13 @@ class _Machine:
         elif not self.is_registered:
             message = getattr(self.outcome, "message", "") or "the instance is being registered"
             reason = aws_names.REASON_ELB_ATTACH_FAILED
-        elif self.unserved:
-            shown = "; ".join(f"{balancer}: {why}" for balancer, why in sorted(self.unserved.items()))
+        elif self._waiting:
+            shown = "; ".join(self._waiting)
             reason, message = aws_names.REASON_ELB_ATTACH_FAILED, f"registered, and without traffic yet: {shown}"
         else:
             yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY)
             return
         yield Observation(aws_names.ELB_ATTACHED, "False", reason, message)
-
-    @property
-    def unserved(self) -> Mapping[str, str]:
-        """What has it and sends nothing to it, each with the reason."""
-        waiting = self.seen.attributes.get("waiting_parts") or {} if self.seen else {}
-        return {Part.parse(text).natural_key: str(why) for text, why in waiting.items()}
 
 
 def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
@@ -272,14 +272,14 @@ def _observe_deletion(report: PassReport, machine: _Machine) -> Iterator[Observa
 def _addresses(shown: Mapping[str, Any]) -> Iterator[Status]:
     """Yield the addresses in upstream's order."""
     for kind, attribute in _ADDRESSES:
-        if address := shown.get(attribute):
-            yield {"type": kind, "address": str(address)}
+        said = shown.get(attribute) or ()
+        yield from ({"type": kind, "address": each} for each in ([said] if isinstance(said, str) else said))
 
 
 _ADDRESSES = (
     ("InternalDNS", "private_dns"),
     ("InternalIP", "private_address"),
-    ("InternalIP", "ipv6_address"),
+    ("InternalIP", "ipv6"),
     ("ExternalDNS", "public_dns"),
     ("ExternalIP", "public_address"),
 )
