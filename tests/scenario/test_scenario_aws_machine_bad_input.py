@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold_sim.aws.ec2.image_catalog import IMAGES
 from freehold_sim.aws.settings import Settings
-from freehold_sim.aws.strangers import Strangers
 from harness.aws_machines import CLASSIC, FleetMachine, Machines, ready_cluster, run_together
 
 
@@ -21,33 +19,6 @@ def instances(machines: Machines) -> list[dict[str, Any]]:
 
 def problem(machine: FleetMachine) -> str:
     return str(machine.condition("SpecValid").get("message", ""))
-
-
-# -- two machines with one instance -------------------------------------------------------------------------------
-
-
-def stranger_of(machines: Machines) -> str:
-    """An instance in the cluster's network that somebody else made; as providerID."""
-    (subnet, *_) = [row for row in machines.cluster.resources() if row["kind"] == "subnet" and not row["default"]]
-    made = Strangers(machines.cluster.cloud).create(
-        "ec2", "RunInstances",
-        {"ImageId": IMAGES[0].ident, "InstanceType": "t3.small", "MinCount": 1, "MaxCount": 1, "SubnetId": subnet["id"]},
-    )  # fmt: skip
-    return f"aws:///{made['view']['Placement']['AvailabilityZone']}/{made['id']}"
-
-
-def test_two_machines_with_one_instance_of_a_stranger_are_both_refused() -> None:
-    machines = Machines(ready_cluster())
-    provider_id = stranger_of(machines)
-    one, two = machines.add("one", providerID=provider_id), machines.add("two", providerID=provider_id)
-    for each, other in ((one, two), (two, one)):
-        each.settle(2)
-        assert f"default/{other.object.raw['metadata']['name']}" in problem(each)
-        assert not each.is_provisioned() and each.condition(names.READY)["status"] == "False"
-    two.down()
-    one.run(one.is_provisioned)
-    one.down()
-    assert [row["id"] for row in instances(machines)] == [provider_id.rpartition("/")[2]], "it is the stranger's"
 
 
 def test_a_machine_that_names_the_instance_of_another_one_is_refused_and_that_one_goes_on() -> None:

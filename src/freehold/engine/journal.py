@@ -149,8 +149,8 @@ class Journal:
     of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
     ``attached`` are the tags that we put on resources that are not ours, by target. ``collects``: it was minted with
     garbage collection on, so that an absent annotation opts in (ADR 18). ``place``: for an object whose account is that
-    of the object which it is part of, the fields of that one's spec that say so (ADR 25). ``defaults``: the generation of
-    the defaults that it was minted with, which stay its own when a later version has others (ADR 17).
+    of the object which it is part of, the fields of that one's spec that say so (ADR 25). ``defaults``: the generation
+    of the defaults that it was minted with, which stay its own when a later version has others (ADR 17).
     """
 
     owner: Owner
