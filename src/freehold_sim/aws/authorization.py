@@ -76,7 +76,7 @@ class _Implied(NamedTuple):
 
 
 def _service_role(service: str, refusal: str = "") -> _Implied:
-    """The permission to let a service make its role, which it does once."""
+    """Name the permission to let a service make its role, which it does once."""
     return _Implied("iam:CreateServiceLinkedRole", "*", (("iam:awsservicename", f"{service}.amazonaws.com"),), refusal)
 
 
