@@ -17,7 +17,6 @@ from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.ec2.image_catalog import IMAGES
-from freehold_sim.aws.settings import Settings
 from freehold_sim.mount import mount_client
 from harness.aws_child import Stored
 from harness.aws_clients import KEYS
@@ -28,10 +27,10 @@ CLASSIC: Mapping[str, Any] = {"loadBalancerType": "classic"}
 NETWORK: Mapping[str, Any] = {"loadBalancerType": "nlb"}
 
 
-def ready_cluster(first: Mapping[str, Any] = CLASSIC, settings: Settings | None = None, **spec: Any) -> AwsHarness:
+def ready_cluster(first: Mapping[str, Any] = CLASSIC, **spec: Any) -> AwsHarness:
     """A cluster in one zone that is ready."""
     network = {"vpc": {"availabilityZoneUsageLimit": 1}}
-    cluster = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer=dict(first), **spec), settings)
+    cluster = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer=dict(first), **spec))
     cluster.up()
     return cluster
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from freehold.api import names
-from freehold_sim.aws.settings import Settings
 from harness.aws_machines import CLASSIC, FleetMachine, Machines, ready_cluster, run_together
 
 
@@ -68,16 +66,3 @@ def test_a_machine_with_the_longest_name_comes_up_and_goes(control_plane: bool) 
     assert instance["tags"]["Name"] == "m" * 253
     machine.down()
     assert instances(machines) == []
-
-
-def test_many_machines_at_once_are_read_by_page_and_cost_two_calls_and_a_half_each() -> None:
-    """Without the cloud's limits of calls: those that it refuses are another measure."""
-    machines = Machines(ready_cluster(settings=Settings(limits={})))
-    before = len(machines.cluster.calls())
-    for number in range(40):
-        machines.add(f"m{number}")
-    machines.run_all(lambda: all(each.is_provisioned() for each in machines.all))
-    sent = Counter(call.operation for call in machines.cluster.calls()[before:])
-    assert sent["ec2.RunInstances"] == len(instances(machines)) == 40
-    assert sent["ec2.DescribeInstances"] <= 5
-    assert sent.total() <= 2.5 * 40, sent
