@@ -15,6 +15,7 @@ from freehold.providers.aws import policy_json
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.kinds import (
+    bootstrap_secret,
     classic_load_balancer,
     egress_only_gateway,
     elastic_ip,
@@ -52,6 +53,7 @@ KINDS: tuple[Callable[[ApiClient], Kind], ...] = (
     listener.kind,
     s3_bucket.kind,
     instance.kind,
+    bootstrap_secret.kind,
 )
 
 HOMES = {
@@ -70,12 +72,21 @@ class AwsBench(Verbs, AwsAccount):
 
     homes = HOMES
     keeps_nonce: frozenset[str] = frozenset()
-    other_lists = frozenset({"s3-bucket"})
+    other_lists = frozenset({"s3-bucket", "bootstrap-secret"})
+    loose_tokens = frozenset({"bootstrap-secret"})
+    """Whose token ends with what it made, and binds no tags."""
     all_but_tokens = "*"
     credentials = KEYS.origin
     region = REGION
     goes_twice = frozenset(
-        {"nat-gateway", "instance", "classic-load-balancer", "network-load-balancer", "target-group"}
+        {
+            "nat-gateway",
+            "instance",
+            "classic-load-balancer",
+            "network-load-balancer",
+            "target-group",
+            "bootstrap-secret",
+        }
     )
     """What may be deleted again: it is shown as deleted for an hour, or AWS answers success for one that is missing."""
 
@@ -121,7 +132,11 @@ class AwsBench(Verbs, AwsAccount):
     # -- verbs --------------------------------------------------------------------------------------------------
 
     async def create(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE, made_as: str = "") -> Observed:
-        birth = Birth(f"token-{made_as}", nonce, frozenset({text(BIRTH, nonce), text("Name", str(request["name"]))}))
+        birth = Birth(
+            f"token-{made_as}".ljust(32, "."),
+            nonce,
+            frozenset({text(BIRTH, nonce), text("Name", str(request["name"]))}),
+        )
         return await self.kinds[kind].driver.create(request, birth)
 
     async def crowd(self, kind: str, name: str) -> None:
@@ -182,6 +197,8 @@ class AwsBench(Verbs, AwsAccount):
                 }  # fmt: skip
             case "s3-bucket":
                 return {}
+            case "bootstrap-secret":
+                return {"value": "bootstrap data"}
             case "instance":
                 return {
                     "image_id": "ami-0a0000000000000c1", "instance_type": "t3.micro", "subnet_id": ids["subnet"],

@@ -90,6 +90,8 @@ async def test_the_same_request_under_the_same_token_answers_with_the_same_resou
     made = await bench.create(kind, request, NONCE)
     again = await bench.create(kind, request, NONCE)
     assert again.id == made.id
+    if kind in bench.loose_tokens:
+        return
     with pytest.raises(errors.TokenReused):
         await bench.create(kind, request, "fother")
     assert [one.id for one in await bench.find(kind, request, NONCE, "fother")] == [made.id]
@@ -99,6 +101,8 @@ async def test_the_same_request_under_the_same_token_answers_with_the_same_resou
 async def test_a_token_outlives_what_it_made(bench: Any, kind: str) -> None:
     """The reply then is a resource that has gone: it goes on record, is seen gone, and the next attempt has another."""
     request, entry = await bench.request(kind), bench.kinds[kind]
+    if kind in bench.loose_tokens:
+        return
     made = await bench.ready(kind, await bench.create(kind, request, NONCE))
     await entry.driver.delete(Ref(made.id, made.target))
     await bench.until(kind, made, None)

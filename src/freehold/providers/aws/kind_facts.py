@@ -409,6 +409,21 @@ KINDS: tuple[KindFacts, ...] = (
         create_time=20.0,
         delete_time=40.0,
     ),
+    KindFacts(
+        name="bootstrap-secret",
+        service="secretsmanager",
+        create="CreateSecret",
+        describe="DescribeSecret",
+        delete="DeleteSecret",
+        deleted_by="SecretId",
+        arn_type="secret",
+        indexed_as="secretsmanager:secret",
+        tags_in="Tags",
+        token_in="ClientRequestToken",  # noqa: S106
+        natural_key="name in the region: ResourceExistsException",
+        immutable=("Name", "SecretBinary"),
+        reads=("ListSecrets",),
+    ),
 )
 """The kinds of AWSCluster and AWSMachine. EKS adds its own."""
 

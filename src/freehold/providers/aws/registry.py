@@ -8,6 +8,7 @@ from freehold.engine.kinds import Registry
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.kind_facts import FACTS, KindFacts
 from freehold.providers.aws.kinds import (
+    bootstrap_secret,
     classic_load_balancer,
     egress_only_gateway,
     elastic_ip,
@@ -44,6 +45,7 @@ def aws_kinds(client: ApiClient) -> Registry:
         listener.kind(client),
         s3_bucket.kind(client),
         instance.kind(client),
+        bootstrap_secret.kind(client),
     )
     region = client.session.region
     return Registry(
