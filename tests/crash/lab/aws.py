@@ -45,9 +45,11 @@ class NotedAWS(SimulatedAWS):
     def __init__(self, clock: Any, settings: Settings | None) -> None:
         super().__init__(clock, settings)
         self.roles: dict[str, str] = {}
+        self.births: dict[str, dict[str, str]] = {}
 
     def _run(self, call: Any, served: Any) -> dict[str, Any]:
         values = super()._run(call, served)
+        self.births |= {record["id"]: record["tags"] for record in call.made}
         self.roles |= {record["id"]: record["tags"].get(NODE, "") for record in call.made}
         return values
 
@@ -151,7 +153,7 @@ class AwsWorld:
     def requests(self) -> list[CloudRequest]:
         """The simulator's record. AWS throttles with 503; any other server error comes after the effect here."""
         return [
-            CloudRequest(_operation(call.operation), "", 400 <= call.status < 500 or call.status == 503)
+            CloudRequest(operation_of(call.operation), "", 400 <= call.status < 500 or call.status == 503)
             for call in self.harness.calls(mutating=True)
         ]
 
@@ -210,7 +212,7 @@ def _undisturbed(spec: str, *, given: bool) -> AtRest:
     return world.at_rest()
 
 
-def _operation(name: str) -> str:
+def operation_of(name: str) -> str:
     """``ec2.CreateVpc`` as botocore's clients call it."""
     service, _, operation = name.partition(".")
     return f"{service}.{xform_name(operation)}"
