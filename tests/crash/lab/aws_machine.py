@@ -43,7 +43,9 @@ from lab.seam import Thing
 
 CLASSIC: Mapping[str, Any] = {}
 NLB: Mapping[str, Any] = {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}
-INSTANCE = "instance"
+INSTANCE, SECRET = "instance", "bootstrap-secret"
+MINE = "mine"
+"""A user's Name."""
 CANARY = b"the bootstrap token abcdef.0123456789abcdef"
 BOOTS = 20.0
 """Seconds for which an instance runs until its guest reads its data."""
@@ -268,6 +270,8 @@ class MachineWorld(AwsWorld):
 
     def lacking(self, ident: str) -> frozenset[str]:
         lacks = super().lacking(ident) if self.compared else frozenset()
+        if self.renamed:  # another's value is said and left
+            lacks = frozenset(each for each in lacks if not each.startswith("tag Name"))
         fronts = {front for front, _ in self._targets} if self.control and ident.startswith("i-") else set()
         there = targets_of(self.cloud)
         return lacks | {f"the registration with {front}" for front in fronts if (front, ident) not in there}
@@ -296,7 +300,7 @@ class MachineWorld(AwsWorld):
 
     def _is_over(self, ident: str) -> bool:
         born = self.cloud.births.get(ident, {})
-        return self.life.released and born.get(UUID) == self.harness.uid
+        return self.life.released and born.get(UUID) == self.harness.uid and INSTANCE not in self.struck
 
     # -- what was sent --------------------------------------------------------------------------------------
 
@@ -325,9 +329,10 @@ class MachineWorld(AwsWorld):
     # -- what happens beside it -----------------------------------------------------------------------------
 
     def meddle(self, deed: str, kind: str) -> None:
-        if deed in ("boot", "half_boot", "end_cluster"):
+        if deed in ("boot", "half_boot", "end_cluster", "rename", "deregister", "register_theirs"):
             getattr(self, deed)()
         else:
+            self.struck |= {kind} if deed == "strike" and self.neighbours.ours(kind) else set()
             super().meddle(deed, kind)
 
     def boot(self, most: int = 1000) -> None:
@@ -339,7 +344,8 @@ class MachineWorld(AwsWorld):
         named = f"aws.cluster.x-k8s.io/{self.harness.uid}/"
         held = sorted((e for e in existing(self.harness) if e["kind"] == "secret" and e["id"].startswith(named)), key=_place)
         found = b"".join(b64decode(each["versions"][each["current"]]["content"]["SecretBinary"]) for each in held)
-        if not self.life.deleting and self._wants_secrets and _unpacked(found) != DATA:
+        wants = self._wants_secrets and not self.life.deleting and SECRET not in self.struck
+        if wants and _unpacked(found) != DATA:
             self.tells.append(f"{instance['id']} boots without its data: {[each['id'] for each in held]}")
         for each in held[:most]:
             params = {"SecretId": each["arn"], "ForceDeleteWithoutRecovery": True}
@@ -352,6 +358,35 @@ class MachineWorld(AwsWorld):
     def half_boot(self) -> None:
         """The guest dies when it has deleted one of its secrets."""
         self.boot(1)
+
+    def rename(self) -> None:
+        """A user gives it another name."""
+        if (instance := self.neighbours.ours(INSTANCE)) is not None:
+            self.renamed = True
+            self.cloud.strangers.tag(instance["id"], {"Name": MINE})
+
+    def deregister(self) -> None:
+        """Somebody takes our instance out of each load balancer."""
+        if (instance := self.neighbours.ours(INSTANCE)) is not None:
+            self._turn(str(instance["id"]), "DeregisterTargets", "DeregisterInstancesFromLoadBalancer")
+
+    def register_theirs(self) -> None:
+        """They start another instance in the cluster's network, behind its load balancers."""
+        subnet = next(e for e in existing(self.harness) if e["kind"] == "subnet" and e["by"] == "api")
+        asked = {"ImageId": IMAGE, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1, "SubnetId": subnet["id"]}
+        theirs = str(self.cloud.strangers.create("ec2", "RunInstances", asked, region=REGION)["id"])
+        self._turn(theirs, "RegisterTargets", "RegisterInstancesWithLoadBalancer")
+        self._targets |= {(front, ident) for front, ident in targets_of(self.cloud) if ident == theirs}
+        self.neighbours.note()
+
+    def _turn(self, ident: str, operation: str, classic: str) -> None:
+        for front in {front for front, _ in self._targets}:
+            if front.startswith("arn:"):
+                params = {"TargetGroupArn": front, "Targets": [{"Id": ident}]}
+                self.cloud.strangers.call("elbv2", operation, params, region=REGION)
+            else:
+                params = {"LoadBalancerName": front, "Instances": [{"InstanceId": ident}]}
+                self.cloud.strangers.call("elb", classic, params, region=REGION)
 
     def end_cluster(self) -> None:
         """The cluster is deleted."""
@@ -391,7 +426,10 @@ class MachineWorld(AwsWorld):
         """The cluster goes when its machines have gone, and nothing is left."""
         if not self.life.released:
             return []
-        for _ in range(400):
+        for record in [each for each in existing(self.harness) if each["kind"] == "instance"]:
+            if record["by"] == "stranger" and record["id"] not in self.neighbours.olds.values():
+                self.neighbours.remove(str(record["id"]))  # its owner takes it out of the cluster's network
+        for _ in range(100):
             if self.cluster.object.gone:
                 break
             self.by_others(self.cluster.pass_once)
@@ -401,6 +439,9 @@ class MachineWorld(AwsWorld):
         return [f"{each} of the cluster is left" for each in left] + ([said] if said else [])
 
     booted: set[str] = field(default_factory=set)
+    struck: set[str] = field(default_factory=set)
+    """Kinds of which somebody has deleted one of ours."""
+    renamed: bool = False
 
 
 def _place(secret: Mapping[str, Any]) -> int:
