@@ -28,6 +28,9 @@ def _arguments() -> argparse.Namespace:
         "--settings", action="append", default=[], metavar="[CLOUD=]FILE",
         help="JSON file with settings to override, nested as in the cloud's settings.py; or these by CLOUD",
     )  # fmt: skip
+    parser.add_argument(
+        "--prepared", action="store_true", help="give new accounts what people create before they use Cluster API"
+    )
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input ends")
     return parser.parse_args()
 
@@ -53,7 +56,7 @@ def main() -> int:
         clouds = tuple(dict.fromkeys(given.cloud or ["ibm"]))
         options = Options(
             clouds, settings_of(given.settings, clouds[0]), given.port, given.speed, given.seed, given.state,
-            given.ready_file, given.until_stdin_closes,
+            given.ready_file, given.until_stdin_closes, given.prepared,
         )  # fmt: skip
         asyncio.run(run(options))
     except (OSError, TypeError, ValueError) as bad:

@@ -32,6 +32,7 @@ class Options:
 
     Every cloud is served at `/NAME`, and the first of `clouds` at `/` too. Those that `clouds` does not name are loaded
     when they are first asked for. `settings` overrides the settings of each.
+    `prepared`: a new account has what people create there before they use Cluster API.
     With `until_stdin_closes` the simulator stops when its standard input is closed, so it ends with its parent process.
     """
 
@@ -43,6 +44,7 @@ class Options:
     state: Path | None = None
     ready_file: Path | None = None
     until_stdin_closes: bool = False
+    prepared: bool = False
 
 
 class Server:
@@ -65,6 +67,8 @@ class Server:
             cloud = makers[name](self._clock, options.settings.get(name, {}), options.seed)
             if name in held:
                 cloud.resume(held[name].state, held[name].calls)
+            elif options.prepared:
+                cloud.prepare()
             return cloud
 
         names = tuple(dict.fromkeys((*options.clouds, *makers)))

@@ -55,6 +55,10 @@ class SimulatedCloud(Protocol):
         """Return every resource, without lag; each with the `digest` of all that is kept of it."""
         ...
 
+    def prepare(self) -> None:
+        """Do once in a new account what people do there before they use Cluster API."""
+        ...
+
     def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
         """Act as another user of the account. Raises ValueError for an unknown verb."""
         ...

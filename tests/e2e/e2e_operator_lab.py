@@ -98,9 +98,9 @@ class Cloud:
 
 @contextlib.contextmanager
 def simulated_cloud(folder: Path, speed: float = SPEED, settings: Json | None = None) -> Iterator[Cloud]:
-    """A fresh account, its process ended afterwards. ``settings`` are by cloud."""
+    """A fresh account with clusterawsadm's profiles, its process ended afterwards. ``settings`` are by cloud."""
     log = folder / "simulator.log"
-    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--prepared", "--until-stdin-closes"]
     if settings:
         (folder / "settings.json").write_text(json.dumps(settings))
         command += ["--settings", str(folder / "settings.json")]

@@ -11,11 +11,9 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from freehold_sim.aws.ec2.catalog import IMAGES
-
 from freehold.api import names
 from freehold.api.conditions import Observation, format_time
-from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.controllers.controller import Result
 from freehold.engine.graph import Graph, Node, ReadyNodes
 from freehold.engine.journal import Journal
@@ -28,13 +26,14 @@ from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
-from freehold.providers.aws.cluster.kind import AWS_CLUSTER
+from freehold.providers.aws.cluster.kind import AS_PARENT, AWS_CLUSTER
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.objects import identity, status
 from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, WantedGraph
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers
 from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.ec2.image_catalog import IMAGES
 from freehold_sim.mount import mount_client
 from harness.aws_clients import KEYS
 from harness.aws_cluster import AwsHarness
@@ -42,7 +41,7 @@ from harness.powervs import ReconcilerHarness
 
 CHILD = ServedName(
     AWS_CLUSTER.group, AWS_CLUSTER.version, "AWSMachine", "awsmachines", "awsmachine.example.com",
-    link=ClusterLink.MACHINE, parent=ParentName(AWS_CLUSTER.kind, AWS_CLUSTER.plural, ("region", "identityRef")),
+    link=ClusterLink.MACHINE, parent=AS_PARENT,
 )  # fmt: skip
 INSTANCE = NodeKey("instance", "machine")
 BOOT_DATA = b"#!/bin/sh\necho the bootstrap token 0123456789\n"

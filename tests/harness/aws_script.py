@@ -169,6 +169,79 @@ def _held_by_interface(c: Clients, m: dict[str, Any]) -> None:
     c("ec2").delete_security_group(GroupId=group)
 
 
+def _machine(c: Clients, m: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Launch another instance, with a request that has `more`."""
+    given = {**m["machine"], "SubnetId": m["subnets"][2], **more}
+    return dict(c("ec2").run_instances(**given)["Instances"][0])
+
+
+def _network_card(m: dict[str, Any], index: int) -> dict[str, Any]:
+    return {"DeviceIndex": index, "SubnetId": m["subnets"][2]}
+
+
+def _two_cards(c: Clients, m: dict[str, Any]) -> str:
+    cards = [_network_card(m, index) for index in (0, 1)]
+    made = c("ec2").run_instances(**m["machine"], NetworkInterfaces=cards)["Instances"][0]
+    return f"{len(made['NetworkInterfaces'])} interfaces"
+
+
+def _one_index_twice(c: Clients, m: dict[str, Any]) -> None:
+    c("ec2").run_instances(**m["machine"], NetworkInterfaces=[_network_card(m, 0)] * 2)
+
+
+def _protected_instance(c: Clients, m: dict[str, Any]) -> None:
+    made = _machine(c, m, DisableApiTermination=True)
+    c("ec2").terminate_instances(InstanceIds=[made["InstanceId"]])
+
+
+def _spot(c: Clients, m: dict[str, Any]) -> str:
+    made = _machine(c, m, InstanceMarketOptions={"MarketType": "spot"})
+    return str(made.get("InstanceLifecycle", "on-demand"))
+
+
+def _spot_price(c: Clients, m: dict[str, Any]) -> None:
+    _machine(c, m, InstanceMarketOptions={"MarketType": "spot", "SpotOptions": {"MaxPrice": "0.0001"}})
+
+
+def _disk(c: Clients, m: dict[str, Any], device: str, **disk: Any) -> None:
+    _machine(c, m, BlockDeviceMappings=[{"DeviceName": device, "Ebs": disk}])
+
+
+def _metadata(c: Clients, m: dict[str, Any]) -> str:
+    made = _machine(c, m, MetadataOptions={"HttpTokens": "required"})
+    return str(made.get("MetadataOptions", {}).get("HttpTokens", "none"))
+
+
+def _tags_in_metadata(c: Clients, m: dict[str, Any]) -> None:
+    tags = [{"ResourceType": "instance", "Tags": [{"Key": "kubernetes.io/cluster/one", "Value": "owned"}]}]
+    _machine(c, m, TagSpecifications=tags, MetadataOptions={"InstanceMetadataTags": "enabled"})
+
+
+def _bare_profile(c: Clients, m: dict[str, Any]) -> None:
+    c("iam").create_instance_profile(InstanceProfileName="bare")
+    _machine(c, m, IamInstanceProfile={"Name": "bare"})
+
+
+def _secret_twice(c: Clients, m: dict[str, Any]) -> str:
+    ask = {"Name": "s", "SecretString": "x", "ClientRequestToken": "t" * 32}
+    made = {c("secretsmanager").create_secret(**ask)["ARN"] for _ in "ab"}
+    return f"{len(made)} made"
+
+
+def _secret_again(c: Clients, m: dict[str, Any]) -> None:
+    c("secretsmanager").create_secret(Name="gone", SecretString="x")
+    c("secretsmanager").delete_secret(SecretId="gone", ForceDeleteWithoutRecovery=True)
+    c("secretsmanager").create_secret(Name="gone", SecretString="x")
+
+
+def _new_target(c: Clients, m: dict[str, Any]) -> str:
+    made = c("elbv2").create_target_group(Name="new", Protocol="TCP", Port=1, VpcId=m["vpc"])
+    group = made["TargetGroups"][0]["TargetGroupArn"]
+    c("elbv2").register_targets(TargetGroupArn=group, Targets=[{"Id": m["instances"][0]}])
+    (row,) = c("elbv2").describe_target_health(TargetGroupArn=group)["TargetHealthDescriptions"]
+    return str(row["TargetHealth"]["State"])
+
+
 STEPS: Mapping[str, Step] = {
     "network": _network,
     "CIDR of another subnet": lambda c, m: c("ec2").create_subnet(VpcId=m["vpc"], CidrBlock="10.0.0.0/24"),
@@ -229,6 +302,40 @@ STEPS: Mapping[str, Step] = {
     "listeners gone with their load balancer": _no_more_behind,
     "group of a load balancer that has just gone": _held_by_interface,
     "missing target group deleted": lambda c, m: c("elbv2").delete_target_group(TargetGroupArn=m["tg"]),
+    "state of a new instance": lambda c, m: _machine(c, m)["State"]["Name"],
+    "unknown image": lambda c, m: _machine(c, m, ImageId="ami-0123456789abcdef0"),
+    "unknown instance type": lambda c, m: _machine(c, m, InstanceType="x9.huge"),
+    "type of another architecture": lambda c, m: _machine(c, m, InstanceType="m6g.large"),
+    "unknown key": lambda c, m: _machine(c, m, KeyName="none"),
+    "unknown instance profile": lambda c, m: _machine(c, m, IamInstanceProfile={"Name": "none"}),
+    "instance profile without a role": _bare_profile,
+    "too much user data": lambda c, m: _machine(c, m, UserData="x" * 16385),
+    "instance with two interfaces": _two_cards,
+    "two interfaces at one index": _one_index_twice,
+    "instance with a public and another interface": lambda c, m: c("ec2").run_instances(
+        **m["machine"],
+        NetworkInterfaces=[{**_network_card(m, 0), "AssociatePublicIpAddress": True}, _network_card(m, 1)],
+    ),
+    "volume smaller than its snapshot": lambda c, m: _disk(
+        c, m, c("ec2").describe_images(ImageIds=[m["machine"]["ImageId"]])["Images"][0]["RootDeviceName"], VolumeSize=1
+    ),
+    "device that there is not": lambda c, m: _disk(c, m, "/dev/root", VolumeSize=8),
+    "IOPS of gp2": lambda c, m: _disk(c, m, "/dev/sdf", VolumeSize=8, VolumeType="gp2", Iops=3000),
+    "too few IOPS": lambda c, m: _disk(c, m, "/dev/sdf", VolumeSize=8, VolumeType="gp3", Iops=100),
+    "spot instance": _spot,
+    "spot instance too cheap": _spot_price,
+    "unknown placement group": lambda c, m: _machine(c, m, Placement={"GroupName": "none"}),
+    "metadata options": _metadata,
+    "tags with a slash in the metadata": _tags_in_metadata,
+    "protected instance terminated": _protected_instance,
+    "secret twice by one token": _secret_twice,
+    "secret made again after its deletion": _secret_again,
+    "missing secret deleted": lambda c, m: c("secretsmanager").delete_secret(SecretId="none"),
+    "missing secret deleted without recovery": lambda c, m: c("secretsmanager").delete_secret(
+        SecretId="none", ForceDeleteWithoutRecovery=True
+    ),
+    "unknown DHCP options": lambda c, m: c("ec2").describe_dhcp_options(DhcpOptionsIds=["dopt-0123456789abcdef1"]),
+    "new target": _new_target,
     "missing volume deleted": lambda c, m: c("ec2").delete_volume(VolumeId="vol-0123456789abcdef0"),
     "missing interface deleted": lambda c, m: c("ec2").delete_network_interface(
         NetworkInterfaceId="eni-0123456789abcdef0"

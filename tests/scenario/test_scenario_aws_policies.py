@@ -59,9 +59,16 @@ NOT_IN_A_LIFE: dict[str, str] = {
     "CloudMetadata tags roles, and where the tagging API is denied secrets and EKS clusters": """
         eks:ListTagsForResource eks:TagResource eks:UntagResource iam:ListRoleTags iam:TagRole iam:UntagRole
         secretsmanager:DescribeSecret secretsmanager:TagResource secretsmanager:UntagResource""",
+    "machines have secrets, tests/unit/aws/test_aws_bootstrap_secret.py": """
+        secretsmanager:CreateSecret secretsmanager:DeleteSecret secretsmanager:ListSecrets""",
     "the tagging API is denied, or a bucket may not be read": "s3:ListAllMyBuckets",
     "read in one of six looks": "ec2:DescribeVpcAttribute",
-    "prune asks who uses it": "elasticloadbalancing:DescribeTargetHealth",
+    "prune asks who uses it; a machine of the control plane asks for itself": """
+        elasticloadbalancing:DescribeTargetHealth""",
+    "machines, which are another kind of object (tests/unit/aws/test_aws_machine_passes.py)": """
+        ec2:DescribeImages ec2:DescribeInstanceTypes elasticloadbalancing:DeregisterInstancesFromLoadBalancer
+        elasticloadbalancing:DeregisterTargets elasticloadbalancing:DescribeInstanceHealth
+        elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets""",
     "a group that the cluster's controllers made has a rule for what goes out that names another one": """
         ec2:RevokeSecurityGroupEgress""",
 }

@@ -64,7 +64,7 @@ def test_a_machine_waits_for_its_secret_and_says_which() -> None:
     machine.pass_once()
     assert "Secret default/later does not exist" in machine.condition(names.READY)["message"]
     machine.reader.secrets[next(iter(machine.reader.secrets))._replace(name="later")] = {"data": {"value": "eA=="}}
-    assert machine.run(machine.ready) < 400
+    assert machine.run(machine.ready) < 60
 
 
 @pytest.mark.parametrize("lost", ("its object", "its object and the operator's memory"))

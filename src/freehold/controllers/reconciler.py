@@ -44,8 +44,18 @@ from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate, identity, parents, status
-from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, UndecidedSpec, WantedGraph
+from freehold.providers.objects.adapter import (
+    Desired,
+    GraphMode,
+    PassReport,
+    RefusedSpec,
+    StatusUpdate,
+    UndecidedSpec,
+    WantedGraph,
+)
+from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.spec_problems import SpecProblem
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -268,6 +278,7 @@ class Reconciler:
         deps = self._build_deps(current)
         proceed = replace(proceed, ring=current.ring, secrets=deps.secrets)
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
+        plan = await self._refuse_shared(current, plan)
         if not isinstance(plan, WantedGraph):
             report = PassReport(plan, current.stored)
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
@@ -313,6 +324,21 @@ class Reconciler:
             return plan
         holder = await self._claims.claim_name(raw, journal.account)
         return plan if holder is None else self._claims.refuse_name(raw, journal.account, holder, plan)
+
+    async def _refuse_shared(self, current: _ObjectPass, plan: Desired) -> Desired:
+        """Refuse what is given to one object alone and is named by another one too: neither may use it."""
+        if not isinstance(plan, WantedGraph) or plan.sole_use is None:
+            return plan
+        field, words = plan.sole_use.field, plan.sole_use.words
+        try:
+            named = await self._others.naming(current.journal.owner, words)
+        except CloudError as error:
+            outcome = outcome_of_error(error)
+            return UndecidedSpec({field: NoAnswer(outcome.reason, outcome.message, outcome.after)}, plan.notes)
+        if others := [each for each in named if each != str(key_of(current.document.raw))]:
+            message = f"{', '.join(others)} names {words[0]} too, and only one object may use it; correct one of them"
+            return RefusedSpec((SpecProblem(field, message),), plan.notes, Reason.AMBIGUOUS.value)
+        return plan
 
     async def _release(self, current: _ObjectPass, around: gate.Around) -> PassEnd:
         """Delete what is owned. The spec only helps to find strays, and may be invalid by now."""

@@ -85,12 +85,14 @@ class PassContext:
         return self.deps.registry[key.kind]
 
     def possible_kinds(self) -> list[str]:
-        """Return the kinds that this object may have used; all, where spec or journal cannot tell."""
+        """Return the kinds that this object may have used; all of its kind of object, where spec or journal cannot
+        tell."""
         registry, entries = self.deps.registry, self.journal.entries
+        usable = [name for name, kind in registry.items() if self.owner.kind not in kind.never_of]
         if not self.graph.nodes or not entries:
-            return list(registry)
+            return usable
         used = {key.kind for key in entries} | {key.kind for key in self.graph.nodes}
-        return [kind for kind in registry if kind in used]
+        return [kind for kind in usable if kind in used]
 
     def longest_settle(self) -> float:
         """Return the seconds after which no create or attach for this object can take effect any more."""

@@ -184,6 +184,8 @@ class ReadRules:
     """The tag index lists it."""
     listing: Listing | None = None
     """One list that shows many."""
+    made_together: bool = False
+    """Objects make many of them at once: looks at those that are under way share the list."""
     attribute_cache: RememberingDriver | None = None
     """Forgets what it knows of a resource without asking."""
 
@@ -209,6 +211,8 @@ class Kind:
     """The kind that has its mark when it can have none itself."""
     carrier_owned: bool = False
     """Only a carrier of our own will do."""
+    never_of: frozenset[str] = frozenset()
+    """The kinds of objects that never have one."""
     naming: NameRules = NameRules()
     creation: CreateRules = CreateRules()
     attributes: AttributeRules = AttributeRules()

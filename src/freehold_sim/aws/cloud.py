@@ -8,6 +8,7 @@ from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, unserved
 from freehold_sim.aws.credentials import Principal, administrator, scope_of_request
 from freehold_sim.aws.effects import EFFECTS, UNDO
+from freehold_sim.aws.iam import cluster_api
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.sessions import principal_of
@@ -63,6 +64,10 @@ class SimulatedAWS(CallFlow):
 
     def resources(self) -> list[dict[str, Any]]:
         return self.strangers.resources()
+
+    def prepare(self) -> None:
+        """Create the roles and instance profiles of clusterawsadm."""
+        cluster_api.bootstrap(lambda operation, params: self.strangers.call("iam", operation, params))
 
     def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
         return self.strangers.act(verb, body)

@@ -31,7 +31,8 @@ class Delays:
     """How long the network interfaces of a load balancer stay after it was deleted."""
     target_group_held: float = 0.0
     """How long a target group stays in use after its load balancer was deleted."""
-    target_healthy: float = 30.0
+    register_target: float = 10.0
+    """How long a load balancer takes to begin with the health checks of a target."""
     drain_target: float = 300.0
     delete_secret: float = 5.0
     """How long a secret without recovery window holds its name after its deletion."""

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors
+from freehold_sim.aws import errors, health_checks
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
@@ -56,6 +56,8 @@ class Strangers:
                 self.exhaust(**body)
             case "restock":
                 self.restock(**body)
+            case "answer":
+                self.answer(body["id"], answers=body["answers"])
             case "interrupt":
                 self.interrupt(body["id"])
             case _:
@@ -196,6 +198,12 @@ class Strangers:
     def restock(self, zone: str) -> None:
         """Let a zone have capacity for everything again."""
         capacity.restock(self._cloud.world, zone)
+        self._cloud.world.touched = True
+
+    def answer(self, ident: str, *, answers: bool) -> None:
+        """Let an instance answer the health checks of load balancers from now on, or no longer; a new one does."""
+        self._cloud.settle()
+        health_checks.answer(self.find(ident), self._cloud.clock.now(), answers=answers)
         self._cloud.world.touched = True
 
     def interrupt(self, ident: str) -> None:

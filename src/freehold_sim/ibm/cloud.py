@@ -60,6 +60,9 @@ class SimulatedIBM(CallFlow):
     def resources(self) -> list[dict[str, Any]]:
         return self.strangers.resources()
 
+    def prepare(self) -> None:
+        """Do nothing: Cluster API needs nothing in an account of IBM Cloud."""
+
     def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
         return self.strangers.act(verb, body)
 

@@ -70,8 +70,13 @@ def test_what_a_release_accepted_is_accepted_and_kept(kind: ServedKind) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
+NEWEST_ONLY = {"AWSMachine", "AWSMachineTemplate", "AWSClusterTemplate"}
+"""Compared with the newest release alone (test_aws_types_superset)."""
+
+
 def test_every_kind_of_upstreams_is_compared() -> None:
-    assert {each.kind for each in KINDS} == {each.kind for each in SERVED if each.version == "v1beta2"}
+    compared = {each.kind for each in KINDS} | NEWEST_ONLY
+    assert compared == {each.kind for each in SERVED if each.version == "v1beta2"}
 
 
 ONE = {"type": "object", "properties": {"a": {"type": "string", "enum": ["x", "y"]}}, "required": ["a"]}

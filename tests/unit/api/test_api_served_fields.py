@@ -9,40 +9,45 @@ import pytest
 from freehold.api.crd import build_crd
 from freehold.api.schema_lint import walk
 from freehold.api.served_fields import ServedField, Serving, find_covering, find_occurrences
+from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
+from freehold.providers.aws.machine.types.crd import AWS_MACHINES
 from freehold.providers.generate import TABLES, render_pages
 from harness.schemas import schema_of
 
-FIELDS, LEFT_OUT = AWS_CLUSTERS.name.fields, AWS_CLUSTERS.name.left_out
+KINDS = pytest.mark.parametrize("kind", [AWS_CLUSTERS, AWS_MACHINES], ids=lambda kind: kind.kind)
+ASKED_FOR_BY_AN_EMPTY_OBJECT = {"AWSCluster": ["spec.network.vpc.ipv6"]}
 
 
-def leaves() -> list[str]:
-    """Every field of the spec that has no fields below it, and IPv6, which an empty object asks for.
+def leaves(kind: ServedKind = AWS_CLUSTERS) -> list[str]:
+    """Every field of the spec that has no fields below it, and those which an empty object asks for.
 
     A list or map of texts is one field.
     """
-    paths = [path for path, _ in walk(schema_of(build_crd(AWS_CLUSTERS)))]
+    paths = [path for path, _ in walk(schema_of(build_crd(kind)))]
     fields = [path for path in paths if path.startswith("spec.") and not path.endswith(("[*]", ".*"))]
     above = {path.rpartition(".")[0].removesuffix("[*]") for path in fields}
-    return [path for path in fields if path not in above] + ["spec.network.vpc.ipv6"]
+    return [path for path in fields if path not in above] + ASKED_FOR_BY_AN_EMPTY_OBJECT.get(kind.kind, [])
 
 
-def test_every_field_of_the_schema_is_spoken_for() -> None:
+@KINDS
+def test_every_field_of_the_schema_is_spoken_for(kind: ServedKind) -> None:
     """A field that nobody thought of would be accepted, kept, and silently not acted on."""
-    assert [path for path in leaves() if find_covering(FIELDS, path) is None] == []
+    assert [path for path in leaves(kind) if find_covering(kind.name.fields, path) is None] == []
 
 
-def test_every_entry_is_a_field_of_the_schema_and_there_once() -> None:
-    paths = [path for path, _ in walk(schema_of(build_crd(AWS_CLUSTERS)))]
-    every = (*FIELDS, *LEFT_OUT)
+@KINDS
+def test_every_entry_is_a_field_of_the_schema_and_there_once(kind: ServedKind) -> None:
+    paths = [path for path, _ in walk(schema_of(build_crd(kind)))]
+    every = (*kind.name.fields, *kind.name.left_out)
     assert [field.path for field in every if field.path not in paths] == []
     assert len({field.path for field in every}) == len(every)
 
 
-def test_what_is_not_acted_on_says_why() -> None:
-    assert [
-        field.path for field in (*FIELDS, *LEFT_OUT) if not (field.serving is Serving.SERVED or field.sentence)
-    ] == []
+@KINDS
+def test_what_is_not_acted_on_says_why(kind: ServedKind) -> None:
+    every = (*kind.name.fields, *kind.name.left_out)
+    assert [field.path for field in every if not (field.serving is Serving.SERVED or field.sentence)] == []
 
 
 def test_the_nearest_entry_speaks() -> None:

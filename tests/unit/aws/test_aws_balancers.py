@@ -238,7 +238,6 @@ async def test_a_classic_load_balancer_is_born_with_its_parts(front: Front) -> N
 
 async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
     made = await front.classic.create(front.classic_request(subnets=front.subnets[:2]))
-    machine = front.account.instance(front.subnets[0])
     parts, ref = parts_of(front.classic), Ref(made.id)
     before = await front.classic.inside(made.id)
     more = {classic_load_balancer.listener_part(SSH), Part(SUBNET, front.subnets[2])}

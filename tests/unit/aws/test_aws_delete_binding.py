@@ -141,8 +141,14 @@ class Owned:
         )["Listeners"][0]["ListenerArn"]  # fmt: skip
         port = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
         account.elb.create_load_balancer(LoadBalancerName="classic", Listeners=[port], Subnets=subnets, Tags=tags)
+        secret = account.session.client("secretsmanager").create_secret(
+            Name="aws.cluster.x-k8s.io/one-0", SecretString="s", ClientRequestToken="t" * 32, Tags=tags
+        )["ARN"]
         account.clock.advance(200)
         self.deletes: dict[str, tuple[str, str, dict[str, Any]]] = {
+            "bootstrap-secret": ("secretsmanager", "delete_secret", {
+                "SecretId": secret, "ForceDeleteWithoutRecovery": True,
+            }),
             "listener": ("elbv2", "delete_listener", {"ListenerArn": listener}),
             "target-group": ("elbv2", "delete_target_group", {"TargetGroupArn": target}),
             "network-load-balancer": ("elbv2", "delete_load_balancer", {"LoadBalancerArn": balancer}),

@@ -98,7 +98,7 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "InvalidVpcID.Malformed UnknownParameter UnsupportedOperation InvalidVpc.Range DuplicateTagKeys "
         "PermanentRedirect TemporaryRedirect AuthorizationHeaderMalformed IllegalLocationConstraintException 301 "
         "SerializationException PackedPolicyTooLarge PolicyNotAttachable MethodNotAllowed ClientException "
-        "IncompatibleProtocols PublicPolicyException DecryptionFailure EncryptionFailure "
+        "IncompatibleProtocols PublicPolicyException DecryptionFailure EncryptionFailure PreconditionNotMetException "
         "ReceiptHandleIsInvalid AvailabilityZoneNotSupported ResourceTypeNotSupportedException "
         "ResourceTypeUnsupportedException RegionDisabledException KeyPairMismatch ResourcesNotAssociated "
         "BadRequestException",
@@ -188,7 +188,8 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
      "The following targets are not in a running state and cannot be registered: 'i-1'", engine_errors.NotReady),
     ("InvalidTarget", "RegisterTargets", "The following targets are not in the target group VPC 'vpc-1': 'i-1'",
      engine_errors.Invalid),
-    ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "Could not find EC2 instance i-1.", engine_errors.NotReady),
+    ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "Could not find EC2 instance i-1.",
+     engine_errors.NotReady),
     ("InvalidInstance", "DescribeInstanceHealth", "Could not find EC2 instance i-1.", engine_errors.NotFound),
 ]  # fmt: skip
 """EC2 says AuthFailure also of what a service keeps, the address of a NAT gateway that is being deleted: waiting helps,

@@ -12,7 +12,8 @@ from botocore.validate import ParamValidator
 from freehold.providers.aws import launch
 
 LEAST = {
-    "name": "one", "image_id": "ami-1", "instance_type": "t3.micro", "subnet_id": "subnet-1", "security_groups": ["sg-1"]
+    "name": "one", "image_id": "ami-1", "instance_type": "t3.micro", "subnet_id": "subnet-1",
+    "security_groups": ["sg-1"],
 }  # fmt: skip
 DISK = {"device": "/dev/sda1", "size": 20, "type": "gp3", "iops": 4000, "throughput": 250, "encrypted": True,
         "kms_key": "alias/disks"}  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +13,23 @@ import pytest
 from freehold.engine.engine import ensure, release
 from freehold.engine.graph import Graph, Node
 from freehold.engine.interface import PassResult
+from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.engine.port import Effect
 from freehold.engine.resources import NodeKey
+from freehold.engine.shared_lists import SharedLists
+from freehold.engine.state import ObjectState
 from freehold.engine.tag_text import text
 from freehold.providers.aws.registrations import registration_part
+from freehold.providers.aws.registry import aws_kinds
 from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault
 from harness.aws_account import AwsAccount
-from harness.aws_passes import Life
+from harness.aws_passes import OWNER, Life
 
 KEY = NodeKey("instance", "machine")
+MACHINE = replace(OWNER, kind="AWSMachine")
 IMAGE = "ami-0a0000000000000c1"
 NAME = text("Name", "one")
 
@@ -37,6 +45,7 @@ class Machine(Life):
             "security_groups": [group], **more,
         }  # fmt: skip
         super().__init__(account, [self._node()])
+        self.journal = Journal(MACHINE)
         self.world = Strangers(account.cloud)
         account.port.calls.clear()
 
@@ -67,6 +76,11 @@ class Machine(Life):
 
     async def one_pass(self) -> PassResult:
         done = await ensure(self.deps, self.graph, self.journal, self.store, self.state)
+        self.journal = done.journal
+        return done
+
+    async def one_release_pass(self) -> PassResult:
+        done = await release(self.deps, self.graph, self.journal, self.store, self.state)
         self.journal = done.journal
         return done
 
@@ -262,6 +276,7 @@ async def test_a_worker_is_released_when_it_was_seen_gone(machine: Machine) -> N
     await machine.up()
     machine.later(3600)
     machine.sent()
+    machine.graph = Graph(())
     await machine.down()
     assert machine.instances()[0]["State"]["Name"] == "terminated"
     index = "resourcegroupstaggingapi.get_resources"
@@ -370,3 +385,62 @@ async def test_a_spot_price_that_is_too_low_makes_nothing(account: AwsAccount) -
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NO_CAPACITY
     assert "SpotMaxPriceTooLow" in outcome.message and "price" in outcome.message
     assert machine.instances() == []
+
+
+# -- many at once ---------------------------------------------------------------------------------------------------
+
+
+class Fleet:
+    """Machines of one account, each an object of its own, with the lists that they share."""
+
+    def __init__(self, account: AwsAccount, count: int) -> None:
+        self.account = account
+        first = Machine(account)
+        lists = SharedLists(aws_kinds(account.api), first.clock)
+        self.machines = [first]
+        for number in range(1, count):
+            other = copy(first)
+            other.journal = Journal(replace(MACHINE, uuid=f"0a1b2c3d-1111-4222-8333-{number:012}", name=f"m{number}"))
+            other.state = ObjectState(first_seen=first.clock.monotonic(), identity_is_new=True)
+            self.machines.append(other)
+        for each in self.machines:
+            each.deps = replace(each.deps, lists=lists)
+
+    async def up(self, apart: float) -> None:
+        await self._go(apart, lambda machine: machine.one_pass(), lambda done: done.at_rest)
+
+    async def down(self, apart: float) -> None:
+        """Delete each as the adapter does: a delete asks nothing of the spec."""
+        for each in self.machines:
+            each.graph = Graph(())
+        await self._go(apart, lambda machine: machine.one_release_pass(), lambda done: done.released)
+
+    async def _go(
+        self, apart: float, take: Callable[[Machine], Awaitable[PassResult]], is_done: Callable[[PassResult], bool]
+    ) -> None:
+        """Let each begin some seconds after the one before, and have its passes when they are due."""
+        clock = self.machines[0].clock
+        due = {number: clock.now() + number * apart for number in range(len(self.machines))}
+        while due:
+            number = min(due, key=lambda each: due[each])
+            self.machines[0].later(max(0.0, due[number] - clock.now()))
+            done = await take(self.machines[number])
+            due[number] = clock.now() + max(done.after, 0.5)
+            if is_done(done):
+                del due[number]
+
+
+@pytest.mark.parametrize("apart", [0.6, 3.0])
+async def test_a_hundred_machines_share_the_looks_at_those_that_start(apart: float) -> None:
+    fleet = Fleet(AwsAccount(), 100)
+    await fleet.up(apart)
+    sent = fleet.machines[0].sent()
+    assert sent.count("ec2.run_instances") == sent.count("resourcegroupstaggingapi.tag_resources") == 100
+    assert len(sent) <= 250, Counter(sent)
+    assert len({machine.journal.entries[KEY].id for machine in fleet.machines}) == 100
+    fleet.machines[0].later(3600)
+    await fleet.down(apart)
+    sent = fleet.machines[0].sent()
+    assert sent.count("ec2.terminate_instances") == 100
+    assert len(sent) <= 750, Counter(sent)
+    assert {each["State"]["Name"] for each in fleet.machines[0].instances()} <= {"terminated"}

@@ -18,6 +18,7 @@ API = {
     "elb": "https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference",
     "elbv2": "https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference",
     "s3": "https://docs.aws.amazon.com/AmazonS3/latest/API",
+    "secretsmanager": "https://docs.aws.amazon.com/secretsmanager/latest/apireference",
 }
 
 

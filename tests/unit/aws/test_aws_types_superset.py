@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 import yaml
 
+from freehold.api.base import ApiModel
 from freehold.api.crd import build_crd
 from freehold.api.parse import parse
 from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.aws.cluster.types.spec import AWSCluster
+from freehold.providers.aws.machine.types.crd import AWS_MACHINES, AWS_TEMPLATES
+from freehold.providers.aws.machine.types.spec import AWSMachine
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import Schema, narrower, schema_of
 
-AWS_KINDS = (AWS_CLUSTERS, *AWS_IDENTITIES)
+AWS_KINDS = (AWS_CLUSTERS, AWS_MACHINES, *AWS_TEMPLATES, *AWS_IDENTITIES)
 CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"
 
 _BALANCERS = ("spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer")
@@ -77,6 +80,25 @@ EARLY_IDENTITIES = {
     _SELECTOR: EARLY[_SELECTOR],
     f"{_SELECTOR}[*]": EARLY[f"{_SELECTOR}[*]"],
 }
+EARLY_MACHINE = {
+    "spec": "upstream's webhook keeps the spec, and checks the market of an instance",
+    "spec.additionalSecurityGroups[*]": "upstream's webhook refuses an id beside filters",
+    "spec.additionalSecurityGroups[*].id": "bounded for the rule",
+    "spec.additionalTags": EARLY["spec.additionalTags"],
+    "spec.additionalTags.*": EARLY["spec.additionalTags.*"],
+    "spec.ami": "EC2 refuses other ids",
+    "spec.ami.id": "bounded for the rule",
+    "spec.cloudInit": "upstream's webhook refuses secrets beside user data",
+    "spec.elasticIpPool": EARLY["spec.network.vpc.elasticIpPool"],
+    "spec.nonRootVolumes[*]": "upstream's webhook checks type, iops and throughput, and asks for the device",
+    "spec.providerID": "bounded for the rule",
+    "spec.rootVolume": "upstream's webhook checks type, iops and throughput",
+    "spec.spotMarketOptions": "EC2 refuses what is no price",
+    "spec.spotMarketOptions.maxPrice": "bounded for the rule",
+    "spec.sshKeyName": "upstream's webhook checks it",
+    "spec.subnet": "EC2 refuses other ids",
+    "spec.subnet.id": "bounded for the rule",
+}
 _STATUS = ("status.networkStatus.securityGroups.*.ingressRule[*]",)
 EARLY_STATUS = {f"{each}.{f}{m}" for each in _STATUS for f in ("cidrBlocks", "ipv6CidrBlocks") for m in ("", "[*]")}
 """The operator writes the status; the bounds are those of the spec."""
@@ -88,7 +110,13 @@ def upstream(kind: ServedKind) -> dict[str, Any]:
 
 
 def early(kind: ServedKind) -> set[str]:
-    return {*EARLY, *EARLY_STATUS} if kind is AWS_CLUSTERS else set(EARLY_IDENTITIES)
+    in_template = {path.replace("spec", "spec.template.spec", 1) for path in (*EARLY, *EARLY_MACHINE)}
+    return {
+        "AWSCluster": {*EARLY, *EARLY_STATUS},
+        "AWSMachine": {"", *EARLY_MACHINE},
+        "AWSMachineTemplate": {"spec.template", *in_template},
+        "AWSClusterTemplate": {"spec", *in_template},
+    }.get(kind.kind, set(EARLY_IDENTITIES))
 
 
 KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
@@ -121,14 +149,14 @@ def test_names_versions_and_scope_are_upstreams(kind: ServedKind) -> None:
     assert {k: ours["spec"].get(k) for k in names} == {k: theirs["spec"].get(k) for k in names}
     (our_version,), (their_version,) = ours["spec"]["versions"], theirs["spec"]["versions"]
     for key in ("name", "served", "storage", "subresources"):
-        assert our_version.get(key) == their_version.get(key), key
+        assert (our_version.get(key) or None) == (their_version.get(key) or None), key
 
 
 @KINDS
 def test_labels_name_the_contract_and_take_identities_along(kind: ServedKind) -> None:
     """docs/reference/capi-contract.md C1: never the label of v1beta2, under which failureDomains is a list."""
     labels = build_crd(kind)["metadata"]["labels"]
-    moved = {} if kind is AWS_CLUSTERS else {"clusterctl.cluster.x-k8s.io/move-hierarchy": ""}
+    moved = {} if kind not in AWS_IDENTITIES else {"clusterctl.cluster.x-k8s.io/move-hierarchy": ""}
     assert labels == {"cluster.x-k8s.io/v1beta1": "v1beta2", **moved}
 
 
@@ -137,15 +165,18 @@ def test_failure_domains_are_a_map() -> None:
     assert "additionalProperties" in status["failureDomains"] and status["failureDomains"]["type"] == "object"
 
 
-def test_columns_have_all_of_upstreams() -> None:
+@KINDS
+def test_columns_have_all_of_upstreams(kind: ServedKind) -> None:
     """docs/reference/capi-contract.md C4."""
-    (theirs,) = upstream(AWS_CLUSTERS)["spec"]["versions"]
-    assert {each["name"] for each in theirs["additionalPrinterColumns"]} <= {each.name for each in AWS_CLUSTERS.columns}
+    (theirs,) = upstream(kind)["spec"]["versions"]
+    names = {each["name"] for each in theirs.get("additionalPrinterColumns", ())}
+    assert kind in AWS_IDENTITIES or names <= {each.name for each in kind.columns}
 
 
-def test_fields_beyond_upstreams_are_the_ones_we_know_of() -> None:
-    own = schema_of(build_crd(AWS_CLUSTERS))["properties"]
-    theirs = schema_of(upstream(AWS_CLUSTERS))["properties"]
+@pytest.mark.parametrize("kind", [AWS_CLUSTERS, AWS_MACHINES], ids=lambda kind: kind.kind)
+def test_fields_beyond_upstreams_are_the_ones_we_know_of(kind: ServedKind) -> None:
+    own = schema_of(build_crd(kind))["properties"]
+    theirs = schema_of(upstream(kind))["properties"]
     assert set(own["spec"]["properties"]) == set(theirs["spec"]["properties"])
     more = {"phase", "initialization", "observedGeneration", "resources", "identity"}
     assert set(own["status"]["properties"]) - set(theirs["status"]["properties"]) == more
@@ -213,11 +244,12 @@ def _kept(given: Any, held: Any) -> bool:
     return bool(given == held)
 
 
-def test_every_field_of_upstreams_survives_a_round_trip() -> None:
+@pytest.mark.parametrize(("kind", "model"), [(AWS_CLUSTERS, AWSCluster), (AWS_MACHINES, AWSMachine)])
+def test_every_field_of_upstreams_survives_a_round_trip(kind: ServedKind, model: type[ApiModel]) -> None:
     """A made-up object with every field of the schema is parsed and written again with every field."""
-    schema = schema_of(upstream(AWS_CLUSTERS))
+    schema = schema_of(upstream(kind))
     whole = {name: filled(schema["properties"][name], name) for name in ("spec", "status")}
-    again = AWSCluster.model_validate(whole).to_wire()
+    again = model.model_validate(whole).to_wire()
     assert again == whole
 
 
@@ -233,5 +265,7 @@ def filled(node: Schema, name: str) -> Any:
         return True
     if node["type"] in ("integer", "number"):
         return max(1, node.get("minimum", 1))
+    if "pattern" in node:
+        return "h-0123456789abcdef0"
     text = {"date-time": "2026-01-01T00:00:00Z"}.get(node.get("format", ""), "a-text")
     return node["enum"][-1] if "enum" in node else text

@@ -25,11 +25,12 @@ from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.commands import freehold
 
-POWERVS, AWS = SERVED_RESOURCES
+POWERVS, AWS, _ = SERVED_RESOURCES
+CLUSTERS = (POWERVS, AWS)
 MINIMAL = Key("default", "minimal")
 GROUP = "infrastructure.cluster.x-k8s.io"
 OBJECTS = [
-    *((kind, MINIMAL) for kind in SERVED_RESOURCES),
+    *((kind, MINIMAL) for kind in CLUSTERS),
     (POWERVS, Key("default", "other")),
     (AWS, Key("default", "awscluster")),
     (AWS, Key("team", "far")),

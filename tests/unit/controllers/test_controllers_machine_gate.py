@@ -70,8 +70,8 @@ def infrastructure(
 
 def owned(data: str = "boot", of: Any = None, around: Any = None, **infra: Any) -> ClusterContext:
     of = of or cluster()
-    surroundings = Around(owner(data), of, infrastructure(**infra)) if around is None else around
-    return ClusterContext(AUTO, Presence.PRESENT, FoundCluster(of), around=surroundings)
+    there = Around(owner(data), of, infrastructure(**infra)) if around is None else around
+    return ClusterContext(AUTO, Presence.PRESENT, FoundCluster(of), around=there)
 
 
 def alone(mode: ClusterApiMode = OFF, crds: Presence = Presence.ABSENT, **infra: Any) -> ClusterContext:

@@ -68,6 +68,26 @@ STANDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Standing | None]]
     "nothing says it": (machine(), None, None),
     "the record is older than this": (machine(replace(JOURNAL, place={})), None, None),
     "its record is spoilt": (machine(**{names.JOURNAL_ANNOTATION: "{"}), None, None),
+    "its status says another thing than an edited record": (
+        machine(OTHERS, status={"identity": dict(build_status_identity(machine(), JOURNAL))}),
+        None,
+        HERE,
+    ),
+    "its record is spoilt, and its status is not": (
+        machine(
+            status={"identity": dict(build_status_identity(machine(), JOURNAL))}, **{names.JOURNAL_ANNOTATION: "{"}
+        ),
+        None,
+        HERE,
+    ),
+    "the record of its cluster is edited, and the status of that says who it is": (
+        machine(),
+        {
+            **cluster(replace(CLUSTER, uuid="of-nobody")),
+            "status": {"identity": dict(build_status_identity(cluster(), Journal(CLUSTER, key=RING.writing)))},
+        },
+        HERE,
+    ),
     "its status has what the record has lost": (
         machine(status={"identity": dict(build_status_identity(machine(), JOURNAL))}),
         None,

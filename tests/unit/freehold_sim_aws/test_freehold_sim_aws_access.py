@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from freehold_sim.aws import tag_conditions
+from freehold_sim.aws.iam import cluster_api
 from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.settings import Assumptions
 from harness.simulated_aws import ACCOUNT, OTHER_KEY, TRUST, refused, tagged
@@ -247,3 +248,11 @@ def test_an_attached_policy_and_a_full_profile_are_not_deleted(sim: Any) -> None
     with refused("MalformedPolicyDocument"):
         sim.iam.create_role(RoleName="x", AssumeRolePolicyDocument="{")
     assert json.loads(TRUST) == sim.iam.get_role(RoleName="r")["Role"]["AssumeRolePolicyDocument"]
+
+
+def test_a_prepared_account_has_the_profiles_of_clusterawsadm_with_their_roles(sim: Any) -> None:
+    sim.cloud.prepare()
+    for name in cluster_api.PROFILES:
+        profile = sim.iam.get_instance_profile(InstanceProfileName=name)["InstanceProfile"]
+        assert [role["RoleName"] for role in profile["Roles"]] == [name]
+    assert sim.iam.get_role(RoleName=cluster_api.EKS_ROLE)["Role"]

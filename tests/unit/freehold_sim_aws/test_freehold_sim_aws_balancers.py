@@ -222,7 +222,7 @@ def test_parts_of_a_classic_load_balancer(sim: Any) -> None:
     sim.elb.apply_security_groups_to_load_balancer(**name, SecurityGroups=[group])
     sim.elb.register_instances_with_load_balancer(**name, Instances=[{"InstanceId": instance}])
     states = [sim.elb.describe_instance_health(**name)["InstanceStates"][0]["State"]]
-    sim.clock.advance(30)
+    sim.clock.advance(60)
     states.append(sim.elb.describe_instance_health(**name)["InstanceStates"][0]["State"])
     shown = sim.elb.describe_load_balancers(LoadBalancerNames=["api"])["LoadBalancerDescriptions"][0]
     assert states == ["OutOfService", "InService"]

@@ -92,7 +92,7 @@ def of_moto() -> dict[str, str]:
 
 def test_every_difference_to_moto_is_listed_and_wanted(make_sim: Any, of_moto: dict[str, str]) -> None:
     """A difference that goes, because moto learned it, must go from the page too."""
-    sim = make_sim(lags=Lags.none())
+    sim = make_sim(lags=Lags.none(), limits={})
     ours = run(lambda name: sim.client(name), "ami-0a0000000000000c1")
     assert set(ours) == set(STEPS)
     different = {name: (ours[name], of_moto[name]) for name in STEPS if ours[name] != of_moto[name]}

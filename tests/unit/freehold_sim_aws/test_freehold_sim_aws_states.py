@@ -205,32 +205,6 @@ def test_a_load_balancer_becomes_active_and_its_interfaces_outlive_it(sim: Any) 
     sim.ec2.delete_security_group(GroupId=group)
 
 
-def test_the_health_of_targets_follows_the_clock(sim: Any) -> None:
-    vpc, subnets = sim.network()
-    instance, group = sim.instance(subnets[0]), sim.target_group(vpc)
-    balancer = sim.balancer(subnets)
-
-    def health() -> list[str]:
-        rows = sim.elbv2.describe_target_health(TargetGroupArn=group)["TargetHealthDescriptions"]
-        return [row["TargetHealth"]["State"] for row in rows]
-
-    sim.elbv2.register_targets(TargetGroupArn=group, Targets=[{"Id": instance}])
-    seen = health()
-    action = [{"Type": "forward", "TargetGroupArn": group}]
-    sim.elbv2.create_listener(LoadBalancerArn=balancer, Protocol="TCP", Port=6443, DefaultActions=action)
-    seen += health()
-    sim.clock.advance(30)
-    seen += health()
-    sim.elbv2.deregister_targets(TargetGroupArn=group, Targets=[{"Id": instance}])
-    seen += health()
-    sim.clock.advance(300)
-    assert seen == ["unused", "initial", "healthy", "draining"]
-    assert health() == []
-    sim.ec2.terminate_instances(InstanceIds=[instance])
-    with refused("InvalidTarget"):
-        sim.elbv2.register_targets(TargetGroupArn=group, Targets=[{"Id": instance}])
-
-
 def test_an_eks_cluster_goes_after_its_node_groups_and_takes_what_eks_made(sim: Any) -> None:
     made = sim.cluster()
     network = made["resourcesVpcConfig"]

@@ -49,7 +49,8 @@ async def simulated_cloud(
     with state.simulator_log.open("w") as complaints:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "freehold_sim", "--speed", str(speed),
-            "--state", str(state.world), "--until-stdin-closes", *(("--settings", str(used)) if used else ()),
+            "--state", str(state.world), "--prepared", "--until-stdin-closes",
+            *(("--settings", str(used)) if used else ()),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=complaints,
             pass_fds=(lock.descriptor,), start_new_session=True,
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Errors of the last pass, added to the rows of a plan. Pure.
 
-A plan sends no write, so it cannot find out that one would be denied, is beyond a quota or finds no capacity. The last pass did,
-and the status has its errors.
+A plan sends no write, so it cannot find out that one would be denied, is beyond a quota or finds no capacity.
+The last pass did, and the status has its errors.
 """
 
 from __future__ import annotations

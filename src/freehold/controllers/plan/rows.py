@@ -31,7 +31,7 @@ def build_rows(
 
 class _RowBuilder:
     def __init__(self, before: Journal | None, report: PassReport, writes: Sequence[Write], deps: EngineDeps) -> None:
-        self._outcomes = report.outcomes
+        self._outcomes, self._deleting = report.outcomes, report.deleting
         self._graph = report.plan.graph if isinstance(report.plan, WantedGraph) else None
         self._before: Mapping[NodeKey, Entry] = before.entries if before else {}
         self._after: Mapping[NodeKey, Entry] = report.journal.entries if report.journal else {}
@@ -118,7 +118,8 @@ class _RowBuilder:
         if entry and is_planned(entry.id):
             return self._explain_create(key)
         if entry and (key.kind, entry.id) in self._deleted:
-            why = "the spec no longer wants it" if self._graph and key not in self._graph.nodes else "with its object"
+            dropped = self._graph and not self._deleting and key not in self._graph.nodes
+            why = "the spec no longer wants it" if dropped else "with its object"
             return PlanAction.DELETE, f"{why}; {self._explain_proof(key, entry)}"
         match outcome:
             case Blocked():

@@ -59,7 +59,7 @@ changes through a function of another file, or a method of the context (``requeu
     observe
         writes journal, ready_nodes, node.absent_since, node.answered, node.deferred, node.delete_sent, node.id_taken,
             node.look_at, node.open_since
-        reads node.last_seen, object.releasing
+        reads node.last_seen, node.mark_memory, object.releasing
     parts
         writes journal, node.last_seen, node.parts
         reads ready_nodes, object.first_seen, object.identity_is_new

@@ -19,7 +19,8 @@ from freehold.engine.resources import NodeKey, Ref
 KIND = "inner owner"
 """In place of a kind, in outcomes about what an owner within this one has."""
 RECHECK = 30.0
-"""Seconds between two looks; also after one that found nothing, because the index lags."""
+NONE_SECONDS = 120.0
+"""Seconds until the index is asked again that showed nothing: it lags, and a create may have been under way."""
 
 
 async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
@@ -27,7 +28,7 @@ async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
     inner, told = ctx.deps.inner, NodeKey(KIND, "first")
     if inner is None or told in ctx.outcomes:
         return inner is not None
-    if ctx.now - ctx.state.none_within_at < RECHECK:
+    if ctx.now - ctx.state.none_within_at < NONE_SECONDS:
         return False
     try:
         waiting = await _find_first_within(ctx, inner)

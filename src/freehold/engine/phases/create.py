@@ -29,6 +29,8 @@ from freehold.engine.state import Existence, MarkState
 
 ANOTHER_PLACE = 1.0
 """Seconds until the spec is asked for another place when the cloud has no room in one."""
+SECRET_SECONDS = 20.0
+"""Seconds until a secret that could not be read is asked for again: nothing tells when it is made."""
 
 
 def drop_stale_refs(ctx: PassContext) -> None:
@@ -370,7 +372,8 @@ async def _prepare_requests(ctx: PassContext, wave: Sequence[Node]) -> dict[Node
             found[node.key] = await resolve_secrets.resolve_first(ctx, node.key, node.request(ctx.ready_nodes))
         except CloudError as error:
             ctx.creating.remove(node.key)
-            ctx.block(node.key, outcome_of_error(error))
+            outcome = outcome_of_error(error)
+            ctx.block(node.key, replace(outcome, after=min(outcome.after, SECRET_SECONDS)))
     return found
 
 

@@ -94,7 +94,8 @@ async def observe_present(
         await _leave_record(ctx, key)
     asked = set(due) - set(left)
     more = {key for key in beside if key.kind in {each.kind for each in asked}}
-    for key, seen in (await observe.read_each(ctx, asked | more)).items():
+    shared = await observe.read_shared(ctx, asked)
+    for key, seen in {**shared, **await observe.read_each(ctx, (asked - shared.keys()) | more)}.items():
         if key in more:
             ctx.node(key).last_seen = seen if isinstance(seen, Observed) else None
         elif isinstance(seen, CloudError):

@@ -16,7 +16,10 @@ from freehold.engine.journal import Entry, Phase, let_go, vacated
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
-from freehold.engine.state import earliest
+from freehold.engine.state import Existence, earliest
+
+SHARED_LOOK = 8.0
+"""Seconds for which a list counts that objects share while they make something."""
 
 
 async def read_recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
@@ -31,7 +34,8 @@ async def read_recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
                 ctx.outcomes[key] = ctx.pending_outcome(key)
             elif ctx.node(key).last_seen is not None:
                 assess(ctx, key, ctx.node(key).observed)
-    for key, seen in (await read_each(ctx, due)).items():
+    shared = await read_shared(ctx, due)
+    for key, seen in {**shared, **await read_each(ctx, [key for key in due if key not in shared])}.items():
         ctx.node(key).look_now()  # this read decides when the next one is due
         if isinstance(seen, CloudError):
             ctx.outcomes[key] = outcome_of_error(seen)
@@ -40,6 +44,36 @@ async def read_recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
         else:
             ctx.remember(key, seen)
             assess(ctx, key, seen)
+
+
+async def read_shared(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed]:
+    """Return what is under way of the kinds that many objects make at once, as a list that they share shows it.
+
+    What the list does not show, or may show as it was before our last write, is read itself: so is the end of a delete.
+    """
+    found: dict[NodeKey, Observed] = {}
+    if ctx.deps.lists is None:
+        return found
+    pending = [key for key in keys if ctx.kind(key).reads.made_together and _is_under_way(ctx, key)]
+    for kind in sorted({key.kind for key in pending}):
+        refs = [
+            Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in pending if key.kind == kind
+        ]
+        rows = await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, SHARED_LOOK)
+        shown = {ident: row.observed for ident, row in rows.items()}
+        found |= {key: seen for key in pending if key.kind == kind and (seen := pick_recorded(ctx, key, shown))}
+    return found
+
+
+def _is_under_way(ctx: PassContext, key: NodeKey) -> bool:
+    """Return whether a look would only show how far its create, or the delete that we sent, has come."""
+    node = ctx.node(key)
+    if node.delete_sent is not None:
+        ends = node.last_seen is not None and node.last_seen.state is State.DELETING
+        return ends and ctx.now - node.delete_sent > SHARED_LOOK
+    attached = node.mark_memory.attached
+    is_old = attached is None or ctx.now - attached.at > SHARED_LOOK
+    return node.existence is Existence.PRESENT and node.observed.state is State.PENDING and is_old
 
 
 async def read_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:

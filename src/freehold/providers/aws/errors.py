@@ -260,7 +260,8 @@ RULES: tuple[ErrorRule, ...] = (
         "Invalid* *Invalid Missing* Malformed* Validation* Unknown* Unsupported* *.Malformed *NotSupported "
         "*NotSupportedException *UnsupportedException SerializationException PackedPolicyTooLarge "
         "PolicyNotAttachable RegionDisabled* *Mismatch MethodNotAllowed ClientException BadRequestException "
-        "IncompatibleProtocols ResourcesNotAssociated* PublicPolicyException DecryptionFailure EncryptionFailure",
+        "IncompatibleProtocols ResourcesNotAssociated* PublicPolicyException DecryptionFailure EncryptionFailure "
+        "PreconditionNotMetException",
     ),
 )  # fmt: skip
 

@@ -4,7 +4,8 @@ Besides those that :mod:`kinds.instance` names, a request may have, each only wh
 
 - ``profile``: the name of an instance profile.
 - ``root_volume`` and ``volumes`` (one, a list): ``device``, and where wanted ``size`` (GiB), ``type``, ``iops``,
-  ``throughput`` (MiB/s), ``encrypted``, ``kms_key``. They go with the instance unless ``delete_on_termination`` is false.
+  ``throughput`` (MiB/s), ``encrypted``, ``kms_key``. They go with the instance, unless ``delete_on_termination`` is
+  false.
 - ``spot``: ``max_price`` (dollars an hour; without it the on-demand price). One request, ended by an interruption.
 - ``capacity_block``: true for one that was bought; ``capacity_reservation``: ``id`` or ``preference``.
 - ``tenancy``, ``host_id``, ``host_affinity``, ``placement_group``, ``partition``.

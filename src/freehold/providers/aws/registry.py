@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freehold.engine.kinds import Registry
+from freehold.providers.aws.api_names import AWS_MACHINE_KIND
 from freehold.providers.aws.calls import ApiClient
 from freehold.providers.aws.kind_facts import FACTS, KindFacts
 from freehold.providers.aws.kinds import (
@@ -25,6 +26,9 @@ from freehold.providers.aws.kinds import (
     vpc,
     vpc_endpoint,
 )
+
+OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
+"""The kinds that a machine may have: for others of its own nothing is searched when it goes."""
 
 
 def aws_kinds(client: ApiClient) -> Registry:
@@ -50,7 +54,11 @@ def aws_kinds(client: ApiClient) -> Registry:
     region = client.session.region
     return Registry(
         [
-            replace(kind, deletion=replace(kind.deletion, delete_command=_delete_command(FACTS[kind.name], region)))
+            replace(
+                kind,
+                deletion=replace(kind.deletion, delete_command=_delete_command(FACTS[kind.name], region)),
+                never_of=frozenset() if kind.name in OF_MACHINES else frozenset({AWS_MACHINE_KIND}),
+            )
             for kind in kinds
         ]
     )

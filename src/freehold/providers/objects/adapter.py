@@ -41,11 +41,20 @@ class GraphMode(Enum):
 
 
 @dataclass(frozen=True)
+class SoleUse:
+    """The use of something given that only one object may use: the ``words`` for it in specs, at ``field`` in this."""
+
+    field: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class WantedGraph:
     """The graph of wanted resources. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
 
     ``known_before``: the cloud has resources of this object that are not on its record: it was restored, with its UID,
-    from before its first pass. ``holds_name``: it uses its name although nothing of its own is on record.
+    from before its first pass. ``holds_name``: it uses its name although nothing of its own is on record. ``sole_use``:
+    what no other object may name.
     """
 
     mode: GraphMode
@@ -54,6 +63,7 @@ class WantedGraph:
     notes: tuple[SpecWarning, ...] = ()
     known_before: bool = field(default=False, kw_only=True)
     holds_name: bool = field(default=False, kw_only=True)
+    sole_use: SoleUse | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,15 @@ from freehold.api.served import ClusterLink, ParentName, ServedName
 from freehold.engine.keys import KeyRing
 from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.providers.objects.around import (
-    NOTHING_AROUND,
-    explain_bootstrap_wait,
-    explain_infrastructure_wait,
-    find_bootstrap,
+    NOTHING_AROUND as NOTHING_AROUND,
 )
 from freehold.providers.objects.around import (
     Around as Around,
+)
+from freehold.providers.objects.around import (
+    explain_bootstrap_wait,
+    explain_infrastructure_wait,
+    find_bootstrap,
 )
 
 DEFAULT_API_PORT = 6443
@@ -327,10 +329,10 @@ def _build_proceed(
     proceed = _build_plain_proceed(raw, lookup, standalone=standalone)
     if served.parent is None:
         return proceed
-    return _decide_by_surroundings(raw, replace(proceed, around=context.around), served, served.parent)
+    return _decide_by_around(raw, replace(proceed, around=context.around), served, served.parent)
 
 
-def _decide_by_surroundings(
+def _decide_by_around(
     raw: Mapping[str, Any], proceed: Proceed, served: ServedName, parent: ParentName
 ) -> Proceed | Hold:
     """Decide whether a machine can be made yet (docs/reference/capi-contract.md C38). A delete never comes here."""

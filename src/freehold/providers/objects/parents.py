@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ParentName, ServedName
+from freehold.engine import journal as journals
 from freehold.engine.journal import CorruptJournal, Journal
 from freehold.kube.resources import Json
 from freehold.providers.objects import identity
@@ -54,9 +56,18 @@ def put_in_place(raw: Mapping[str, Any], standing: Standing) -> Json:
 
 
 def _read_own_record(raw: Mapping[str, Any]) -> Journal | None:
-    """Read the record; None without one, and for one that is another object's."""
+    """Read the record of the object itself; None without one. What its status says of it outweighs the annotation."""
+    record, proven = _read_annotation(raw), identity.read_proven_status(raw)
+    if record is None or proven is None:
+        return record or proven
+    is_cut = record.owner.within and not proven.owner.within  # by the CRD of an earlier version
+    return replace(record, owner=record.owner if is_cut else proven.owner, place=proven.place or record.place)
+
+
+def _read_annotation(raw: Mapping[str, Any]) -> Journal | None:
+    text = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
     try:
-        record = identity.read_record(raw)
+        record = journals.loads(text) if text is not None else None
     except CorruptJournal:
         return None
     return record if record and identity.is_own(raw, record) else None

@@ -11,6 +11,7 @@ from freehold_sim.aws.ec2 import interfaces, spot, volumes
 from freehold_sim.aws.ec2.describing import described, matching, paged_rows, refuse_pages_of_ids
 from freehold_sim.aws.ec2.kinds import find, one_of, show
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
+from freehold_sim.aws.health_checks import answer
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.world import Record, World, scope_of
 
@@ -181,6 +182,7 @@ def _change(call: Call, wanted: str, through: str, final: str, seconds: float) -
         before = record["view"]["State"]
         if before["Name"] == wanted:
             call.world.redirect(record, State=state(through))
+            answer(record, call.now if final == "stopped" else call.takes(seconds), answers=final == "running")
             call.world.schedule(call.takes(seconds), record, {"State": state(final)})
         changed.append({"InstanceId": record["id"], "CurrentState": record["view"]["State"], "PreviousState": before})
     return changed

@@ -123,7 +123,6 @@ def _make(call: Call, launch: Launch, tags: dict[str, dict[str, str]], index: in
         call, INSTANCE, _view(call, launch, index), tags["instance"], reservation=launch.reservation,
         user_data=call.params.get("UserData"), protected=call.params.get("DisableApiTermination", False),
         on_shutdown=call.params.get("InstanceInitiatedShutdownBehavior", "stop"), interfaces=[], volumes=[],
-        answers=[[call.now, True]],
     )  # fmt: skip
     for card in launch.cards:
         launch_interfaces.attach(call, instance, card, tags["network-interface"])

@@ -6,6 +6,7 @@ from typing import Any
 from freehold_sim.aws import balancing
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.elb.balancers import LISTENERS, find, join, listener
+from freehold_sim.aws.health_checks import Check, answers_of, health
 from freehold_sim.aws.world import Record
 
 _TARGET = re.compile(r"(TCP|SSL):\d{1,5}|(HTTP|HTTPS):\d{1,5}/.*")
@@ -95,16 +96,29 @@ def register(call: Call) -> dict[str, Any]:
         instance = call.get("instance", row.get("InstanceId"))
         if instance is None or instance["view"]["State"]["Name"] in {"shutting-down", "terminated"}:
             raise Refused("InvalidInstance", f"Could not find EC2 instance {row.get('InstanceId')}.")
+        if instance["view"]["VpcId"] != balancer["view"]["VPCId"]:
+            text = f"EC2 instance {instance['id']} is not in the same VPC as ELB."
+            raise Refused("InvalidInstance", text)
     for row in call.params["Instances"]:
         balancer["registered"].setdefault(row["InstanceId"], call.now)
+        _draining(balancer).pop(row["InstanceId"], None)
     return _shown(balancer)
 
 
 def deregister(call: Call) -> dict[str, Any]:
     balancer = find(call, call.params["LoadBalancerName"])
+    drains = balancer["attributes"]["ConnectionDraining"]
     for row in call.params["Instances"]:
-        balancer["registered"].pop(row.get("InstanceId"), None)
+        held = balancer["registered"].pop(row.get("InstanceId"), None)
+        if held is not None and drains["Enabled"]:
+            _draining(balancer)[row["InstanceId"]] = call.now + drains["Timeout"]
     return _shown(balancer)
+
+
+def _draining(balancer: Record) -> dict[str, float]:
+    """Return what is being deregistered, with the time when that ends."""
+    found: dict[str, float] = balancer.setdefault("draining", {})
+    return found
 
 
 def _shown(balancer: Record) -> dict[str, Any]:
@@ -114,20 +128,46 @@ def _shown(balancer: Record) -> dict[str, Any]:
 
 def describe_health(call: Call) -> dict[str, Any]:
     balancer = find(call, call.params["LoadBalancerName"])
+    draining = {ident for ident, end in _draining(balancer).items() if call.now < end}
+    for ident in [ident for ident in balancer["registered"] if _has_ended(call, ident)]:
+        del balancer["registered"][ident]
+        _shown(balancer)
     asked = [row.get("InstanceId", "") for row in call.params.get("Instances", [])]
     rows = []
-    for ident in asked or balancer["registered"]:
-        if ident not in balancer["registered"]:
+    for ident in asked or (*balancer["registered"], *draining):
+        if ident not in balancer["registered"] and ident not in draining:
             raise Refused("InvalidInstance", f"Could not find EC2 instance {ident}.")
-        instance = call.world.table(call.scope, "instance").get(ident)
-        running = instance is not None and instance["view"]["State"]["Name"] == "running"
-        healthy = running and call.now >= balancer["registered"][ident] + call.settings.delays.target_healthy
-        reason, text = ("N/A", "N/A") if healthy else ("ELB", "Instance registration is still in progress.")
-        rows.append({
-            "InstanceId": ident, "State": "InService" if healthy else "OutOfService", "ReasonCode": reason,
-            "Description": text,
-        })  # fmt: skip
+        state, reason, text = _health(call, balancer, ident)
+        rows.append({"InstanceId": ident, "State": state, "ReasonCode": reason, "Description": text})
     return {"InstanceStates": rows}
+
+
+def _has_ended(call: Call, ident: str) -> bool:
+    """Whether an instance was terminated: the load balancer deregisters it by itself."""
+    instance = call.world.table(call.scope, "instance").get(ident)
+    return instance is None or instance["view"]["State"]["Name"] == "terminated"
+
+
+def _health(call: Call, balancer: Record, ident: str) -> tuple[str, str, str]:
+    """Return state, reason and description of an instance.
+
+    https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_InstanceState.html
+    """
+    if ident not in balancer["registered"]:
+        return "InService", "N/A", "Instance deregistration currently in progress."
+    instance = call.world.table(call.scope, "instance")[ident]
+    if instance["view"]["State"]["Name"] != "running":
+        return "OutOfService", "Instance", "Instance is in stopped state."
+    given = balancer["view"]["HealthCheck"]
+    check = Check(given["Interval"], given["HealthyThreshold"], given["HealthyThreshold"], given["UnhealthyThreshold"])
+    since = balancer["registered"][ident] + call.settings.delays.register_target
+    match health(check, since, answers_of(instance), call.now):
+        case "initial":
+            return "OutOfService", "ELB", "Instance registration is still in progress."
+        case "unhealthy":
+            text = "Instance has failed at least the UnhealthyThreshold number of health checks consecutively."
+            return "OutOfService", "Instance", text
+    return "InService", "N/A", "N/A"
 
 
 _ATTRIBUTES = ("CrossZoneLoadBalancing", "AccessLog", "ConnectionDraining", "ConnectionSettings")

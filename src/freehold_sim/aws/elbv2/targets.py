@@ -1,6 +1,6 @@
-"""Targets of a target group and their health, which follows from the time since they were registered.
+"""Targets of a target group and their health.
 
-https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DescribeTargetHealth.html
+https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetHealth.html
 """
 
 from ipaddress import ip_address
@@ -8,7 +8,8 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.elbv2.common import TARGET_GROUP, find
-from freehold_sim.aws.elbv2.target_groups import balancers_of
+from freehold_sim.aws.elbv2.target_groups import HTTP_PROTOCOLS, balancers_of
+from freehold_sim.aws.health_checks import Check, answers_of, health
 from freehold_sim.aws.world import Record
 
 
@@ -65,7 +66,7 @@ def deregister(call: Call) -> dict[str, Any]:
 def describe_health(call: Call) -> dict[str, Any]:
     group = find(call, TARGET_GROUP, call.params["TargetGroupArn"])
     rows = group["targets"]
-    for key in [key for key, row in rows.items() if row["draining_until"] and row["draining_until"] <= call.now]:
+    for key in [key for key, row in rows.items() if _has_gone(call, row)]:
         del rows[key]
     wanted = call.params.get("Targets")
     shown = []
@@ -74,11 +75,27 @@ def describe_health(call: Call) -> dict[str, Any]:
         row = rows.get(_key(target, group))
         identity = {"Id": target["Id"], "Port": target.get("Port", group["view"]["Port"])}
         check = str(identity["Port"])
-        shown.append({"Target": identity, "HealthCheckPort": check, "TargetHealth": _health(call, row, used)})
+        shown.append({"Target": identity, "HealthCheckPort": check, "TargetHealth": _health(call, group, row, used)})
     return {"TargetHealthDescriptions": shown}
 
 
-def _health(call: Call, row: dict[str, Any] | None, used: bool) -> dict[str, str]:
+def _has_gone(call: Call, row: dict[str, Any]) -> bool:
+    """Whether a target has drained, or its instance ended: Elastic Load Balancing deregisters that by itself."""
+    if row["draining_until"] is not None:
+        return bool(row["draining_until"] <= call.now)
+    instance = _instance(call, row)
+    return row["Id"].startswith("i-") and (instance is None or instance["view"]["State"]["Name"] == "terminated")
+
+
+def _instance(call: Call, row: dict[str, Any]) -> Record | None:
+    """Return the instance of a target, also of one that is registered by its address."""
+    instances = call.world.table(call.scope, "instance")
+    if row["Id"] in instances:
+        return instances[row["Id"]]
+    return next((each for each in instances.values() if each["view"].get("PrivateIpAddress") == row["Id"]), None)
+
+
+def _health(call: Call, group: Record, row: dict[str, Any] | None, used: bool) -> dict[str, str]:
     if row is None:
         return _state("unused", "Target.NotRegistered", "Target is not registered to the target group")
     if row["draining_until"] is not None:
@@ -86,12 +103,30 @@ def _health(call: Call, row: dict[str, Any] | None, used: bool) -> dict[str, str
     if not used:
         text = "Target group is not configured to receive traffic from the load balancer"
         return _state("unused", "Target.NotInUse", text)
-    instance = call.world.table(call.scope, "instance").get(row["Id"])
-    if row["Id"].startswith("i-") and (instance is None or instance["view"]["State"]["Name"] != "running"):
+    instance = _instance(call, row)
+    if instance is not None and row["Id"] == instance["id"] and instance["view"]["State"]["Name"] != "running":
         return _state("unused", "Target.InvalidState", "Target is in the stopped or terminated state")
-    if call.now < row["since"] + call.settings.delays.target_healthy:
+    since = row["since"] + call.settings.delays.register_target
+    if call.now < since:
         return _state("initial", "Elb.RegistrationInProgress", "Target registration is in progress")
+    answers = answers_of(instance) if instance is not None else [[since, True]]
+    match health(_check_of(group["view"]), since, answers, call.now):
+        case "initial":
+            return _state("initial", "Elb.InitialHealthChecking", "Initial health checks in progress")
+        case "unhealthy":
+            return _state("unhealthy", "Target.FailedHealthChecks", "Health checks failed")
     return {"State": "healthy"}
+
+
+def _check_of(view: dict[str, Any]) -> Check:
+    """A new target of an application load balancer passes one check, one of a network load balancer as many as later.
+
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html; how long a
+    network load balancer took: https://github.com/kubernetes/kubeadm/issues/3294
+    """
+    up = view["HealthyThresholdCount"]
+    first = 1 if view["Protocol"] in HTTP_PROTOCOLS else up
+    return Check(view["HealthCheckIntervalSeconds"], first, up, view["UnhealthyThresholdCount"])
 
 
 def _state(name: str, reason: str, text: str) -> dict[str, str]:

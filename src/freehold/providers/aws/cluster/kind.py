@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
-from freehold.api.served import MachineName, ServedName
+from freehold.api.served import MachineName, ParentName, ServedName
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster.types.fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
 from freehold.providers.base import ConnectionContext, ObjectKind
@@ -31,6 +31,9 @@ AWS_CLUSTER = ServedName(
     left_out=AWS_CLUSTER_STATUS_LEFT_OUT,
     parts=aws_names.AWS_PART_CONDITIONS,
 )
+
+AS_PARENT = ParentName(AWS_CLUSTER.kind, AWS_CLUSTER.plural, ("region", "identityRef"))
+"""AWSCluster as what the machines of a cluster are part of."""
 
 
 def _describe() -> ServedKind:

@@ -142,5 +142,5 @@ def kind(client: ApiClient) -> Kind:
         "bootstrap-secret",
         BootstrapSecretDriver(client),
         creation=CreateRules(consumer="instance"),
-        deletion=DeleteRules(prunable=True),
+        deletion=DeleteRules(prunable=True, gone_at_once=True),
     )

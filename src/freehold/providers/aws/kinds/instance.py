@@ -143,5 +143,5 @@ def kind(client: ApiClient) -> Kind:
             drain_time=DRAIN_TIME,
             independent=True,
         ),
-        reads=ReadRules(listing=driver),
+        reads=ReadRules(listing=driver, made_together=True),
     )

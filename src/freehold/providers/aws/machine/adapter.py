@@ -28,7 +28,7 @@ from freehold.providers.aws.machine.desired import WantedMachine, wanted
 from freehold.providers.aws.machine.facts import MachineFactsReader
 from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.kind import AWS_MACHINE
-from freehold.providers.aws.machine.machine_plan import MachinePlan, Surroundings
+from freehold.providers.aws.machine.machine_plan import MachinePlan, OwnerMachine
 from freehold.providers.aws.machine.questions import questions_of
 from freehold.providers.aws.machine.recorded import RecordedInstance, read_recorded, read_recorded_bootstrap
 from freehold.providers.aws.machine.status import build_status
@@ -70,14 +70,14 @@ class AWSMachineAdapter:
             return spec
         recorded = read_recorded(spec.provider_id or "", journal.entries)
         notes = (*find_ignored_fields(AWS_MACHINE.fields, raw), *spec_checks.warn(spec, recorded))
-        around = Surroundings.of(raw, proceed.around.machine)
+        machine = OwnerMachine.of(raw, proceed.around.machine)
         view = _read_view(proceed)
         if isinstance(view, NoAnswer):
             return UndecidedSpec({machine_plan.CLUSTER: view}, notes)
-        if problems := spec_checks.check(around, raw, spec, view, recorded):
+        if problems := spec_checks.check(machine, raw, spec, view, recorded):
             return RefusedSpec(problems, notes)
-        asked = questions_of(spec, view, around.version, recorded, control_plane=around.control_plane)
-        plan = machine_plan.decide(around, spec, view, await self._reader.read(asked), recorded, notes)
+        asked = questions_of(spec, view, machine.version, recorded, control_plane=machine.control_plane)
+        plan = machine_plan.decide(machine, spec, view, await self._reader.read(asked), recorded, notes)
         if not isinstance(plan, MachinePlan):
             return plan
         bootstrap = await _find_bootstrap(spec, proceed, recorded, journal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from freehold.providers.aws.machine.bootstrap import NO_BOOTSTRAP, BootstrapPlan
 from freehold.providers.aws.machine.keys import BOOTSTRAP_SECRET_KIND, INSTANCE, REGISTRATION
 from freehold.providers.aws.machine.machine_plan import MachinePlan
 from freehold.providers.aws.tags import capa_tags
-from freehold.providers.objects.adapter import GraphMode, WantedGraph
+from freehold.providers.objects.adapter import GraphMode, SoleUse, WantedGraph
 from freehold.providers.objects.spec_problems import SpecWarning
 
 _KEPT = ("image_id", "subnet_id", "key_name")
@@ -34,7 +34,9 @@ def wanted(
 ) -> WantedMachine:
     """Return what shall be there."""
     tags = () if plan.given else plan.tags
-    return WantedMachine(GraphMode.CREATE, Graph(nodes(plan, bootstrap)), tags, notes, machine_plan=plan)
+    sole_use = SoleUse("spec.providerID", (plan.given, f"aws:///{plan.zone}/{plan.given}")) if plan.given else None
+    graph = Graph(nodes(plan, bootstrap))
+    return WantedMachine(GraphMode.CREATE, graph, tags, notes, sole_use=sole_use, machine_plan=plan)
 
 
 def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
@@ -50,19 +52,24 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
         yield Node(key, str(each.request["name"]), partial(_constant, each.request), field="spec.cloudInit", tags=tags)
     yield Node(
         INSTANCE,
-        plan.around.name,
+        plan.machine.name,
         partial(_request, plan, bootstrap),
         requires=frozenset(secrets),
         parts=partial(_parts, plan),
         field="spec",
         part_field=lambda part: "spec",
         tags=tags,
-        place=plan.zone,
     )
 
 
 def _given(plan: MachinePlan) -> Node:
-    return given_node(INSTANCE, plan.given, "spec.providerID")
+    return replace(given_node(INSTANCE, plan.given, "spec.providerID"), given_problem=partial(_other_zone, plan.zone))
+
+
+def _other_zone(zone: str, seen: Observed) -> str:
+    """Say that a given instance is not where ``providerID`` says; Cluster API would look for a node of another name."""
+    there = str(seen.attributes.get("zone") or "")
+    return f"spec.providerID: {seen.id} is in {there}, not in {zone}; correct it" if there not in ("", zone) else ""
 
 
 def _constant(request: Request, known: ReadyNodes) -> Request:
@@ -72,7 +79,7 @@ def _constant(request: Request, known: ReadyNodes) -> Request:
 def _request(plan: MachinePlan, bootstrap: BootstrapPlan, known: ReadyNodes) -> Request:
     """Make the request. What only a create sets is as recorded once there is an instance (``plan.request``)."""
     request: dict[str, Any] = {
-        "name": plan.around.name,
+        "name": plan.machine.name,
         "image_id": plan.image_id,
         "instance_type": plan.instance_type,
         "subnet_id": plan.subnet_id,
@@ -94,5 +101,5 @@ def _parts(plan: MachinePlan, known: ReadyNodes) -> frozenset[Part]:
 
 
 def _node_tags(plan: MachinePlan) -> frozenset[str]:
-    capa = capa_tags.machine(plan.around.name, plan.around.owner, control_plane=plan.around.control_plane)
+    capa = capa_tags.machine(plan.machine.name, plan.machine.owner, control_plane=plan.machine.control_plane)
     return NodeTags(plan.cluster, renamed=capa_tags.NAME in dict(plan.tags)).own(capa)

@@ -1,4 +1,4 @@
-"""The questions of an AWSMachine (:mod:`facts`), answered by AWS: once for all machines of an account that ask alike."""
+"""The questions of an AWSMachine (:mod:`facts`), answered by AWS once for all machines of an account that ask alike."""
 
 from __future__ import annotations
 

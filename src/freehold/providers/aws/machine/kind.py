@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.providers.aws import api_names as aws_names
+from freehold.providers.aws.cluster.kind import AS_PARENT
 from freehold.providers.aws.machine.types.fields import AWS_MACHINE_FIELDS, AWS_MACHINE_STATUS_LEFT_OUT
 from freehold.providers.base import ConnectionContext, ObjectKind
 
@@ -22,7 +23,7 @@ AWS_MACHINE = ServedName(
     aws_names.AWS_MACHINE_PLURAL,
     aws_names.AWS_MACHINE_FINALIZER,
     link=ClusterLink.MACHINE,
-    parent=ParentName(aws_names.AWS_CLUSTER_KIND, aws_names.AWS_CLUSTER_PLURAL, ("region", "identityRef")),
+    parent=AS_PARENT,
     fields=AWS_MACHINE_FIELDS,
     left_out=AWS_MACHINE_STATUS_LEFT_OUT,
     parts=aws_names.AWS_MACHINE_PART_CONDITIONS,

@@ -29,8 +29,8 @@ SLOWLY = 300.0
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What the object and what is around it say beside the spec.
+class OwnerMachine:
+    """What the object and its owner Machine say beside the spec.
 
     ``owner`` is ``namespace/name`` of the Machine, or of the object where it stands alone. ``version`` is the Machine's
     of Kubernetes, ``zone`` its failure domain; both empty where there is none.
@@ -43,11 +43,11 @@ class Surroundings:
     zone: str = ""
 
     @staticmethod
-    def of(raw: Mapping[str, Any], machine: Mapping[str, Any] | None) -> Surroundings:
+    def of(raw: Mapping[str, Any], machine: Mapping[str, Any] | None) -> OwnerMachine:
         """Read them from the object and its owner Machine."""
         said = machine or raw
         metadata, spec = said["metadata"], (machine or {}).get("spec") or {}
-        return Surroundings(
+        return OwnerMachine(
             str(raw["metadata"]["name"]),
             f"{metadata.get('namespace', '')}/{metadata['name']}",
             names.CONTROL_PLANE_LABEL in (metadata.get("labels") or {}),
@@ -60,12 +60,12 @@ class Surroundings:
 class MachinePlan:
     """One instance. ``given`` is the id of one that is there already, ``gone``: there was one; the rest is then empty.
 
-    ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is there: it keeps its own. ``request`` has
-    the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that send
-    to it. ``tags`` are the user's.
+    ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is ours already: it keeps its own. ``request``
+    has the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that
+    send to it. ``tags`` are the user's.
     """
 
-    around: Surroundings
+    machine: OwnerMachine
     cluster: str
     given: str = ""
     gone: bool = False
@@ -85,7 +85,7 @@ Decided = MachinePlan | RefusedSpec | UndecidedSpec
 
 
 def decide(
-    around: Surroundings,
+    machine: OwnerMachine,
     spec: AWSMachineSpec,
     view: ClusterView,
     facts: MachineFacts,
@@ -96,7 +96,8 @@ def decide(
     tags = tuple(sorted({**view.tags, **spec.additional_tags}.items()))
     if recorded.standing in (Standing.GIVEN, Standing.GONE):
         given = recorded.id if recorded.standing is Standing.GIVEN else ""
-        return MachinePlan(around, view.cluster, given=given, gone=not given, tags=tags, spot=is_spot(spec))
+        zone = (spec.provider_id or "").removeprefix("aws:///").partition("/")[0]
+        return MachinePlan(machine, view.cluster, given, not given, zone=zone, tags=tags, spot=is_spot(spec))
     asked = {
         "spec.additionalSecurityGroups": facts.groups,
         **({} if recorded.is_chosen else _asked_to_choose(facts)),
@@ -105,19 +106,19 @@ def decide(
         return UndecidedSpec(missing, notes)
     if recorded.standing is Standing.NONE and view.deleting:
         return _wait(f"{view.title} is being deleted: no instance is made for it", notes)
-    groups = _groups(around, spec, view, facts)
+    groups = _groups(machine, spec, view, facts)
     if isinstance(groups, str):
         return _wait(groups, notes)
-    problems = [] if recorded.is_chosen else list(check_chosen(around, spec, view, facts))
+    problems = [] if recorded.is_chosen else list(check_chosen(machine, spec, view, facts))
     problems += check_groups(spec, view, facts)
     if problems:
         return RefusedSpec(tuple(problems), notes)
-    subnet = None if recorded.is_chosen else choose_subnet(around, spec, view, facts)
+    subnet = None if recorded.is_chosen else choose_subnet(machine, spec, view, facts)
     if subnet is None and not recorded.is_chosen:
-        return _no_capacity(around, spec, view, facts, notes)
+        return _no_capacity(machine, spec, view, facts, notes)
     image = facts.image.value if isinstance(facts.image, Answer) else None
     return MachinePlan(
-        around,
+        machine,
         view.cluster,
         instance_type=spec.instance_type,
         image_id=image.id if image else "",
@@ -126,7 +127,7 @@ def decide(
         security_groups=groups,
         key_name=_key_name(spec, view),
         request=dict(recorded.request) if recorded.is_chosen else dict(_at_birth(spec, image, subnet)),
-        registrations=view.registrations if around.control_plane else (),
+        registrations=view.registrations if machine.control_plane else (),
         tags=tags,
         spot=is_spot(spec),
     )
@@ -149,7 +150,7 @@ def _wait(why: str, notes: tuple[SpecWarning, ...]) -> UndecidedSpec:
 
 
 def candidates(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
 ) -> tuple[MachineSubnet, ...]:
     """Return the subnets that the spec allows, in the order in which they are taken.
 
@@ -164,38 +165,38 @@ def candidates(
     else:
         found = [in_vpc[ident] for ident in view.subnets if ident in in_vpc]
         fits = [each for each in found if each.public is bool(spec.public_ip)]
-    return tuple(each for each in fits if not each.for_pods and around.zone in ("", each.zone))
+    return tuple(each for each in fits if not each.for_pods and machine.zone in ("", each.zone))
 
 
 def choose_subnet(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
 ) -> MachineSubnet | None:
     """Return the first one in a zone that has capacity; None where no zone has."""
-    found = candidates(around, spec, view, facts)
+    found = candidates(machine, spec, view, facts)
     return next((each for each in found if each.zone not in facts.full), None)
 
 
 def _no_capacity(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts, notes: tuple[SpecWarning, ...]
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts, notes: tuple[SpecWarning, ...]
 ) -> UndecidedSpec:
-    zones = sorted({each.zone for each in candidates(around, spec, view, facts)})
+    zones = sorted({each.zone for each in candidates(machine, spec, view, facts)})
     where = f"{', '.join(zones)}, which {'is' if len(zones) == 1 else 'are'} all that the spec allows"
     message = f"AWS has no capacity for {spec.instance_type} in {where}; it is tried again, or make another machine"
     return UndecidedSpec({"spec.instanceType": NoAnswer(Reason.QUOTA, message, SLOWLY)}, notes)
 
 
 def check_chosen(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
 ) -> Iterator[SpecProblem]:
     """Check type, image and subnet against what AWS said of them."""
     if isinstance(facts.type, NotThere):
         yield SpecProblem("spec.instanceType", f"AWS has no type {spec.instance_type!r} in {view.region}; correct it")
-    yield from _check_image(around, spec, view, facts)
-    yield from _check_subnet(around, spec, view, facts)
+    yield from _check_image(machine, spec, view, facts)
+    yield from _check_subnet(machine, spec, view, facts)
 
 
 def _check_image(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
 ) -> Iterator[SpecProblem]:
     named = spec.ami.id if spec.ami else None
     if isinstance(facts.image, NotThere):
@@ -203,7 +204,7 @@ def _check_image(
             "spec.ami.id",
             f"there is no image {named}, or it is not shared with this account; correct the id"
             if named
-            else f"no image fits {questions.describe_lookup(spec, view.images, around.version)}; give the id of one",
+            else f"no image fits {questions.describe_lookup(spec, view.images, machine.version)}; give the id of one",
         )
         return
     if not isinstance(facts.image, Answer):
@@ -223,15 +224,15 @@ def _check_image(
 
 
 def _check_subnet(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
 ) -> Iterator[SpecProblem]:
-    if candidates(around, spec, view, facts):
+    if candidates(machine, spec, view, facts):
         return
-    zone = f" in {around.zone}, the Machine's spec.failureDomain" if around.zone else ""
+    zone = f" in {machine.zone}, the Machine's spec.failureDomain" if machine.zone else ""
     if spec.subnet is None:
         sort = "public" if spec.public_ip else "private"
         field = "spec.publicIP" if spec.public_ip else "spec.subnet"
-        mend = "choose another failure domain" if around.zone else "name a subnet in spec.subnet"
+        mend = "choose another failure domain" if machine.zone else "name a subnet in spec.subnet"
         yield SpecProblem(field, f"{view.title} has no {sort} subnet for machines{zone}; {mend}, or give it one")
         return
     chosen = facts.chosen.value if isinstance(facts.chosen, Answer) else ()
@@ -251,11 +252,11 @@ def _check_subnet(
 
 
 def _groups(
-    around: Surroundings, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
+    machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts
 ) -> tuple[str, ...] | str:
     """Return the ids of the groups, sorted; or which of the cluster's is not there."""
     found: set[str] = set()
-    for role in questions.roles_of(around.control_plane):
+    for role in questions.roles_of(machine.control_plane):
         ident = spec.security_group_overrides.get(role) or view.groups.get(role)
         if not ident:
             return f"{view.title} has no security group {role} on its record yet"

@@ -14,7 +14,7 @@ from freehold.providers.aws.api_names import AWS_USER_TAG_LIMIT
 from freehold.providers.aws.cluster.tag_checks import user_tag_problems
 from freehold.providers.aws.machine.cluster_view import ClusterView
 from freehold.providers.aws.machine.kind import AWS_MACHINE
-from freehold.providers.aws.machine.machine_plan import Surroundings
+from freehold.providers.aws.machine.machine_plan import OwnerMachine
 from freehold.providers.aws.machine.questions import ask_image
 from freehold.providers.aws.machine.recorded import RecordedInstance, Standing, instance_of
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
@@ -27,7 +27,7 @@ Checks = Iterator[SpecProblem]
 
 
 def check(
-    around: Surroundings, raw: Mapping[str, Any], spec: AWSMachineSpec, view: ClusterView, recorded: RecordedInstance
+    machine: OwnerMachine, raw: Mapping[str, Any], spec: AWSMachineSpec, view: ClusterView, recorded: RecordedInstance
 ) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before anything is created, in the order of the docs.
 
@@ -40,7 +40,7 @@ def check(
         _values(spec),
         broken_rules(spec, "spec"),
         _tags(spec, view),
-        () if there else _image(around, spec, view),
+        () if there else _image(machine, spec, view),
     )
     return tuple(dict.fromkeys(problem for part in parts for problem in part))
 
@@ -114,7 +114,7 @@ def _tags(spec: AWSMachineSpec, view: ClusterView) -> Checks:
             )
 
 
-def _image(around: Surroundings, spec: AWSMachineSpec, view: ClusterView) -> Checks:
-    if isinstance(why := ask_image(spec, view.images, around.version), str):
+def _image(machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView) -> Checks:
+    if isinstance(why := ask_image(spec, view.images, machine.version), str):
         field = "spec.imageLookupFormat" if why.startswith("the format") else "spec.ami.id"
         yield SpecProblem(field, why)

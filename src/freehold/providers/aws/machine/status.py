@@ -94,8 +94,8 @@ class _Machine:
 
     @property
     def word(self) -> str:
-        """The vendor's word for the state; empty where the look did not show it."""
-        return self.seen.vendor_state if self.seen else ""
+        """EC2's word for the state, without its reason; empty where the look did not show it."""
+        return self.seen.vendor_state.partition(" ")[0] if self.seen else ""
 
     @property
     def runs(self) -> bool:
@@ -148,18 +148,19 @@ class _Machine:
             why = "; it was a spot instance, which AWS takes back when it needs the capacity" if self.plan.spot else ""
             ident = self.entry.gone if self.entry else ""
             return aws_names.REASON_INSTANCE_TERMINATED, f"instance {ident} has gone{why}; {_REPLACE}", False
+        shown = self.seen.vendor_state if self.seen else ""
         match self.word:
             case "running" if not self._is_unfit:
                 return "", said if isinstance(self.outcome, Ready) else "", False
-            case "stopped" | "stopping" as word:
+            case "stopped" | "stopping":
                 start = f"aws ec2 start-instances --instance-ids {self.id}"
                 return (
                     aws_names.REASON_INSTANCE_STOPPED,
-                    f"{self.id} is {word}: start it ({start}), or {_REPLACE}",
+                    f"{self.id} is {shown}: start it ({start}), or {_REPLACE}",
                     False,
                 )
-            case "shutting-down" as word:
-                return aws_names.REASON_INSTANCE_TERMINATED, f"{self.id} is {word}; {_REPLACE}", False
+            case "shutting-down":
+                return aws_names.REASON_INSTANCE_TERMINATED, f"{self.id} is {shown}; {_REPLACE}", False
             case "pending":
                 return aws_names.REASON_INSTANCE_NOT_READY, f"{self.id} is pending", False
         return self._describe_unseen(said)

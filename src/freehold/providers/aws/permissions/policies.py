@@ -72,6 +72,13 @@ COLLECTED_ACTIONS = tuple(
 COLLECTED_METHODS = _as_methods((service, name) for service, names in COLLECTED_DELETES.items() for name in names)
 
 
+OWN_NAMES: Mapping[str, str] = dict.fromkeys(
+    ("secretsmanager:CreateSecret", "secretsmanager:DeleteSecret"),
+    "arn:*:secretsmanager:*:*:secret:aws.cluster.x-k8s.io/*",
+)
+"""Permissions for resources of our own names only (docs/reference/aws.md#bootstrap-data)."""
+
+
 def reader_policy() -> dict[str, Any]:
     """Return the policy for all reads."""
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.read_operations)
@@ -83,7 +90,7 @@ def reader_policy() -> dict[str, Any]:
         if not _changes_tags(name)
     )
     parts = (iam_action(*each) for kind in KINDS for each in kind.part_reads)
-    return _policy(_allow({*kinds, *parts, *others}))
+    return _policy(*_allow({*kinds, *parts, *others}))
 
 
 def creator_policy() -> dict[str, Any]:
@@ -93,20 +100,23 @@ def creator_policy() -> dict[str, Any]:
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
     collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
-    return _policy(_allow({*kinds, *parts, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
+    return _policy(*_allow({*kinds, *parts, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
 
 
 def deleter_policy() -> dict[str, Any]:
     """Return the policy for deletes: of resources, of any owner, and of leftovers that are collected."""
-    return _policy(_allow({*(iam_action(kind.service, kind.delete) for kind in KINDS), *COLLECTED_ACTIONS}))
+    return _policy(*_allow({*(iam_action(kind.service, kind.delete) for kind in KINDS), *COLLECTED_ACTIONS}))
 
 
 def _changes_tags(operation: str) -> bool:
     return "tag" in operation.casefold() and not operation.startswith(("Describe", "Get", "List"))
 
 
-def _allow(actions: Iterable[str]) -> dict[str, Any]:
-    return {"Effect": "Allow", "Action": sorted(actions), "Resource": "*"}
+def _allow(actions: Iterable[str]) -> list[dict[str, Any]]:
+    by_resource: dict[str, list[str]] = {}
+    for action in sorted(actions):
+        by_resource.setdefault(OWN_NAMES.get(action, "*"), []).append(action)
+    return [{"Effect": "Allow", "Action": some, "Resource": where} for where, some in by_resource.items()]
 
 
 def _policy(*statements: dict[str, Any]) -> dict[str, Any]:

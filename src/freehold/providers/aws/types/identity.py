@@ -8,6 +8,7 @@ from pydantic import Field
 
 from freehold.api.base import ApiModel, Int32, Items, Rule, build_extensions
 from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
+from freehold.api.status import Identity
 
 _NULLABLE = {"nullable": True}
 
@@ -19,6 +20,24 @@ class AWSIdentityReference(ApiModel):
     """The kind of the identity."""
     name: Annotated[str, Field(min_length=1)]
     """Its name."""
+
+
+class AWSPlace(ApiModel):
+    """The fields of an AWSCluster that say in which account its machines are."""
+
+    identity_ref: AWSIdentityReference | None = None
+    """The identity; absent for the controller's own."""
+    region: str | None = None
+    """The region."""
+
+
+class AWSMachineIdentity(Identity):
+    """A copy of the identity of a machine, used if the journal annotation or its cluster is lost."""
+
+    place: AWSPlace | None = None
+    """What its cluster says of the account."""
+    within: str | None = None
+    """The owner uuid of its cluster."""
 
 
 class LabelRequirement(ApiModel):

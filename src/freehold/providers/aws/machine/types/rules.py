@@ -60,7 +60,7 @@ SUBNET_RULES: Final = (require_format("id", _SUBNET),)
 IMAGE_RULES: Final = (require_format("id", _IMAGE),)
 GROUP_RULES: Final = (
     require(
-        "!(has(self.id) && has(self.filters) && size(self.filters) > 0)",
+        "!(has(self.id) && self.id != '' && has(self.filters) && size(self.filters) > 0)",
         "give the id of a group or filters, not both; write two entries",
         lambda group: not (group.id and group.filters),
         "id",
