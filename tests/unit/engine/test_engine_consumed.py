@@ -197,6 +197,25 @@ def test_a_letter_that_is_wanted_no_more_goes_while_the_machine_stays() -> None:
     assert not life.watch()
 
 
+@pytest.mark.parametrize("deleted", (False, True), ids=("wanted no more", "deleted with the object"))
+def test_a_letter_that_was_taken_unseen_is_not_waited_for_when_it_is_to_go(deleted: bool) -> None:
+    """The machine has joined, or its object is deleted, before anybody has looked again."""
+    world = LetterWorld()
+    life = _begun(world)
+    world.take_letter()
+    world.nodes, life.deleting = _nodes(letter=False), deleted
+    waits: list[str] = []
+    while life.journal.entries[LETTER].id:
+        done = life.once()
+        assert done is not None
+        waits += [o.message for key, o in done.outcomes.items() if key == LETTER and isinstance(o, Waiting)]
+        world.clock.advance(max(done.after, 0.001))
+    assert not waits
+    if not life.released:
+        life.settle()
+    assert world.count("letter") == 1 and life.released is deleted
+
+
 def test_a_letter_goes_although_the_machine_is_not_as_the_spec_wants_it() -> None:
     """Edges of a record are dropped only from what is as wanted."""
     world = LetterWorld()
