@@ -207,3 +207,15 @@ FAMILIES: Families = {
     "targets come and go, two machines": partial(unregistered, ON_PAIR),
 }
 NAMED: Mapping[str, Named] = {}
+LATE = _lagging(30.0, 60.0, False)
+"""EC2 shows what is new after half a minute."""
+
+CI_FAMILIES = (
+    "crash before and after each call, worker",
+    "crash before and after each call, control plane",
+    "crash before and after each call, secrets",
+    "crash before and after each call, two machines",
+    "the guest deletes its secrets",
+    "the cluster is deleted, control plane",
+)
+"""Of these a few cases run in CI, of each other one that no other world has one."""
