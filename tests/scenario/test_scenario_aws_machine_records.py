@@ -48,7 +48,7 @@ def state(stage: AwsHarness, ident: str) -> str:
 
 
 def test_a_strangers_id_in_the_record_is_told_and_neither_taken_over_nor_terminated(settled: AwsHarness) -> None:
-    """Its signature fails: it is no reason to refuse what the spec has of us, and nothing for the spec or the status."""
+    """Its signature fails: what the spec says of ours is not refused for it, and it does not get into the spec."""
     one = made(settled)
     ours = one.object.raw["spec"]["instanceID"]
     subnet = view_of(settled.object.raw).subnets[0]

@@ -6,187 +6,40 @@ The guest is what runs on the instance: it reads its secrets and deletes them; t
 
 from __future__ import annotations
 
-import copy
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from gzip import decompress
-from hashlib import sha256
 from typing import Any
 
-from freehold.api import names
 from freehold.engine.interface import PassResult
 from freehold.engine.keyed_codec import NODE, UUID
 from freehold.engine.port import InlinePort, Port
-from freehold.kube import errors as kube
-from freehold.kube.resources import Json, Key, Resource
-from freehold.providers.access.accounts import Accounts, Binding, OneAccount
-from freehold.providers.access.audit import Audit
-from freehold.providers.aws.accounts import AwsAccount
-from freehold.providers.aws.machine.adapter import AWSMachineAdapter
-from freehold.providers.aws.machine.kind import AWS_MACHINE
-from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, FoundCluster, NoCluster, Presence
-from freehold_sim.aws.cloud import SimulatedAWS
-from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION
-from harness.aws_clients import SharedClients
-from harness.aws_cluster import AwsHarness, aws_cluster
-from harness.powervs import ReconcilerHarness
 from lab.audit import CloudRequest, Recorder
-from lab.aws import ONE_ZONE, QUICK, ROOMY, AwsLife, AwsWorld, NotedAWS, QuickHarness, operation_of
+from lab.aws import ROOMY, AwsLife, AwsWorld, NotedAWS, operation_of
 from lab.aws_at_rest import AtRest
-from lab.aws_neighbours import Neighbours, existing, state_of
+from lab.aws_machine_cluster import (
+    BOOTS,
+    CANARY,
+    CLASSIC,
+    DATA,
+    INSTANCE,
+    JOINS,
+    MINE,
+    SECRET,
+    WORKER,
+    OwnedMachine,
+    copy_of,
+    standing_with,
+    targets_of,
+)
+from lab.aws_neighbours import existing, state_of
+from lab.aws_other_machine import OtherMachine
 from lab.aws_requests import IMAGE
 from lab.seam import Thing
-
-CLASSIC: Mapping[str, Any] = {}
-NLB: Mapping[str, Any] = {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}
-INSTANCE, SECRET = "instance", "bootstrap-secret"
-MINE = "mine"
-"""A user's Name."""
-CANARY = b"the bootstrap token abcdef.0123456789abcdef"
-BOOTS = 20.0
-"""Seconds for which an instance runs until its guest reads its data."""
-JOINS = 40.0
-"""Seconds more until it is a node."""
-
-
-@cache
-def _noise(size: int) -> bytes:
-    """Data that do not become smaller."""
-    return b"".join(sha256(str(each).encode()).digest() for each in range(size // 32 + 1))[:size]
-
-
-DATA = CANARY + _noise(9_000)
-"""Two secrets."""
-
-
-class Secrets:
-    """What the API server has for machines."""
-
-    def __init__(self, value: bytes) -> None:
-        self.value: bytes | None = value
-
-    async def get(self, resource: Resource, key: Key) -> Json:
-        if resource.kind != "Secret" or self.value is None:
-            raise kube.NotFound(f"no {resource} {key}")
-        return {"data": {"value": b64encode(self.value).decode()}}
-
-
-class MachineHarness(ReconcilerHarness[SimulatedAWS]):
-    """A machine of ``cluster``, in its account, with an owner Machine ``name``."""
-
-    served = AWS_MACHINE
-
-    def __init__(
-        self, cluster: AwsHarness, name: str, spec: Mapping[str, Any], *, control: bool = False, audit: Audit | None = None
-    ) -> None:
-        self.cluster = cluster
-        self.reader = Secrets(DATA)
-        self.port: Port = InlinePort()
-        self.node = ""
-        labels = {names.CLUSTER_NAME_LABEL: "demo"}
-        owner = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name, "uid": f"uid-of-{name}"}
-        metadata = {"name": name, "namespace": "default", "labels": labels, "ownerReferences": [owner]}
-        self._labels = {**labels, **({names.CONTROL_PLANE_LABEL: ""} if control else {})}
-        manifest = {"apiVersion": f"{AWS_MACHINE.group}/{AWS_MACHINE.version}", "kind": AWS_MACHINE.kind}
-        super().__init__(
-            {**manifest, "metadata": metadata, "spec": copy.deepcopy(dict(spec))},
-            port=lambda: self.port, audit=audit, beside=cluster,
-        )  # fmt: skip
-
-    def new_cloud(self) -> SimulatedAWS:
-        raise AssertionError("it is its cluster's")
-
-    def new_accounts(self) -> Accounts:
-        session = SharedClients(self.cloud, REGION, wall=lambda: self.wall.now())
-        self.account = AwsAccount(session, self._port(), self.wall, self._audit, self._intervals)
-        return OneAccount(Binding(self.account, AWSMachineAdapter(self.account.machine_facts)))
-
-    def look_around(self) -> None:
-        """Read the owner Machine, its Cluster and the AWSCluster, as they are now."""
-        metadata = self.object.raw["metadata"]
-        machine = {
-            "metadata": {"name": metadata["name"], "namespace": "default", "labels": self._labels},
-            "spec": {"clusterName": "demo", "version": "v1.32.0", "bootstrap": {"dataSecretName": "boot"}},
-            "status": {"nodeRef": {"name": self.node}} if self.node else {},
-        }
-        if self.cluster.object.gone:
-            self.around = ClusterContext(ClusterApiMode.REQUIRED, Presence.PRESENT, NoCluster())
-            return
-        refers = {"apiVersion": f"{AWS_MACHINE.group}/v1beta2", "kind": "AWSCluster", "name": "demo"}
-        cluster = {
-            "metadata": {"name": "demo", "namespace": "default"},
-            "spec": {"infrastructureRef": refers},
-            "status": {"infrastructureReady": True},
-        }
-        around = Around(machine, cluster, self.cluster.object.raw)
-        self.around = ClusterContext(ClusterApiMode.REQUIRED, Presence.PRESENT, FoundCluster(cluster), around=around)
-
-    @property
-    def uid(self) -> str:
-        return str(self.object.raw["metadata"]["uid"])
-
-
-WORKER: Mapping[str, Any] = {
-    "instanceType": "t3.small",
-    "ami": {"id": IMAGE},
-    "sshKeyName": "",
-    "cloudInit": {"insecureSkipSecretsManager": True},
-}
-IN_SECRETS: Mapping[str, Any] = {**WORKER, "cloudInit": {}}
-
-
-@dataclass
-class Standing:
-    """A cluster that stands, to be copied into worlds."""
-
-    cloud: NotedAWS
-    taken: bytes
-    cluster: AwsHarness
-    neighbours: Neighbours
-    targets: frozenset[tuple[str, str]]
-
-
-@cache
-def _standing(balancer: str) -> Standing:
-    """An AWSCluster, and beside it an instance of somebody else's behind its load balancer."""
-    settings = replace(Settings(), delays=QUICK, quotas=ROOMY, limits={})
-    harness = QuickHarness(aws_cluster(**ONE_ZONE, **json.loads(balancer)), settings)
-    neighbours = Neighbours(harness)
-    harness.up()
-    harness.settle()
-    cloud = harness.cloud
-    assert isinstance(cloud, NotedAWS)
-    subnet = next(each for each in existing(harness) if each["kind"] == "subnet" and each["by"] == "api")
-    call = cloud.strangers.call
-    asked = {"ImageId": IMAGE, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1, "SubnetId": subnet["id"]}
-    theirs = cloud.strangers.create("ec2", "RunInstances", asked, region=REGION)["id"]
-    for record in list(existing(harness)):
-        if record["by"] == "api" and record["kind"] == "target-group":
-            params = {"TargetGroupArn": record["arn"], "Targets": [{"Id": theirs}]}
-            call("elbv2", "RegisterTargets", params, region=REGION)
-        if record["by"] == "api" and record["kind"] == "classic-balancer":
-            params = {"LoadBalancerName": record["id"], "Instances": [{"InstanceId": theirs}]}
-            call("elb", "RegisterInstancesWithLoadBalancer", params, region=REGION)
-    harness.clock.advance(3600.0)
-    cloud.settle()
-    neighbours.note()
-    return Standing(cloud, cloud.world.snapshot(), harness, neighbours, targets_of(cloud))
-
-
-def targets_of(cloud: SimulatedAWS) -> frozenset[tuple[str, str]]:
-    """Which instance is registered where."""
-    found: set[tuple[str, str]] = set()
-    for record in cloud.world.everything():
-        if record["kind"] == "target-group":
-            there = (row["Id"] for row in record["targets"].values() if row["draining_until"] is None)
-            found |= {(record["id"], ident) for ident in there}
-        if record["kind"] == "classic-balancer":
-            found |= {(record["id"], ident) for ident in record.get("registered", ())}
-    return frozenset(found)
 
 
 @dataclass
@@ -206,25 +59,27 @@ class MachineWorld(AwsWorld):
     paired: bool = False
 
     def __post_init__(self) -> None:
-        stands = _standing(json.dumps(dict(self.balancer)))
+        stands = standing_with(json.dumps(dict(self.balancer)))
         self.port: Port = InlinePort()
         self.audit = Recorder()
         settings = replace(self.settings, delays=self.delays, quotas=ROOMY, limits={})
-        self.cluster = _copied(stands, settings)
-        self.harness: MachineHarness = MachineHarness(  # type: ignore[assignment]  # of the same account
+        self.cluster = copy_of(stands, settings)
+        self.harness: OwnedMachine = OwnedMachine(  # type: ignore[assignment]  # of the same account
             self.cluster, "m1", self.spec, control=self.control, audit=self.audit
         )
         self.clock = self.harness.clock
         self.neighbours = stands.neighbours.moved_to(self.harness)
         self.neighbours.is_ours = self.is_ours
-        self._foreign = {str(each["id"]): self.neighbours.snapshot(_without_targets(each)) for each in existing(self.harness)}
+        self._foreign = {
+            str(each["id"]): self.neighbours.snapshot(_without_targets(each)) for each in existing(self.harness)
+        }
         self._targets = stands.targets
         self._sent_by_others: set[int] = set()
         self.tells: list[str] = []
         """What went wrong on the instance or beside the machine."""
         self.ending: float | None = None
         """Since when the cluster is being deleted."""
-        self.other = Other(self) if self.paired else None
+        self.other = OtherMachine(self) if self.paired else None
         if self.compared:
             self._undisturbed()
 
@@ -306,7 +161,9 @@ class MachineWorld(AwsWorld):
 
     def _sent(self) -> list[Any]:
         calls = enumerate(self.cloud.calls)
-        return [call for at, call in calls if at not in self._sent_by_others and call.actor != "stranger" and call.mutating]
+        return [
+            call for at, call in calls if at not in self._sent_by_others and call.actor != "stranger" and call.mutating
+        ]
 
     def unaudited(self, sent: int) -> list[str]:
         reached = len(self._sent())
@@ -342,7 +199,9 @@ class MachineWorld(AwsWorld):
             return
         self.booted.add(str(instance["id"]))
         named = f"aws.cluster.x-k8s.io/{self.harness.uid}/"
-        held = sorted((e for e in existing(self.harness) if e["kind"] == "secret" and e["id"].startswith(named)), key=_place)
+        held = sorted(
+            (e for e in existing(self.harness) if e["kind"] == "secret" and e["id"].startswith(named)), key=_place
+        )
         found = b"".join(b64decode(each["versions"][each["current"]]["content"]["SecretBinary"]) for each in held)
         wants = self._wants_secrets and not self.life.deleting and SECRET not in self.struck
         if wants and _unpacked(found) != DATA:
@@ -460,69 +319,11 @@ def _without_targets(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, "view": view}
 
 
-def _copied(stands: Standing, settings: Settings) -> AwsHarness:
-    """The cluster of ``stands`` in a copy of its account, served by a new process."""
-    harness = QuickHarness(stands.cluster.object.history[0], settings)
-    cloud = harness.cloud
-    assert isinstance(cloud, NotedAWS)
-    cloud.world.restore(stands.taken)
-    cloud.roles, cloud.births = dict(stands.cloud.roles), dict(stands.cloud.births)
-    harness.clock.advance(stands.cluster.clock.now() - harness.clock.now())
-    harness.object.raw = copy.deepcopy(stands.cluster.object.raw)
-    harness.start_process()
-    return harness
-
-
 @cache
 def _undisturbed(spec: str, balancer: str, *, control: bool) -> AtRest:
     world = MachineWorld(json.loads(spec), balancer=json.loads(balancer), control=control, compared=False)
     world.begin().create()
     return world.at_rest()
-
-
-class Other:
-    """Another machine of the cluster, which is served in turn with the first one, without faults."""
-
-    def __init__(self, world: MachineWorld) -> None:
-        self._world = world
-        self.harness = MachineHarness(world.cluster, "m2", world.spec, control=world.control)
-        self.due = world.clock.now()
-
-    def once(self) -> None:
-        """A pass, if it is due. It is deleted some time after the first one."""
-        if self.harness.object.gone or self._world.clock.now() < self.due:
-            return
-        self.harness.look_around()
-        result = self.harness.pass_once()
-        self.due = self._world.clock.now() + getattr(result, "seconds", 60.0)
-
-    def judge(self) -> list[str]:
-        """It is there whatever became of the first one, and goes when it is deleted."""
-        world, mine = self._world, self.harness.uid
-        self._run(lambda: self.harness.status().get("ready") is True)
-        wrong = [] if self.harness.status().get("ready") is True else [f"it is not ready: {self.harness.conditions()}"]
-        instances = [each for each in self._made(mine) if each["kind"] == "instance"]
-        wrong += [f"it has {len(instances)} instances"] if len(instances) != 1 else []
-        targets = {ident for _, ident in targets_of(world.cloud)}
-        if world.control and not {str(each["id"]) for each in instances} <= targets:
-            wrong.append("it is not registered")
-        if not self.harness.object.gone:
-            self.harness.object.delete()
-        self._run(lambda: self.harness.object.gone)
-        wrong += [] if self.harness.object.gone else [f"it is not gone: {self.harness.conditions()}"]
-        wrong += [f"{each['id']} of it is left" for each in self._made(mine)]
-        return [f"the other machine: {each}" for each in wrong]
-
-    def _run(self, until: Any) -> None:
-        for _ in range(200):
-            if until():
-                return
-            self._world.by_others(self.once)
-            self._world.clock.advance(10.0)
-
-    def _made(self, uid: str) -> list[Mapping[str, Any]]:
-        births = self._world.cloud.births
-        return [each for each in existing(self.harness) if births.get(str(each["id"]), {}).get(UUID) == uid]
 
 
 STAYS = 120.0

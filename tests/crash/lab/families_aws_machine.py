@@ -10,9 +10,10 @@ from typing import Any
 from freehold.engine.outcomes import Reason
 from freehold_sim.aws.settings import Lags, Settings
 from lab import catalogue, catalogue_more, faults
-from lab.aws_machine import IN_SECRETS, INSTANCE, NLB, SECRET, MachineLife, MachineWorld
+from lab.aws_machine import MachineLife, MachineWorld
+from lab.aws_machine_cluster import IN_SECRETS, INSTANCE, NLB, SECRET
 from lab.catalogue import Families, Ground
-from lab.families import UNMEASURED, Case, Named, at_each_call, crashes
+from lab.families import Case, Named, at_each_call, crashes
 from lab.life import Course
 from lab.oracles import NO_EXCUSE, Excuse
 
@@ -158,9 +159,7 @@ def _forget(life: Course) -> None:
 
 def begun_anew(on: Ground) -> Iterator[Case]:
     """The object is put back to before its first pass, and loses its finalizer and journal."""
-    yield from at_each_call(
-        on.world, (faults.BEFORE, faults.AFTER), calls=range(on.stands), on_crash=_begin_anew
-    )
+    yield from at_each_call(on.world, (faults.BEFORE, faults.AFTER), calls=range(on.stands), on_crash=_begin_anew)
 
 
 def _begin_anew(life: Course) -> None:
@@ -184,7 +183,11 @@ FAMILIES: Families = {
         for name, cases in {**catalogue.families(ON_WORKER), **catalogue_more.more(ON_WORKER)}.items()
         if name not in ("stranger's resource in ours", "partial batches, then a crash")
     },
-    **_of(ON_CONTROL, "control plane", (*COMMON, "spec edit after a crash", "our resource deleted", "restarts during restarts")),
+    **_of(
+        ON_CONTROL,
+        "control plane",
+        (*COMMON, "spec edit after a crash", "our resource deleted", "restarts during restarts"),
+    ),
     **_of(ON_CLASSIC, "classic load balancer", COMMON[:6]),
     **_of(ON_SECRETS, "secrets", (*COMMON, "our resource deleted", "our tags stripped", "restarts during restarts")),
     **_of(ON_PAIR, "two machines", (*COMMON, "our resource deleted")),
