@@ -20,6 +20,7 @@ from freehold.engine.errors import CloudError
 from freehold.engine.keyed_codec import NODE, KeyedCodec
 from freehold.engine.port import Call, InlinePort, Port
 from freehold.engine.tag_text import text, texts
+from freehold_sim.aws.call import Refused
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Delays, Quotas, Settings
 from freehold_sim.faults import Effect as CloudEffect
@@ -46,9 +47,14 @@ class NotedAWS(SimulatedAWS):
         super().__init__(clock, settings)
         self.roles: dict[str, str] = {}
         self.births: dict[str, dict[str, str]] = {}
+        self.refused: set[int] = set()  # places in ``calls``: a refusal may have the status of an error of the server
 
     def _run(self, call: Any, served: Any) -> dict[str, Any]:
-        values = super()._run(call, served)
+        try:
+            values = super()._run(call, served)
+        except Refused:
+            self.refused.add(len(self.calls))
+            raise
         self.births |= {record["id"]: record["tags"] for record in call.made}
         self.roles |= {record["id"]: record["tags"].get(NODE, "") for record in call.made}
         return values

@@ -17,6 +17,7 @@ from typing import Any
 from freehold.engine.interface import PassResult
 from freehold.engine.keyed_codec import NODE, UUID
 from freehold.engine.port import InlinePort, Port
+from freehold_sim.simulated import LoggedCall
 from harness.aws_account import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.aws import ROOMY, AwsLife, AwsWorld, NotedAWS, operation_of
@@ -38,7 +39,7 @@ from lab.aws_machine_cluster import (
 )
 from lab.aws_neighbours import existing, state_of
 from lab.aws_other_machine import OtherMachine
-from lab.aws_requests import IMAGE
+from lab.aws_requests import IMAGE, ZONE
 from lab.seam import Thing
 
 
@@ -159,11 +160,10 @@ class MachineWorld(AwsWorld):
 
     # -- what was sent --------------------------------------------------------------------------------------
 
-    def _sent(self) -> list[Any]:
-        calls = enumerate(self.cloud.calls)
-        return [
-            call for at, call in calls if at not in self._sent_by_others and call.actor != "stranger" and call.mutating
-        ]
+    def _sent(self) -> list[tuple[int, LoggedCall]]:
+        every = enumerate(self.cloud.calls)
+        own = ((at, call) for at, call in every if at not in self._sent_by_others and call.actor != "stranger")
+        return [(at, call) for at, call in own if call.mutating]
 
     def unaudited(self, sent: int) -> list[str]:
         reached = len(self._sent())
@@ -171,8 +171,12 @@ class MachineWorld(AwsWorld):
 
     def requests(self) -> list[CloudRequest]:
         return [
-            CloudRequest(operation_of(call.operation), "", 400 <= call.status < 500 or call.status == 503)
-            for call in self._sent()
+            CloudRequest(
+                operation_of(call.operation),
+                "",
+                at in self.cloud.refused or 400 <= call.status < 500 or call.status == 503,
+            )
+            for at, call in self._sent()
         ]
 
     def by_others(self, act: Any) -> Any:
@@ -186,7 +190,7 @@ class MachineWorld(AwsWorld):
     # -- what happens beside it -----------------------------------------------------------------------------
 
     def meddle(self, deed: str, kind: str) -> None:
-        if deed in ("boot", "half_boot", "end_cluster", "rename", "deregister", "register_theirs"):
+        if deed in ("boot", "half_boot", "end_cluster", "rename", "deregister", "register_theirs", "fill_zone"):
             getattr(self, deed)()
         else:
             self.struck |= {kind} if deed == "strike" and self.neighbours.ours(kind) else set()
@@ -246,6 +250,10 @@ class MachineWorld(AwsWorld):
             else:
                 params = {"LoadBalancerName": front, "Instances": [{"InstanceId": ident}]}
                 self.cloud.strangers.call("elb", classic, params, region=REGION)
+
+    def fill_zone(self) -> None:
+        """The first zone has no capacity any more."""
+        self.cloud.strangers.exhaust(ZONE)
 
     def end_cluster(self) -> None:
         """The cluster is deleted."""

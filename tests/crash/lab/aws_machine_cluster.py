@@ -31,6 +31,7 @@ from lab.aws_requests import IMAGE
 
 CLASSIC: Mapping[str, Any] = {}
 NLB: Mapping[str, Any] = {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}
+TWO_ZONES: Mapping[str, Any] = {"network": {"vpc": {"availabilityZoneUsageLimit": 2}}}
 INSTANCE, SECRET = "instance", "bootstrap-secret"
 MINE = "mine"
 """A user's Name."""
@@ -140,7 +141,7 @@ class Standing:
 def standing_with(balancer: str) -> Standing:
     """An AWSCluster, and beside it an instance of somebody else's behind its load balancer."""
     settings = replace(Settings(), delays=QUICK, quotas=ROOMY, limits={})
-    harness = QuickHarness(aws_cluster(**ONE_ZONE, **json.loads(balancer)), settings)
+    harness = QuickHarness(aws_cluster(**{**ONE_ZONE, **json.loads(balancer)}), settings)
     neighbours = Neighbours(harness)
     harness.up()
     harness.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,15 +12,18 @@ from freehold.engine.outcomes import Reason
 from freehold_sim.aws.settings import Lags, Settings
 from lab import catalogue, catalogue_more, faults
 from lab.aws_machine import MachineLife, MachineWorld
-from lab.aws_machine_cluster import IN_SECRETS, INSTANCE, NLB, SECRET
+from lab.aws_machine_cluster import IN_SECRETS, INSTANCE, NLB, SECRET, TWO_ZONES
 from lab.catalogue import Families, Ground
 from lab.families import Case, Named, at_each_call, crashes
+from lab.faults import Fault, Script
 from lab.life import Course
 from lab.oracles import NO_EXCUSE, Excuse
+from lab.seam import World
 
 WORKER = MachineWorld
 CONTROL = partial(MachineWorld, balancer=NLB, control=True)
 CLASSIC = partial(MachineWorld, control=True)
+TWO = partial(MachineWorld, balancer=TWO_ZONES, compared=False)
 SECRETS = partial(MachineWorld, spec=IN_SECRETS)
 UNREAD = partial(MachineWorld, spec=IN_SECRETS, reads=False)
 NEVER_JOINED = partial(MachineWorld, spec=IN_SECRETS, reads=False, joins=False)
@@ -29,6 +33,10 @@ DAY = 86_400.0
 
 def _lagging(lag: float, tag_lag: float, restless: bool, **how: Any) -> Callable[[], MachineWorld]:
     return partial(MachineWorld, settings=Settings(lags=Lags(lag, tag_lag, tag_lag, tag_lag, restless)), **how)
+
+
+LATE = _lagging(30.0, 60.0, False)
+"""EC2 shows what is new after half a minute."""
 
 
 def _edit(**spec: Any) -> Callable[[Course], object]:
@@ -147,6 +155,20 @@ def unregistered(on: Ground) -> Iterator[Case]:
             yield from catalogue.meddling(on.world, deed, (INSTANCE,), crash, range(0, on.last, 2))
 
 
+def full(on: Ground) -> Iterator[Case]:
+    """The first zone has no capacity from some call on: the machine is made in the second one."""
+    kinds = (*catalogue.NO_CRASH_TOO, faults.LOST, faults.late_crash(20))
+    for crash, gap in itertools.product(kinds, (0, 1, 2, 5)):
+        for number in range(on.begun) if crash or not gap else ():
+            faulted = {number + gap: crash} if crash else {}
+            script = partial(_full, number=number, faulted=faulted)
+            yield Case(f"full at {number}, {crash or 'no crash'} {gap} later", on.world, script)
+
+
+def _full(world: World, *, number: int, faulted: Mapping[int, Fault]) -> Script:
+    return Script(faulted, {number: lambda: world.meddle("fill_zone", INSTANCE)})
+
+
 def forgotten(on: Ground) -> Iterator[Case]:
     """The journal is put back to its first version, or all before it: the instance's marks tell everything again."""
     kinds = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
@@ -205,14 +227,14 @@ FAMILIES: Families = {
     "the cluster is deleted": partial(ended, ON_WORKER),
     "the cluster is deleted, control plane": partial(ended, ON_CONTROL),
     "the cluster is deleted, secrets": partial(ended, ON_SECRETS),
+    "crash before and after each call, shown late": lambda: crashes(LATE),
+    "delete after a crash, shown late": lambda: crashes(LATE, on_crash=catalogue.delete_now),
+    "a zone without capacity": partial(full, replace(ON_WORKER, world=TWO)),
     "targets come and go": partial(unregistered, ON_CONTROL),
     "targets come and go, classic load balancer": partial(unregistered, ON_CLASSIC),
     "targets come and go, two machines": partial(unregistered, ON_PAIR),
 }
 NAMED: Mapping[str, Named] = {}
-LATE = _lagging(30.0, 60.0, False)
-"""EC2 shows what is new after half a minute."""
-
 CI_FAMILIES = (
     "crash before and after each call, worker",
     "crash before and after each call, control plane",
