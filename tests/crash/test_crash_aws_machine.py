@@ -75,7 +75,7 @@ def _dies_behind_the_create(world: Callable[[], MachineWorld], **how: object) ->
 
 
 def test_capas_order_makes_a_second_instance_where_the_cloud_shows_the_first_one_late() -> None:
-    """As its issue 6131."""
+    """As in CAPA#6131."""
     lost = _dies_behind_the_create(LATE)
     assert any("instance/machine" in twice for twice in lost.duplicates)
     assert any("instance/machine" in orphan for orphan in lost.orphans)

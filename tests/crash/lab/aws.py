@@ -46,7 +46,7 @@ class NotedAWS(SimulatedAWS):
     def __init__(self, clock: Any, settings: Settings | None) -> None:
         super().__init__(clock, settings)
         self.roles: dict[str, str] = {}
-        self.births: dict[str, dict[str, str]] = {}
+        self.tags_at_birth: dict[str, dict[str, str]] = {}
         self.refused: set[int] = set()  # places in ``calls``: a refusal may have the status of an error of the server
 
     def _run(self, call: Any, served: Any) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class NotedAWS(SimulatedAWS):
         except Refused:
             self.refused.add(len(self.calls))
             raise
-        self.births |= {record["id"]: record["tags"] for record in call.made}
+        self.tags_at_birth |= {record["id"]: record["tags"] for record in call.made}
         self.roles |= {record["id"]: record["tags"].get(NODE, "") for record in call.made}
         return values
 

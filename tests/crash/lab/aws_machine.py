@@ -48,8 +48,8 @@ class MachineWorld(AwsWorld):
     """A machine in a cluster that stands. ``spec`` is the machine's, ``balancer`` the rest of the cluster's.
 
     ``control``: it is of the control plane. ``joins``: it becomes a node; ``reads``: its guest reads its secrets and
-    deletes them, at its time, unless an act did so before. ``paired``: another machine of the same sort is made and
-    deleted beside it, in turn. ``ends``: its cluster is deleted at some call, and the machine some time later.
+    deletes them, at its time, unless an act did so before. ``paired``: another machine of the same sort is made beside
+    it, in turn, and deleted after it.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: WORKER)
@@ -94,7 +94,7 @@ class MachineWorld(AwsWorld):
         return self.harness.cloud
 
     def is_ours(self, record: Mapping[str, Any]) -> bool:
-        return self.cloud.births.get(str(record["id"]), {}).get(UUID) == self.harness.uid
+        return self.cloud.tags_at_birth.get(str(record["id"]), {}).get(UUID) == self.harness.uid
 
     # -- what is there --------------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class MachineWorld(AwsWorld):
         fronts = {front for front, _ in targets} & there
         lost += [f"the target {two} of somebody else is gone" for two in self._targets - targets if two[0] in fronts]
         lost += [f"target {ident} is still registered with {front}" for front, ident in targets if self._is_over(ident)]
-        made = [ident for ident, tags in self.cloud.births.items() if self._is_instance(ident, tags)]
+        made = [ident for ident, tags in self.cloud.tags_at_birth.items() if self._is_instance(ident, tags)]
         lost += [f"instances were made {len(made)} times: {', '.join(made)}"] if len(made) > 1 else []
         if self.life.released:
             every = (each for each in self.cloud.world.everything() if each["kind"] == "volume" and self.is_ours(each))
@@ -155,7 +155,7 @@ class MachineWorld(AwsWorld):
         return ident.startswith("i-") and tags.get(UUID) == self.harness.uid and tags.get(NODE) == "instance/machine"
 
     def _is_over(self, ident: str) -> bool:
-        born = self.cloud.births.get(ident, {})
+        born = self.cloud.tags_at_birth.get(ident, {})
         return self.life.released and born.get(UUID) == self.harness.uid and INSTANCE not in self.struck
 
     # -- what was sent --------------------------------------------------------------------------------------
@@ -306,6 +306,7 @@ class MachineWorld(AwsWorld):
         return [f"{each} of the cluster is left" for each in left] + ([said] if said else [])
 
     booted: set[str] = field(default_factory=set)
+    """Instances whose guest has had its data."""
     struck: set[str] = field(default_factory=set)
     """Kinds of which somebody has deleted one of ours."""
     renamed: bool = False

@@ -182,7 +182,7 @@ def copy_of(stands: Standing, settings: Settings) -> AwsHarness:
     cloud = harness.cloud
     assert isinstance(cloud, NotedAWS)
     cloud.world.restore(stands.taken)
-    cloud.roles, cloud.births = dict(stands.cloud.roles), dict(stands.cloud.births)
+    cloud.roles, cloud.tags_at_birth = dict(stands.cloud.roles), dict(stands.cloud.tags_at_birth)
     harness.clock.advance(stands.cluster.clock.now() - harness.clock.now())
     harness.object.raw = copy.deepcopy(stands.cluster.object.raw)
     harness.start_process()

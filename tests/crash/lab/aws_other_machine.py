@@ -22,7 +22,7 @@ class OtherMachine:
         self.due = world.clock.now()
 
     def once(self) -> None:
-        """A pass, if it is due. It is deleted some time after the first one."""
+        """A pass, if it is due."""
         if self.harness.object.gone or self._world.clock.now() < self.due:
             return
         result = self.harness.pass_once()
@@ -53,5 +53,5 @@ class OtherMachine:
             self._world.clock.advance(10.0)
 
     def _made(self, uid: str) -> list[Mapping[str, Any]]:
-        births = self._world.cloud.births
-        return [each for each in existing(self.harness) if births.get(str(each["id"]), {}).get(UUID) == uid]
+        tags_at_birth = self._world.cloud.tags_at_birth
+        return [each for each in existing(self.harness) if tags_at_birth.get(str(each["id"]), {}).get(UUID) == uid]

@@ -2,7 +2,7 @@
 
 https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/controllers/awsmachine_controller.go: findInstance
 looks for the id of the spec, else for a running instance with the cluster's tag and the machine's name; the id is
-patched into the object when the pass ends, and not if it panics (#5794). Registration comes after that, by the same id.
+patched into the object when the pass ends, and not if it panics (CAPA#5794). Registration comes after that, by the same id.
 """
 
 from __future__ import annotations
