@@ -1,8 +1,8 @@
 """CAPA's order for a machine: found by its tags, made without a token, its id in memory until the end of the pass.
 
-https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/controllers/awsmachine_controller.go: findInstance
-looks for the id of the spec, else for a running instance with the cluster's tag and the machine's name; the id is
-patched into the object when the pass ends, and not if it panics (CAPA#5794). Registration comes after that, by the same id.
+https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/controllers/awsmachine_controller.go: it looks for
+the id of the spec, else for a running instance with the cluster's tag and the machine's name; the id is patched into
+the object when the pass ends, and not if it panics (CAPA#5794). Registration comes after the create, by the same id.
 """
 
 from __future__ import annotations
