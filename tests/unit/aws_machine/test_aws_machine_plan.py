@@ -226,9 +226,16 @@ OPTIONS: dict[str, tuple[Json, str, object]] = {
     "tenancy": ({"tenancy": "dedicated"}, "tenancy", "dedicated"),
     "a placement group": ({"placementGroupName": "g"}, "placement_group", "g"),
     "a partition": ({"placementGroupName": "g", "placementGroupPartition": 3}, "partition", 3),
+    "names": (
+        {"privateDnsName": {"hostnameType": "resource-name", "enableResourceNameDnsARecord": False}}, "hostname",
+        {"type": "resource-name", "a_record": False},
+    ),
     "metadata": (
-        {"instanceMetadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}}, "metadata",
-        {"http_endpoint": "enabled", "http_tokens": "required", "hop_limit": 2, "instance_metadata_tags": "disabled"},
+        {"instanceMetadataOptions":
+            {"httpTokens": "required", "httpPutResponseHopLimit": 2, "httpProtocolIpv6": "enabled"}},
+        "metadata",
+        {"http_endpoint": "enabled", "http_tokens": "required", "hop_limit": 2, "instance_metadata_tags": "disabled",
+         "http_protocol_ipv6": "enabled"},
     ),
 }  # fmt: skip
 
@@ -242,7 +249,7 @@ def test_an_option_is_in_the_request(spec: Json, attribute: str, value: object) 
 def test_ipv6_follows_the_subnet(said: str | None, ipv6: bool) -> None:
     dual = (MachineSubnet(PRIVATE, VPC, ZONES[0], ipv6=True),)
     request = request_of(plan_of(machine(assignPrimaryIPv6=said), facts(subnets=Answer(dual))))
-    assert request.get("ipv6", False) is ipv6
+    assert (request.get("ipv6", False), request.get("primary_ipv6", False)) == (ipv6, ipv6)
     assert "ipv6" not in request_of(plan_of(machine()))
 
 
