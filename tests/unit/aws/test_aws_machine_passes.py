@@ -16,20 +16,22 @@ from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.engine.port import Effect
-from freehold.engine.resources import NodeKey
+from freehold.engine.resources import NodeKey, Part
 from freehold.engine.shared_lists import SharedLists
 from freehold.engine.state import ObjectState
 from freehold.engine.tag_text import text
+from freehold.providers.aws.kinds.classic_load_balancer import SUBNET, listener_part
 from freehold.providers.aws.registrations import registration_part
 from freehold.providers.aws.registry import aws_kinds
+from freehold_sim.aws.settings import Lags
 from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault
-from harness.aws_account import AwsAccount
+from harness.aws_account import TARGET_ATTRIBUTES, AwsAccount
 from harness.aws_passes import OWNER, Life
 
 KEY = NodeKey("instance", "machine")
-MACHINE = replace(OWNER, kind="AWSMachine")
+MACHINE = replace(OWNER, kind="AWSMachine", uuid="0a1b2c3d-1111-4222-8333-444455557777")
 IMAGE = "ami-0a0000000000000c1"
 NAME = text("Name", "one")
 
@@ -64,6 +66,12 @@ class Machine(Life):
             DefaultActions=[{"Type": "forward", "TargetGroupArn": group}],
         )  # fmt: skip
         return group
+
+    def show_late(self, seconds: float) -> None:
+        """Let reads not show what is new for a time; the network is old enough."""
+        self.later(seconds)
+        cloud = self.account.cloud
+        cloud.settings = replace(cloud.settings, lags=Lags(new=seconds))
 
     def instances(self) -> list[dict[str, Any]]:
         """All that ever were and are shown."""
@@ -159,24 +167,29 @@ async def test_a_spot_machine_is_one_and_an_interruption_is_told(account: AwsAcc
     assert [each["InstanceId"] for each in machine.instances()] == [ident]
 
 
-async def test_a_reply_that_was_lost_is_asked_for_with_the_same_token(machine: Machine) -> None:
+@pytest.mark.parametrize("lag", [0.0, 100.0])
+async def test_a_reply_that_was_lost_makes_no_second_machine(lag: float) -> None:
+    """Where reads are behind, no mark shows the first one: the same token answers with it (CAPA#5794)."""
+    machine = Machine(AwsAccount())
+    machine.show_late(lag)
     machine.account.cloud.faults.add(Fault(FaultEffect.REPLY_LOST, "ec2.RunInstances"))
     await machine.one_pass()
     machine.die()
     await machine.up()
+    machine.later(lag)
     (shown,) = machine.instances()
     assert machine.journal.entries[KEY].id == shown["InstanceId"]
 
 
 async def test_the_cloud_shows_it_late_and_no_second_one_is_made(machine: Machine) -> None:
+    """CAPA#6131."""
+    machine.show_late(100.0)
     done = await machine.one_pass()
     assert isinstance(done.outcomes[KEY], Waiting)
     ident = machine.journal.entries[KEY].id
-    (record,) = machine._rows("instance")
-    record["visible_at"] = machine.clock.now() + 100
-    machine.later(20)
-    done = await machine.one_pass()
-    assert machine.journal.entries[KEY].id == ident
+    machine.later(done.after)
+    waiting = (await machine.one_pass()).outcomes[KEY]
+    assert isinstance(waiting, Waiting) and ident in waiting.message
     await machine.up()
     assert [each["InstanceId"] for each in machine.instances()] == [ident]
 
@@ -223,7 +236,9 @@ async def test_a_control_plane_machine_is_registered_when_it_runs(machine: Machi
     assert isinstance(outcome, Ready) and f"registration {group}: initial" in outcome.note
     assert not done.at_rest and done.after <= 5.0, "it is looked at until it serves"
     assert machine.sent()[4:] == ["elbv2.register_targets", "elbv2.describe_target_health"]
-    await machine.up()
+    assert outcome.observed.attributes["waiting_parts"]
+    served = (await machine.up()).outcomes[KEY]
+    assert isinstance(served, Ready) and not served.note and "waiting_parts" not in served.observed.attributes
     assert machine.targets(group) == {machine.journal.entries[KEY].id}
     assert set(machine.sent()) == {"elbv2.describe_target_health"}
 
@@ -269,6 +284,55 @@ async def test_a_load_balancer_that_the_cluster_has_no_more_is_left_and_no_other
     assert machine.targets(first) == machine.targets(second) == {stranger}
 
 
+async def test_a_load_balancer_keeps_the_machines_that_are_behind_it(account: AwsAccount) -> None:
+    """Neither a look, nor a look at everything, nor another process of its own object takes one out."""
+    machine = Machine(account)
+    subnets, vpc = machine.subnets, machine.vpc
+    listener = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
+    check = {"Target": "TCP:6443", "Interval": 10, "Timeout": 5, "HealthyThreshold": 5, "UnhealthyThreshold": 3}
+    target_check = {
+        "HealthCheckProtocol": "TCP", "HealthCheckPort": "6443", "HealthCheckIntervalSeconds": 20,
+        "HealthCheckTimeoutSeconds": 5, "HealthyThresholdCount": 5, "UnhealthyThresholdCount": 3,
+    }  # fmt: skip
+    front = {
+        "classic-load-balancer": {
+            "scheme": "internet-facing", "subnets": subnets, "security_groups": machine.request["security_groups"],
+            "listeners": [listener], "health_check": check, "idle_timeout": 600, "cross_zone": True,
+        },
+        "target-group": {
+            "vpc_id": vpc, "protocol": "TCP", "port": 6443, "target_type": "instance", "health_check": target_check,
+            "attributes": TARGET_ATTRIBUTES,
+        },
+    }  # fmt: skip
+    parts = frozenset({listener_part(listener), *(Part(SUBNET, each) for each in subnets)})
+
+    def node(kind: str) -> Node:
+        name = f"api-{kind[:6]}"
+        inside = parts if kind.startswith("classic") else frozenset()
+        return Node(
+            NodeKey(kind, "api"), name, lambda known: {"name": name, **front[kind]}, parts=lambda known: inside
+        )  # fmt: skip
+
+    cluster = Life(account, map(node, front))
+    await cluster.up()
+    group = cluster.journal.entries[NodeKey("target-group", "api")].id
+    machine.behind(group, "api-classi")
+    machine.clock.advance(cluster.clock.now() - machine.clock.now())
+    while not machine.targets(group):
+        machine.later(max((await machine.one_pass()).after, 1.0))
+    ident = machine.journal.entries[KEY].id
+    for _ in range(3):
+        cluster.state.invalidate()
+        await cluster.up()
+        cluster.die()
+        await cluster.up()
+    (classic,) = account.elb.describe_load_balancers()["LoadBalancerDescriptions"]
+    assert machine.targets(group) == {ident} and classic["Instances"] == [{"InstanceId": ident}]
+    assert not any(
+        "registration" in part or "target" in part for e in cluster.journal.entries.values() for part in e.parts
+    )
+
+
 # -- delete ---------------------------------------------------------------------------------------------------------
 
 
@@ -282,8 +346,8 @@ async def test_a_worker_is_released_when_it_was_seen_gone(machine: Machine) -> N
     index = "resourcegroupstaggingapi.get_resources"
     sent = machine.sent()
     assert sent[:3] == ["ec2.describe_instances", index, "ec2.terminate_instances"]
-    assert sent[3:] == ["ec2.describe_instances"] * (len(sent) - 5) + [index, "ec2.describe_instances"]
-    assert len(sent) <= 8
+    assert sent[3:].count(index) == 1 and "ec2.describe_instances" in sent[sent.index(index, 2) :]
+    assert len(sent) <= 9
 
 
 async def test_a_machine_is_deregistered_then_terminated_when_its_connections_have_ended(machine: Machine) -> None:

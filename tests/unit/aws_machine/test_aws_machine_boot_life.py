@@ -132,6 +132,15 @@ async def test_the_secrets_are_there_before_the_instance_and_hold_the_data(machi
     assert b"".join(values) == compress(DATA)
 
 
+async def test_without_secrets_manager_the_instance_has_the_data(account: AwsAccount, audit: FileAudit) -> None:
+    machine = Machine(account, audit, AS_USER_DATA)
+    await machine.up()
+    ident = machine.journal.entries[INSTANCE].id
+    shown = account.ec2.describe_instance_attribute(InstanceId=ident, Attribute="userData")["UserData"]["Value"]
+    assert base64.b64decode(shown) == compress(DATA)
+    assert not machine.made("create_secret")
+
+
 @pytest.mark.parametrize("restarted", (False, True))
 @pytest.mark.parametrize("index", (-1, 0, 1), ids=("all", "the first", "the second"))
 async def test_what_the_instance_has_deleted_is_done(machine: Machine, index: int, restarted: bool) -> None:

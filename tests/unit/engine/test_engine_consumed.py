@@ -135,6 +135,19 @@ def test_no_crash_loses_or_doubles_anything(fault: faults.Fault) -> None:
         assert life.released and not world.living(), number
 
 
+@pytest.mark.parametrize("lags", (ReadLags(), ReadLags(10.0, 10.0, 20.0, restless=True)), ids=("no lag", "lags"))
+def test_the_machine_may_take_its_letter_between_any_two_calls(lags: ReadLags) -> None:
+    golden = _begun(LetterWorld(read_lags=lags))
+    golden.delete()
+    for number in range(len(golden.port.calls)):
+        world = LetterWorld(read_lags=lags)
+        life = Life(world, Script(acts={number: world.take_letter}))
+        assert isinstance(life.create()["machine/node"], Ready), number
+        life.delete()
+        assert life.released and not world.living(), number
+        assert (world.count("letter"), world.count("machine")) == (1, 1), number
+
+
 def test_a_machine_that_was_refused_gets_a_letter_before_it_is_made() -> None:
     """Somebody has deleted the letter, and no machine had it."""
     world = LetterWorld()
@@ -195,6 +208,25 @@ def test_a_letter_that_is_wanted_no_more_goes_while_the_machine_stays() -> None:
     assert not world.ours("letter") and world.ours("machine")
     assert "letter/0" not in outcomes
     assert not life.watch()
+
+
+@pytest.mark.parametrize("deleted", (False, True), ids=("wanted no more", "deleted with the object"))
+def test_a_letter_that_was_taken_unseen_is_not_waited_for_when_it_is_to_go(deleted: bool) -> None:
+    """The machine has joined, or its object is deleted, before anybody has looked again."""
+    world = LetterWorld()
+    life = _begun(world)
+    world.take_letter()
+    world.nodes, life.deleting = _nodes(letter=False), deleted
+    waits: list[str] = []
+    while life.journal.entries[LETTER].id:
+        done = life.once()
+        assert done is not None
+        waits += [o.message for key, o in done.outcomes.items() if key == LETTER and isinstance(o, Waiting)]
+        world.clock.advance(max(done.after, 0.001))
+    assert not waits
+    if not life.released:
+        life.settle()
+    assert world.count("letter") == 1 and life.released is deleted
 
 
 def test_a_letter_goes_although_the_machine_is_not_as_the_spec_wants_it() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from freehold.engine import birth_marks, polling, proofs, wanted_tags
+from freehold.engine import birth_marks, consumed, polling, proofs, wanted_tags
 from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import next_delete_wave
 from freehold.engine.durations import Verb
@@ -116,10 +116,14 @@ async def observe_present(
 
 
 async def _note_absent(ctx: PassContext, key: NodeKey) -> None:
-    """Conclude that it has gone if the cloud took our request; else a read may lag, and the settle time decides."""
+    """Conclude that it has gone if the cloud took our request, or its consumer has had it.
+
+    Else a read may lag, and the settle time decides.
+    """
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
-    if ctx.node(key).delete_sent is None and not ctx.is_settled(key, since):
+    had = consumed.is_had(key, ctx.journal, ctx.deps.registry)
+    if ctx.node(key).delete_sent is None and not ctx.is_settled(key, since) and not had:
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
         return
