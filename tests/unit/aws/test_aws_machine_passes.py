@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from freehold.engine.clock import ManualClock
+from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure, release
 from freehold.engine.graph import Graph, Node
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting
-from freehold.engine.port import Effect
+from freehold.engine.port import Effect, ReadOnlyPort
 from freehold.engine.resources import NodeKey, Part
 from freehold.engine.shared_lists import SharedLists
 from freehold.engine.state import ObjectState
@@ -508,3 +511,31 @@ async def test_a_hundred_machines_share_the_looks_at_those_that_start(apart: flo
     assert sent.count("ec2.terminate_instances") == 100
     assert len(sent) <= 750, Counter(sent)
     assert {each["State"]["Name"] for each in fleet.machines[0].instances()} <= {"terminated"}
+
+
+# -- plans ----------------------------------------------------------------------------------------------------------
+
+
+async def _plan(machine: Machine, *, deleting: bool = False) -> list[tuple[str, str]]:
+    """The writes that a dry run comes to, as action and what it changes inside."""
+    overlay = Overlay(ManualClock(machine.clock.now(), machine.clock.monotonic()))
+    deps = dry_run_deps(replace(machine.deps, port=ReadOnlyPort(machine.account.port)), overlay)
+    journal, state = machine.journal, machine.state.dry_run_copy()
+    for _ in range(5):
+        step = release(deps, machine.graph, journal, machine.store, state) if deleting else None
+        done = await (step or ensure(deps, machine.graph, journal, machine.store, state))
+        journal = done.journal
+        overlay.clock.advance(600)
+    return [(write.action.value, write.attribute) for write in overlay.writes if write.action is not Action.ATTACH]
+
+
+async def test_a_plan_shows_machine_and_registration_and_a_second_one_nothing(machine: Machine) -> None:
+    group = machine.target_group()
+    machine.behind(group)
+    part = f"registration {group}"
+    machine.sent()
+    assert await _plan(machine) == [(Action.CREATE.value, ""), (Action.ADD_PART.value, part)]
+    await machine.up()
+    assert await _plan(machine) == []
+    assert await _plan(machine, deleting=True) == [(Action.REMOVE_PART.value, part), (Action.DELETE.value, "")]
+    assert machine.targets(group) == {machine.journal.entries[KEY].id}, "a plan changes nothing"
