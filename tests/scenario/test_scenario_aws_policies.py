@@ -66,7 +66,7 @@ NOT_IN_A_LIFE: dict[str, str] = {
     "machines, which are another kind of object (tests/unit/aws/test_aws_machine_passes.py)": """
         ec2:DescribeImages ec2:DescribeInstanceTypes elasticloadbalancing:DeregisterInstancesFromLoadBalancer
         elasticloadbalancing:DeregisterTargets elasticloadbalancing:DescribeInstanceHealth
-        elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets""",
+        elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets iam:PassRole""",
     "a group that the cluster's controllers made has a rule for what goes out that names another one": """
         ec2:RevokeSecurityGroupEgress""",
 }
