@@ -45,7 +45,7 @@ LIVES: dict[str, dict[str, Any]] = {
 NOT_IN_A_LIFE: dict[str, str] = {
     "the spec is changed, or somebody else changes the resource": """
         ec2:AssociateSubnetCidrBlock ec2:DeleteRoute ec2:DisassociateSubnetCidrBlock ec2:DisassociateVpcCidrBlock
-        ec2:ModifyInstanceAttribute ec2:ModifyVpcEndpoint ec2:ReplaceRoute
+        ec2:ModifyNetworkInterfaceAttribute ec2:ModifyVpcEndpoint ec2:ReplaceRoute
         elasticloadbalancing:ApplySecurityGroupsToLoadBalancer elasticloadbalancing:AttachLoadBalancerToSubnets
         elasticloadbalancing:CreateLoadBalancerListeners elasticloadbalancing:DeleteLoadBalancerListeners
         elasticloadbalancing:DetachLoadBalancerFromSubnets elasticloadbalancing:ModifyListener
