@@ -190,6 +190,8 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
      engine_errors.Invalid),
     ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "Could not find EC2 instance i-1.",
      engine_errors.NotReady),
+    ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "EC2 instance i-1 is not in the same VPC as ELB.",
+     engine_errors.NotFound),
     ("InvalidInstance", "DescribeInstanceHealth", "Could not find EC2 instance i-1.", engine_errors.NotFound),
 ]  # fmt: skip
 """EC2 says AuthFailure also of what a service keeps, the address of a NAT gateway that is being deleted: waiting helps,

@@ -224,6 +224,7 @@ RULES: tuple[ErrorRule, ...] = (
         "It is registered when the load balancer sees it",
         "InvalidInstance",
         operations="RegisterInstancesWithLoadBalancer",
+        words=r"could not find",
     ),
     # -- what is missing ---------------------------------------------------------------------------------------
     _rule(
