@@ -386,6 +386,35 @@ async def test_a_process_that_dies_while_it_drains_takes_it_out_again_and_goes_o
     assert machine.instances()[0]["State"]["Name"] == "terminated"
 
 
+async def test_a_registration_that_may_not_be_taken_out_keeps_the_machine_and_is_named(machine: Machine) -> None:
+    group = machine.target_group()
+    machine.behind(group)
+    await machine.up()
+    machine.later(3600)
+    machine.account.cloud.faults.add(Fault(FaultEffect.DENIED, "elbv2.DeregisterTargets"))
+    outcome = (await machine.one_release()).outcomes[KEY]
+    assert isinstance(outcome, Waiting) and outcome.reason is Reason.DENIED
+    assert "Grant elasticloadbalancing:DeregisterTargets" in outcome.message
+    assert machine.instances()[0]["State"]["Name"] == "running"
+    await machine.down()
+    assert machine.targets(group) == set()
+
+
+async def test_where_draining_may_not_be_read_its_time_is_waited_for(machine: Machine) -> None:
+    group = machine.target_group()
+    machine.behind(group)
+    await machine.up()
+    machine.later(3600)
+    machine.account.cloud.faults.add(Fault(FaultEffect.DENIED, "elbv2.DescribeTargetHealth", count=None))
+    before = machine.clock.now()
+    await machine.one_release()
+    assert machine.instances()[0]["State"]["Name"] == "running"
+    await machine.down()
+    assert machine.clock.now() - before >= 30
+    machine.account.cloud.faults.clear()
+    assert machine.targets(group) == set()
+
+
 async def test_a_record_that_was_lost_does_not_keep_a_registration(machine: Machine) -> None:
     group = machine.target_group()
     machine.behind(group)
