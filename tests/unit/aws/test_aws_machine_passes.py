@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from freehold.engine.resources import NodeKey, Part
 from freehold.engine.shared_lists import SharedLists
 from freehold.engine.state import ObjectState
 from freehold.engine.tag_text import text
+from freehold.providers.aws.identities import AssumedRole
 from freehold.providers.aws.kinds.classic_load_balancer import SUBNET, listener_part
 from freehold.providers.aws.registrations import registration_part
 from freehold.providers.aws.registry import aws_kinds
@@ -30,7 +32,7 @@ from freehold_sim.aws.settings import Lags
 from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault
-from harness.aws_account import TARGET_ATTRIBUTES, AwsAccount
+from harness.aws_account import KEYS, TARGET_ATTRIBUTES, AwsAccount
 from harness.aws_passes import OWNER, Life
 
 KEY = NodeKey("instance", "machine")
@@ -481,6 +483,39 @@ async def test_a_spot_price_that_is_too_low_makes_nothing(account: AwsAccount) -
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NO_CAPACITY
     assert "SpotMaxPriceTooLow" in outcome.message and "price" in outcome.message
     assert machine.instances() == []
+
+
+# -- permissions ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_policies_in_deploy_suffice_for_the_life_of_a_machine(account: AwsAccount) -> None:
+    """A role that may do nothing else: a profile of clusterawsadm, a spot instance, registrations, other groups."""
+    profile = "nodes.cluster-api-provider-aws.sigs.k8s.io"
+    account.profile(profile)
+    role = account.role("freehold")
+    for path in sorted(Path("deploy/iam").glob("*.json")):
+        made = account.iam.create_policy(PolicyName=path.stem, PolicyDocument=path.read_text(encoding="utf-8"))
+        account.iam.attach_role_policy(RoleName="freehold", PolicyArn=made["Policy"]["Arn"])
+    account.api = account.session_of(AssumedRole(role, KEYS))
+    machine = Machine(account, profile=profile, spot={"max_price": "1.00"})
+    group = machine.target_group()
+    account.elb.create_load_balancer(
+        LoadBalancerName="classic", Subnets=machine.subnets,
+        Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}],
+    )  # fmt: skip
+    machine.behind(group, "classic")
+    await machine.up()
+    machine.request = {**machine.request, "security_groups": [account.group(machine.vpc, "other")]}
+    machine.state.invalidate()
+    await machine.up()
+    (shown,) = machine.instances()
+    assert [each["GroupName"] for each in shown["SecurityGroups"]] == ["other"]
+    machine.behind(group)
+    machine.state.invalidate()
+    await machine.up()
+    await machine.down()
+    denied = [call for call in account.cloud.calls if call.actor == "api" and call.status == 403]
+    assert denied == []
 
 
 # -- many at once ---------------------------------------------------------------------------------------------------
