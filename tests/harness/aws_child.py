@@ -41,7 +41,8 @@ from harness.powervs import ReconcilerHarness
 
 CHILD = ServedName(
     AWS_CLUSTER.group, AWS_CLUSTER.version, "AWSMachine", "awsmachines", "awsmachine.example.com",
-    link=ClusterLink.MACHINE, parent=AS_PARENT,
+    link=ClusterLink.MACHINE, parent=AS_PARENT, parts=("InstanceReady",),
+    waiting_part="InstanceReady",
 )  # fmt: skip
 INSTANCE = NodeKey("instance", "machine")
 BOOT_DATA = b"#!/bin/sh\necho the bootstrap token 0123456789\n"
@@ -132,7 +133,10 @@ class ChildHarness(ReconcilerHarness[SimulatedAWS]):
         aws = AwsCloud(None, self.wall, NoAudit(), self._intervals, mount=mount, port=self._port())
         return AwsAccounts(aws, StoredIdentities(self.reader, "operators-own", KEYS), lambda account: ChildAdapter())
 
-    def pass_once(self) -> Result:
+    def look_around(self) -> ClusterContext:
         there = None if self.cluster.object.gone else self.cluster.object.raw
-        self.around = ClusterContext(ClusterApiMode.OFF, around=Around(infrastructure=there))
+        return ClusterContext(ClusterApiMode.OFF, around=Around(infrastructure=there))
+
+    def pass_once(self) -> Result:
+        self.around = self.look_around()
         return super().pass_once()

@@ -159,10 +159,37 @@ def desired_of(
     bootstrap: str = "",
 ) -> Desired:
     """Ask the adapter. ``bootstrap`` are the bootstrap data; without any there is no Secret."""
+    return _ask(SaidFacts(known or facts()), raw, owner, cluster, record, bootstrap)
+
+
+def asked_of(
+    raw: Mapping[str, Any],
+    known: Callable[[MachineQuestions], MachineFacts],
+    owner: Mapping[str, Any] | None = None,
+    bootstrap: str = "",
+) -> tuple[Desired, MachineQuestions | None]:
+    """Ask the adapter, and return what it asked; None where it did not come so far."""
+
+    async def answer(questions: MachineQuestions) -> MachineFacts:
+        return known(questions)
+
+    source = SaidFacts(answer)
+    found = _ask(source, raw, owner, None, None, bootstrap)
+    return found, source.asked[0] if source.asked else None
+
+
+def _ask(
+    source: SaidFacts,
+    raw: Mapping[str, Any],
+    owner: Mapping[str, Any] | None,
+    cluster: Mapping[str, Any] | None,
+    record: Mapping[NodeKey, Entry] | None,
+    bootstrap: str,
+) -> Desired:
     around = Around(owner, None, cluster or stored_cluster())
     proceed = Proceed("demo", around=around, bootstrap="boot" if bootstrap else "", secrets=_Secret(bootstrap))
     journal = Journal(Owner(OWNER.uuid, "AWSMachine", "default", "m1"), record or {})
-    return run_blocking(AWSMachineAdapter(SaidFacts(known or facts())).find_desired(raw, proceed, journal))
+    return run_blocking(AWSMachineAdapter(source).find_desired(raw, proceed, journal))
 
 
 class _Secret:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from freehold.api import names
 from freehold.engine import journal as journals
 from freehold.providers.aws.machine.keys import INSTANCE
+from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine, view_of
 from harness.stepping import run_blocking
@@ -142,3 +144,32 @@ def test_tags_and_groups_follow_the_spec(settled: AwsHarness) -> None:
     assert bastion in [each["GroupId"] for each in there["SecurityGroups"]]
     assert one.condition("SecurityGroupsReady")["status"] == "True"
     one.down()
+
+
+def test_without_capacity_in_the_first_zone_it_is_in_the_next(settled: AwsHarness) -> None:
+    world = Strangers(settled.cloud)
+    world.exhaust("us-east-1a", "m5.*")
+    one = worker(settled)
+    one.up()
+    assert one.object.raw["spec"]["providerID"].startswith("aws:///us-east-1b/")
+    assert len(instances(settled)) == 1
+    one.down()
+    world.restock("us-east-1a")
+
+
+def test_a_control_plane_machine_is_behind_the_load_balancer_while_it_lives(settled: AwsHarness) -> None:
+    raw = machine(ami={"id": SIMULATED_IMAGE}, sshKeyName="")
+    raw["metadata"]["labels"][names.CONTROL_PLANE_LABEL] = ""
+    one = MachineHarness(settled, raw)
+    one.up()
+    ident = one.object.raw["spec"]["instanceID"]
+    assert one.condition("ELBAttached")["status"] == "True"
+    assert registered(settled) == {ident}
+    one.down()
+    assert registered(settled) == set()
+
+
+def registered(stage: AwsHarness) -> set[str]:
+    asked = stage.account.client.read("elb", "describe_load_balancers", "all")
+    (balancer,) = run_blocking(asked)["LoadBalancerDescriptions"]
+    return {each["InstanceId"] for each in balancer["Instances"]}

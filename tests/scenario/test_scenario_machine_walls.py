@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.controllers.plan.planner import Plan, PlanAction, plan_with_accounts
 from freehold.controllers.recovery.lost_objects import NoOwner, build_recovery
 from freehold.controllers.recovery.orphans import find_orphans
 from freehold.engine.keyed_codec import UUID, WITHIN
@@ -148,9 +149,30 @@ def test_nothing_is_made_before_its_cluster_is_ready_nor_while_that_is_deleted()
     cluster = AwsHarness(aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
     machine = ChildHarness(cluster)
     machine.settle(2)
-    assert machine.condition(names.READY)["reason"] == names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE
+    waits = names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE
+    assert [machine.condition(each)["reason"] for each in (names.READY, "InstanceReady")] == [waits] * 2
     assert "finalizers" not in machine.object.raw["metadata"], "so that it can be deleted at once"
     cluster.up()
     cluster.object.delete()
     machine.settle(2)
     assert "is being deleted" in machine.condition(names.READY)["message"] and instances(machine) == []
+
+
+def planned(machine: ChildHarness) -> Plan:
+    served, ring = machine.served, machine.rings.ring
+    raw, around = machine.object.raw, machine.look_around()
+    made = plan_with_accounts(served, machine.new_accounts(), machine.wall, raw, ring, around, reader=machine.reader)
+    return run_blocking(made)
+
+
+def test_a_plan_of_a_machine_says_what_it_makes_and_not_what_it_boots_with() -> None:
+    cluster, _ = made()
+    plan = planned(ChildHarness(cluster, "m2"))
+    assert [(row.action, row.kind) for row in plan.rows] == [(PlanAction.CREATE, "instance")]
+    assert "bootstrap token" not in repr(plan)
+
+
+def test_a_plan_of_a_machine_that_must_wait_is_no_problem_of_its_manifest() -> None:
+    cluster = AwsHarness(aws_cluster())
+    plan = planned(ChildHarness(cluster))
+    assert plan.notes == ("it waits: AWSCluster 'demo' is not ready yet",) and not plan.problems

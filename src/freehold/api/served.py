@@ -50,7 +50,8 @@ class ServedName:
     status fields that are never written. ``parts``: the types of its conditions that ``Ready`` summarizes, in the order
     in which they are shown. ``collectable``: the leftovers of its workloads can be collected with it.
     ``once_in_account``: an account can have only one cluster of a name, because the resources of two could not be
-    distinguished. ``parent``: what each object of the kind is part of.
+    distinguished. ``parent``: what each object of the kind is part of. ``waiting_part``: that of ``parts`` which tells,
+    beside ``Ready``, what it waits for around it.
     """
 
     group: str
@@ -67,6 +68,7 @@ class ServedName:
     left_out: tuple[ServedField, ...] = ()
     parts: tuple[str, ...] = ()
     parent: ParentName | None = None
+    waiting_part: str = ""
 
     @property
     def crd(self) -> str:

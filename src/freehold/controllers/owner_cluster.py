@@ -13,8 +13,8 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
 from freehold.kube import errors as kube
-from freehold.kube.client import KubeClient
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate
 from freehold.providers.objects.around import Around, find_infrastructure_name
 
@@ -26,7 +26,7 @@ CLUSTER_CRD = Key("", f"clusters.{names.CLUSTER_API_GROUP}")
 class OwnerClusterReader:
     """A reader that asks the API server once a pass: a pass is rare, and a stale answer could cause a create."""
 
-    def __init__(self, client: KubeClient, mode: gate.ClusterApiMode, served: ServedName) -> None:
+    def __init__(self, client: ObjectReader, mode: gate.ClusterApiMode, served: ServedName) -> None:
         self._client = client
         self._mode = mode
         self._served = served

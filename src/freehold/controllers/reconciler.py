@@ -183,7 +183,9 @@ class Reconciler:
             case gate.Pause(message):
                 return PassEnd(Done(), status.build_paused_update(raw, message, self._now(), self._served.parts))
             case gate.Hold(reason, message):
-                return self._hold(raw, reason, message)
+                part = self._served.waiting_part if reason in gate.WAITS_OF_MACHINES else ""
+                parts = [Observation(part, "False", reason, message)] if part else []
+                return self._hold(raw, reason, message, parts=parts)
             case gate.WaitForMachines(message):
                 waits = status.build_machine_wait_update(raw, message, self._now(), self._served.parts)
                 return PassEnd(RequeueAfter(OCCUPIED_SECONDS), waits)

@@ -85,10 +85,12 @@ class Node:
     """It is handed to the in-cluster provider (:attr:`outcomes.Category.SHARED`)."""
     place: str = ""
     """Tells it from others of its name, for people (a zone)."""
+    label: str = ""
+    """What people know it by, where its name in the cloud is too long for a row."""
 
     @property
     def title(self) -> str:
-        return f"{self.name} {self.place}".rstrip()
+        return f"{self.label or self.name} {self.place}".rstrip()
 
     def absent(self, id_: str) -> str:
         """Return the sentence for an id that the cloud does not know."""

@@ -8,5 +8,6 @@ names the account (`settings`). In-process a client of boto3 is mounted as it is
     services       the table of all operations that are served; everything else is refused by name
     world          the state: resources by account and region, timers, tag index, client tokens, sessions
     ec2, elb, elbv2, eks   a folder each, with a file per family of resources
-    strangers      acts as other users
+    health_checks  of what is behind a load balancer
+    strangers      acts as other users, as a program on an instance, and as AWS itself
 """

@@ -2,13 +2,13 @@
 policies and its session policy both allow, for each resource that the call names."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from freehold_sim.aws import policies, secrets
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.errors import CODES
 from freehold_sim.aws.tag_conditions import knows_resource_tags
-from freehold_sim.aws.world import Record
+from freehold_sim.aws.world import Record, scope_of
 
 _PREFIXES = {"elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing", "resourcegroupstaggingapi": "tag"}
 _S3_ACTIONS = {"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "HeadObject": "GetObject",
@@ -40,10 +40,15 @@ def authorize(call: Call) -> None:
     if (who.policies is None and who.session_policies is None) or (call.service, call.operation) in _FREE:
         return
     for implied in _implied(call):
-        context = _context(call, None) | {"iam:awsservicename": ["elasticloadbalancing.amazonaws.com"]}
-        if not _allowed(call, implied, "*", context):
+        if not _allowed(
+            call,
+            implied.action,
+            implied.resource,
+            _context(call, None) | {key: [value] for key, value in implied.context},
+        ):
             code, status = CODES[call.service].denied
-            raise Refused(code, f"User: {who.arn} is not authorized to perform: {implied}", status)
+            text = f"User: {who.arn} is not authorized to perform: {implied.action} on resource: {implied.resource}"
+            raise Refused(implied.refusal or code, text, status)
     action = _action(call)
     records: list[Record | None] = [*_named(call)]
     for record in records or [None]:
@@ -61,7 +66,21 @@ _TAGS = {"ec2": ("CreateTags", "DeleteTags"), "elasticloadbalancing": ("AddTags"
 (https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_TagResources.html)."""
 
 
-def _implied(call: Call) -> list[str]:
+class _Implied(NamedTuple):
+    """A permission that a call needs beside its own; `refusal` is the code where it is not the service's own."""
+
+    action: str
+    resource: str = "*"
+    context: tuple[tuple[str, str], ...] = ()
+    refusal: str = ""
+
+
+def _service_role(service: str, refusal: str = "") -> _Implied:
+    """Name the permission to let a service make its role, which it does once."""
+    return _Implied("iam:CreateServiceLinkedRole", "*", (("iam:awsservicename", f"{service}.amazonaws.com"),), refusal)
+
+
+def _implied(call: Call) -> list[_Implied]:
     """Return the permissions that a call needs beside its own.
 
     Of a create with tags: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/supported-iam-actions-tagging.html and
@@ -69,17 +88,40 @@ def _implied(call: Call) -> list[str]:
     """
     if call.operation in {"TagResources", "UntagResources"}:
         services = sorted({arn.split(":")[2] for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
-        return [f"{name}:{_TAGS[name][call.operation != 'TagResources']}" for name in services if name in _TAGS]
-    found = []
+        return [
+            _Implied(f"{name}:{_TAGS[name][call.operation != 'TagResources']}") for name in services if name in _TAGS
+        ]
+    found: list[_Implied] = []
     if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer" and not _has_balancers(call):
-        found.append("iam:CreateServiceLinkedRole")  # the service makes its role once
+        found.append(_service_role("elasticloadbalancing"))
     if call.service in {"elb", "elbv2"} and call.operation.startswith("Create") and call.params.get("Tags"):
-        found.append("elasticloadbalancing:AddTags")
+        found.append(_Implied("elasticloadbalancing:AddTags"))
     if call.service == "ec2" and call.params.get("TagSpecifications"):
-        found.append("ec2:CreateTags")
+        found.append(_Implied("ec2:CreateTags"))
     if call.operation == "CreateBucket" and call.params.get("CreateBucketConfiguration", {}).get("Tags"):
-        found.append("s3:TagResource")
+        found.append(_Implied("s3:TagResource"))
+    if call.operation == "CreateSecret" and call.params.get("Tags"):
+        found.append(_Implied("secretsmanager:TagResource", _missing(call)))
+    if call.operation == "RunInstances":
+        found += _implied_by_launch(call)
     return found
+
+
+def _implied_by_launch(call: Call) -> Iterator[_Implied]:
+    """Yield what a launch needs for the role that it passes to instances, and for the first spot instance.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html,
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
+    """
+    given = call.params.get("IamInstanceProfile", {})
+    name = given.get("Name") or str(given.get("Arn", "")).rpartition("/")[2]
+    of_account = scope_of(call.account, "")
+    profile, roles = call.world.table(of_account, "instance-profile").get(name), call.world.table(of_account, "role")
+    for role in profile["roles"] if profile else ():
+        yield _Implied("iam:PassRole", roles[role]["arn"], (("iam:passedtoservice", "ec2.amazonaws.com"),))
+    is_spot = call.params.get("InstanceMarketOptions", {}).get("MarketType") == "spot"
+    if is_spot and not call.all("spot-instances-request"):
+        yield _service_role("spot", "AuthFailure.ServiceLinkedRoleCreationNotPermitted")
 
 
 def _has_balancers(call: Call) -> bool:

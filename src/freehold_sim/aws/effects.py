@@ -22,6 +22,7 @@ EFFECTS: Mapping[str, Effect] = {
     "release-nat-gateway": nat_gateways.release,
     "release-endpoint": endpoints.release,
     "release-instance": instances.release,
+    "stop-instance": instances.give_up_public,
     "release-cluster": clusters.release,
     "release-interface": interfaces.give_back,
     "associate-blocks": vpcs.associate,

@@ -1,4 +1,4 @@
-"""Foreign actors: changes by other users of the same accounts, and a complete view of all resources."""
+"""Foreign actors: changes by other users of the same accounts, by instances and by AWS, and a complete view."""
 
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ _NAMES = ("GroupName", "LoadBalancerName", "TargetGroupName")
 
 
 class Strangers:
-    """Other users of the accounts. Their calls need no signature, and no fault, limit or lag applies to them."""
+    """Other users of the accounts, and AWS itself. No fault, limit or lag applies to what they do."""
 
     def __init__(self, cloud: "SimulatedAWS") -> None:
         self._cloud = cloud
@@ -190,9 +190,12 @@ class Strangers:
 
     # -- what AWS does by itself ------------------------------------------------------------------------------
 
-    def exhaust(self, zone: str, kind: str = "*", market: str = "*") -> None:
-        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both."""
-        capacity.exhaust(self._cloud.world, zone, kind, market)
+    def exhaust(self, zone: str, kind: str = "*", market: str = "*", *, offered: bool = True) -> None:
+        """Let a zone have no capacity for instance types (a shell pattern); `market` is spot, on-demand or both.
+
+        Not `offered`: the zone does not have them at all, which is another refusal.
+        """
+        capacity.exhaust(self._cloud.world, zone, kind, market, offered=offered)
         self._cloud.world.touched = True
 
     def restock(self, zone: str) -> None:

@@ -25,6 +25,8 @@ FIELDS = [field for field, entry in _ENTRIES.items() if entry and entry.serving 
 ELSEWHERE = {
     "spec.controlPlaneEndpoint.host": "Cluster API reads it where it is (test_aws_cluster_status)",
     "spec.controlPlaneEndpoint.port": "the same; a port without a host is no endpoint",
+    **{f"spec.imageLookup{each}": "machines look their images up by it" for each in ("BaseOS", "Format", "Org")},
+    "spec.sshKeyName": "machines without one of their own have it (test_aws_machine_plan); a bastion, too",
     **{
         f"spec.{each}.additionalListeners[*].protocol": "TCP is all that there is"
         for each in ("controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer")

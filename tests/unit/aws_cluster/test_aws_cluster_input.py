@@ -563,7 +563,7 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
     "nothing to say": ({}, facts(), []),
     "fields that are not acted on": (
         {"imageLookupOrg": "1", **network(subnets=[subnet(tags={"a": "b"}), subnet(1, isPublic=False)])}, facts(),
-        ["spec.imageLookupOrg: not acted on; it concerns machines"],
+        [],
     ),
     "deletes that AWS does not bind": (
         {"identityRef": {"kind": "AWSClusterRoleIdentity", "name": "infra"}},

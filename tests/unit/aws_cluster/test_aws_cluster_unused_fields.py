@@ -72,11 +72,6 @@ UNUSED: dict[str, tuple[Spec, list[str]]] = {
          *(f"spec.s3Bucket.{each}: not used; with presignedURLDuration machines read through URLs, and no profile gets "
            "a right to read" for each in ("controlPlaneIAMInstanceProfile", "nodesIAMInstanceProfiles"))],
     ),
-    "a key for machines": (
-        {"sshKeyName": "mine"},
-        ["spec.sshKeyName: for a bastion, which there is none of, and for machines of the cluster; no resource of this "
-         "object has it"],
-    ),
     "tags of the cloud controller": (
         {"additionalTags": {"kubernetes.io/cluster/prod": "shared", "kubernetes.io/role/elb": "", "team": "a"}},
         ["spec.additionalTags[kubernetes.io/cluster/prod]: subnets, route tables and the security group lb have it "
@@ -102,8 +97,7 @@ USED: dict[str, Spec] = {
     "a path that is asked for": {
         "controlPlaneLoadBalancer": {"loadBalancerType": "nlb", **_listeners("/x", protocol="HTTPS")},
     },
-    "a key of a bastion": {"bastion": {"enabled": True}, "sshKeyName": "mine"},
-    "the default key": {"sshKeyName": "default"},
+    "a key of machines": {"sshKeyName": "mine"},
     "tags of another cluster": {"additionalTags": {"kubernetes.io/cluster/other": "shared"}},
 }  # fmt: skip
 
@@ -120,9 +114,8 @@ def test_what_is_used_is_not(spec: Spec) -> None:
 
 def test_what_serves_machines_is_served() -> None:
     """Of the condition: nothing is wrong with it."""
-    for spec in ({"sshKeyName": "mine"}, {"s3Bucket": BUCKET}):
-        found = decide(NAMES, cluster({"region": REGION, **spec}), facts(), storage=True)
-        assert isinstance(found, Decided) and found.notes and observe_served_fields(found.notes).status == "True"
+    found = decide(NAMES, cluster({"region": REGION, "s3Bucket": BUCKET}), facts(), storage=True)
+    assert isinstance(found, Decided) and found.notes and observe_served_fields(found.notes).status == "True"
 
 
 def test_the_schema_numbers_ranges_of_derived_subnets_that_are_written_out() -> None:

@@ -130,14 +130,13 @@ BAD: dict[str, tuple[Json, Json, MachineFacts, str, str]] = {
         "spec.elasticIpPool", "not served",
     ),
     "Ignition": ({"ignition": {"version": "3.4"}}, {}, facts(), "spec.ignition", "is not served; use an image"),
-    "own names": ({"privateDnsName": {"hostnameType": "resource-name"}}, {}, facts(), "spec.privateDnsName", "AWS"),
     "the parameter store": (
         {"cloudInit": {"secureSecretsBackend": "ssm-parameter-store"}}, {}, facts(),
         "spec.cloudInit.secureSecretsBackend", "write secrets-manager",
     ),
-    "metadata over IPv6": (
-        {"instanceMetadataOptions": {"httpProtocolIpv6": "enabled"}}, {}, facts(),
-        "spec.instanceMetadataOptions.httpProtocolIpv6", "write disabled",
+    "tags in the metadata": (
+        {"instanceMetadataOptions": {"instanceMetadataTags": "enabled"}}, {}, facts(),
+        "spec.instanceMetadataOptions.instanceMetadataTags", "write disabled",
     ),
     "an instance alone": ({"instanceID": "i-0123456789abcdef0"}, {}, facts(), "spec.instanceID", "providerID"),
     "an id of another cloud": (

@@ -10,6 +10,7 @@ import pytest
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, Part, State
 from freehold.engine.secret_values import GZIP, reference
+from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.bootstrap import BootstrapPlan, BootstrapSecret
 from freehold.providers.aws.machine.desired import WantedMachine, wanted
 from freehold.providers.aws.machine.facts import (
@@ -35,12 +36,14 @@ from harness.aws_machine import (
     GROUPS,
     IMAGE,
     OTHER_PRIVATE,
+    OWNER,
     PODS,
     PRIVATE,
     PUBLIC,
     SUBNETS,
     VPC,
     ZONES,
+    SaidFacts,
     desired_of,
     facts,
     machine,
@@ -226,9 +229,16 @@ OPTIONS: dict[str, tuple[Json, str, object]] = {
     "tenancy": ({"tenancy": "dedicated"}, "tenancy", "dedicated"),
     "a placement group": ({"placementGroupName": "g"}, "placement_group", "g"),
     "a partition": ({"placementGroupName": "g", "placementGroupPartition": 3}, "partition", 3),
+    "names": (
+        {"privateDnsName": {"hostnameType": "resource-name", "enableResourceNameDnsARecord": False}}, "hostname",
+        {"type": "resource-name", "a_record": False},
+    ),
     "metadata": (
-        {"instanceMetadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}}, "metadata",
-        {"http_endpoint": "enabled", "http_tokens": "required", "hop_limit": 2, "instance_metadata_tags": "disabled"},
+        {"instanceMetadataOptions":
+            {"httpTokens": "required", "httpPutResponseHopLimit": 2, "httpProtocolIpv6": "enabled"}},
+        "metadata",
+        {"http_endpoint": "enabled", "http_tokens": "required", "hop_limit": 2, "instance_metadata_tags": "disabled",
+         "http_protocol_ipv6": "enabled"},
     ),
 }  # fmt: skip
 
@@ -242,7 +252,7 @@ def test_an_option_is_in_the_request(spec: Json, attribute: str, value: object) 
 def test_ipv6_follows_the_subnet(said: str | None, ipv6: bool) -> None:
     dual = (MachineSubnet(PRIVATE, VPC, ZONES[0], ipv6=True),)
     request = request_of(plan_of(machine(assignPrimaryIPv6=said), facts(subnets=Answer(dual))))
-    assert request.get("ipv6", False) is ipv6
+    assert (request.get("ipv6", False), request.get("primary_ipv6", False)) == (ipv6, ipv6)
     assert "ipv6" not in request_of(plan_of(machine()))
 
 
@@ -375,3 +385,9 @@ def test_a_delete_asks_nothing_of_the_cluster_or_of_aws() -> None:
     raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
     found = desired_of(raw, MachineFacts(), cluster={"metadata": {"name": "broken"}})
     assert isinstance(found, WantedMachine) and found.graph.nodes == {}
+
+
+def test_a_lost_machine_is_rebuilt_with_what_cannot_change() -> None:
+    found = AWSMachineAdapter(SaidFacts(facts())).rebuild_spec(OWNER, [(INSTANCE, THERE)])
+    shown = {"instanceType": "", "ami": {"id": "ami-old"}, "subnet": {"id": PODS}, "sshKeyName": "old"}
+    assert found == shown, "providerID is filled in again"

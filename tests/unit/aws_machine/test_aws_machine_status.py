@@ -21,7 +21,10 @@ from harness.aws_machine import GROUPS, OWNER, desired_of, facts, machine, on_re
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 ID = "i-0123456789abcdef0"
 WORKER = sorted([GROUPS["node"], GROUPS["lb"]])
-SHOWN = {"zone": "us-east-1a", "private_address": "10.0.0.4", "security_groups": WORKER}
+SHOWN = {
+    "zone": "us-east-1a", "private_address": "10.0.0.4", "ipv6": ["2001:db8::1"], "public_address": "",
+    "private_dns": "n", "security_groups": WORKER,
+}  # fmt: skip
 Json = dict[str, Any]
 
 
@@ -63,7 +66,9 @@ def test_a_machine_that_runs_is_ready_and_says_which_one_it_is() -> None:
     assert update.spec == {"providerID": f"aws:///us-east-1a/{ID}", "instanceID": ID}
     assert update.status["ready"] is True and update.status["initialization"] == {"provisioned": True}
     assert update.status["instanceState"] == "running" and update.status["phase"] == "Ready"
-    assert update.status["addresses"] == [{"type": "InternalIP", "address": "10.0.0.4"}]
+    assert [(each["type"], each["address"]) for each in update.status["addresses"]] == [
+        ("InternalDNS", "n"), ("InternalIP", "10.0.0.4"), ("InternalIP", "2001:db8::1"),
+    ]  # fmt: skip
     assert condition(update, "Ready")[0] == condition(update, "InstanceReady")[0] == "True"
     assert condition(update, "SecurityGroupsReady")[0] == "True"
     assert condition(update, "ELBAttached") == ("", "", "")
@@ -155,6 +160,10 @@ def test_a_control_plane_machine_says_whether_it_is_behind_the_load_balancer() -
     groups = sorted(GROUPS.values())
     there = said(Ready(seen("running", security_groups=groups), Category.MANAGED), owner=owner)
     assert condition(there, "ELBAttached")[0] == "True"
+    slow = seen("running", security_groups=groups, waiting_parts={"registration a": "checks are failing"})
+    booting = said(Ready(slow, Category.MANAGED, note="registration a: checks are failing"), owner=owner)
+    assert condition(booting, "ELBAttached") == ("True", "Ready", "registration a: checks are failing")
+    assert condition(booting, "InstanceReady")[2] == ""
     refused = Blocked(Reason.DENIED, "not allowed", observed=seen("running", security_groups=groups))
     assert condition(said(refused, owner=owner), "ELBAttached") == ("False", "ELBAttachFailed", "not allowed")
     pending = Waiting(Reason.PROVISIONING, 5.0, "", seen("pending", State.PENDING, security_groups=groups))

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.api.crd import build_crd
 from freehold.api.served import ClusterLink, ParentName, ServedName
 from freehold.engine import journal as journals
 from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
+from freehold.providers.base import ObjectKind
 from freehold.providers.objects.identity import (
     KnownIdentity,
     MintedIdentity,
@@ -22,6 +24,7 @@ from freehold.providers.objects.identity import (
     identify,
 )
 from freehold.providers.objects.parents import find_standing, put_in_place
+from freehold.providers.registry import PROVIDERS
 
 PARENT = ParentName("BearCluster", "bearclusters", ("region", "identityRef"))
 MACHINE = ServedName(
@@ -136,3 +139,17 @@ def test_a_status_that_was_cut_does_not_deny_the_record() -> None:
     """A CRD of an earlier version prunes fields that it does not know."""
     held = {k: v for k, v in build_status_identity(machine(), JOURNAL).items() if k not in ("within", "place")}
     assert identify(machine(JOURNAL, {"identity": held}), MACHINE.finalizer, RING) == KnownIdentity(JOURNAL)
+
+
+CHILDREN = [kind for provider in PROVIDERS for kind in provider.objects if kind.served.parent]
+
+
+@pytest.mark.parametrize("kind", CHILDREN, ids=lambda kind: kind.served.kind)
+def test_the_api_server_keeps_where_an_object_stands(kind: ObjectKind) -> None:
+    """It prunes what a CRD does not know, and then a lost journal could not be made again from status."""
+    assert kind.served.parent is not None
+    (version,) = build_crd(kind.describe())["spec"]["versions"]
+    status = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+    held = status["identity"]["properties"]
+    assert {"within", "place"} <= held.keys()
+    assert held["place"]["properties"].keys() == set(kind.served.parent.place)

@@ -135,6 +135,19 @@ def test_no_crash_loses_or_doubles_anything(fault: faults.Fault) -> None:
         assert life.released and not world.living(), number
 
 
+@pytest.mark.parametrize("lags", (ReadLags(), ReadLags(10.0, 10.0, 20.0, restless=True)), ids=("no lag", "lags"))
+def test_the_machine_may_take_its_letter_between_any_two_calls(lags: ReadLags) -> None:
+    golden = _begun(LetterWorld(read_lags=lags))
+    golden.delete()
+    for number in range(len(golden.port.calls)):
+        world = LetterWorld(read_lags=lags)
+        life = Life(world, Script(acts={number: world.take_letter}))
+        assert isinstance(life.create()["machine/node"], Ready), number
+        life.delete()
+        assert life.released and not world.living(), number
+        assert (world.count("letter"), world.count("machine")) == (1, 1), number
+
+
 def test_a_machine_that_was_refused_gets_a_letter_before_it_is_made() -> None:
     """Somebody has deleted the letter, and no machine had it."""
     world = LetterWorld()

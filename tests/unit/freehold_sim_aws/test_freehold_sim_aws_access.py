@@ -123,6 +123,51 @@ def test_tags_need_the_permission_to_tag_beside_that_of_the_call(sim: Any) -> No
         tagging.untag_resources(ResourceARNList=arns, TagKeys=["owner"])
 
 
+def _allowing(*actions: str, resource: str = "*") -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": list(actions), "Resource": resource}
+
+
+def test_a_launch_passes_the_role_of_its_profile_by_permission(sim: Any) -> None:
+    """https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"""
+    _, subnets = sim.network()
+    sim.profile("nodes")
+    sim.profile("admins")
+    passed = {**_allowing("iam:PassRole", resource="arn:*:iam::*:role/nodes"),
+              "Condition": {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}}  # fmt: skip
+    rules = [_allowing("ec2:RunInstances"), passed]
+    ec2 = _client(sim, "ec2", _session(sim, {"Version": "2012-10-17", "Statement": rules}))
+    asked = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1,
+             "SubnetId": subnets[0]}  # fmt: skip
+    ec2.run_instances(**asked, IamInstanceProfile={"Name": "nodes"})
+    with refused("UnauthorizedOperation", "iam:PassRole on resource: arn:aws:iam::111122223333:role/admins"):
+        ec2.run_instances(**asked, IamInstanceProfile={"Name": "admins"})
+
+
+def test_the_first_spot_instance_makes_a_role(sim: Any) -> None:
+    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html"""
+    _, subnets = sim.network()
+    session = _session(sim, {"Version": "2012-10-17", "Statement": [_allowing("ec2:RunInstances")]})
+    asked = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1,
+             "SubnetId": subnets[0], "InstanceMarketOptions": {"MarketType": "spot"}}  # fmt: skip
+    with refused("AuthFailure.ServiceLinkedRoleCreationNotPermitted"):
+        _client(sim, "ec2", session).run_instances(**asked)
+    sim.ec2.run_instances(**asked)
+    _client(sim, "ec2", session).run_instances(**asked)
+
+
+def test_a_secret_with_tags_needs_the_permission_to_tag_it(sim: Any) -> None:
+    """https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html"""
+    of_machines = "arn:*:secretsmanager:*:*:secret:aws.cluster.x-k8s.io/*"
+    rules = [_allowing("secretsmanager:CreateSecret", resource=of_machines)]
+    secrets = _client(sim, "secretsmanager", _session(sim, {"Version": "2012-10-17", "Statement": rules}))
+    name, tags = "aws.cluster.x-k8s.io/one", [{"Key": "a", "Value": "b"}]
+    with refused("AccessDeniedException"):
+        secrets.create_secret(Name="another", SecretString="x")
+    with refused("AccessDeniedException", "secretsmanager:TagResource"):
+        secrets.create_secret(Name=name, SecretString="x", Tags=tags)
+    secrets.create_secret(Name=name, SecretString="x")
+
+
 def test_the_actions_that_know_tags_are_served() -> None:
     for service, actions in tag_conditions.BY_ACTION.items():
         assert actions <= set(OPERATIONS[service])

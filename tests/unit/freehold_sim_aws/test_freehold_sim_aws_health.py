@@ -100,6 +100,20 @@ def test_a_stopped_target_is_unused_and_a_terminated_one_goes(sim: Any) -> None:
         behind.register()
 
 
+def test_a_target_in_a_zone_without_load_balancer_is_unused(sim: Any) -> None:
+    """https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetHealth.html"""
+    behind = Behind(sim)
+    balancer = sim.elbv2.describe_load_balancers()["LoadBalancers"][0]
+    zones = [row["SubnetId"] for row in balancer["AvailabilityZones"]]
+    subnet = sim.ec2.describe_instances(InstanceIds=[behind.instance])["Reservations"][0]["Instances"][0]["SubnetId"]
+    sim.elbv2.delete_load_balancer(LoadBalancerArn=balancer["LoadBalancerArn"])
+    others = [ident for ident in zones if ident != subnet]
+    action = [{"Type": "forward", "TargetGroupArn": behind.group}]
+    made = sim.balancer(others, "other")
+    sim.elbv2.create_listener(LoadBalancerArn=made, Protocol="TCP", Port=6443, DefaultActions=action)
+    assert behind.after(60) == "unused Target.NotInUse"
+
+
 def test_a_target_by_address_answers_as_its_instance_does(sim: Any) -> None:
     vpc, subnets = sim.network()
     instance, group = sim.instance(subnets[0]), sim.target_group(vpc, TargetType="ip", **RELEASED)
@@ -165,6 +179,13 @@ def test_the_health_behind_a_classic_load_balancer(sim: Any) -> None:
     assert behind.after(30) == "OutOfService Instance Instance is in stopped state."
     sim.ec2.terminate_instances(InstanceIds=[behind.instance])
     assert behind.after(60) == ""
+
+
+def test_an_instance_in_a_zone_without_classic_load_balancer_is_out_of_service(sim: Any) -> None:
+    behind = BehindClassic(sim)
+    subnet = sim.ec2.describe_instances(InstanceIds=[behind.instance])["Reservations"][0]["Instances"][0]["SubnetId"]
+    sim.elb.detach_load_balancer_from_subnets(**behind.name, Subnets=[subnet])
+    assert behind.after(60).startswith("OutOfService Instance Instance is in the EC2 Availability Zone for which")
 
 
 def test_a_classic_load_balancer_drains_where_it_is_to(sim: Any) -> None:

@@ -321,6 +321,40 @@ def test_a_zone_can_lack_capacity_for_a_type_and_get_it_back(make_sim: Any) -> N
     sim.instance(subnets[0])
 
 
+def test_a_zone_does_not_offer_a_type(sim: Any) -> None:
+    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html"""
+    _, subnets = sim.network()
+    sim.cloud.foreign_act("exhaust", {"zone": "us-east-1a", "kind": "m6i.*", "offered": False})
+    with refused("Unsupported", "is not supported in your requested Availability Zone (us-east-1a)."):
+        sim.instance(subnets[0], InstanceType="m6i.large")
+    sim.instance(subnets[1], InstanceType="m6i.large")
+
+
+def test_a_stopped_instance_finds_no_capacity_and_gets_another_public_address(sim: Any) -> None:
+    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/how-ec2-instance-stop-start-works.html"""
+    _, subnets = sim.network()
+    sim.ec2.modify_subnet_attribute(SubnetId=subnets[0], MapPublicIpOnLaunch={"Value": True})
+    ident = sim.instance(subnets[0])
+    before = _view(sim, ident)["PublicIpAddress"]
+    sim.ec2.stop_instances(InstanceIds=[ident])
+    sim.clock.advance(30)
+    assert "PublicIpAddress" not in _view(sim, ident)
+    sim.cloud.strangers.exhaust("us-east-1a")
+    with refused("InsufficientInstanceCapacity"):
+        sim.ec2.start_instances(InstanceIds=[ident])
+    sim.cloud.strangers.restock("us-east-1a")
+    sim.ec2.start_instances(InstanceIds=[ident])
+    assert _view(sim, ident)["PublicIpAddress"] != before
+
+
+def test_an_instance_shows_the_groups_of_its_first_interface(sim: Any) -> None:
+    vpc, subnets = sim.network()
+    group, ident = sim.group(vpc), sim.instance(subnets[0])
+    card = _view(sim, ident)["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    sim.ec2.modify_network_interface_attribute(NetworkInterfaceId=card, Groups=[group])
+    assert [row["GroupId"] for row in _view(sim, ident)["SecurityGroups"]] == [group]
+
+
 def test_vcpus_count_and_not_instances(make_sim: Any) -> None:
     sim = make_sim(quotas=Quotas(vcpus=4))
     _, subnets = sim.network()

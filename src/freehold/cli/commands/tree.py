@@ -12,7 +12,7 @@ from freehold.cli.local.fast_read import ReadSession, read
 from freehold.cli.local.key_ring import key_ring
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.naming import Naming, parse_names
-from freehold.cli.objects.object_lookup import absent, of_name
+from freehold.cli.objects.object_lookup import absent, list_machines, of_name
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint, hint_for_files
 from freehold.cli.output.journal_view import parents, proofs
@@ -38,7 +38,7 @@ def run(words: Sequence[str], filename: Sequence[str], output: str, namespace: s
     async def show(session: ReadSession) -> None:
         within = namespace or session.namespace
         if words:
-            await _print(target, session, await _read_named(session, words, within), output)
+            await _print(target, session, await _read_with_machines(session, words, within), output)
             return
         wanted = _find_served(documents, within)
         found = {each: stored for each in wanted for stored in await of_name(session, [each[0]], each[1])}
@@ -86,6 +86,14 @@ async def _read_named(session: ReadSession, words: Sequence[str], where: str) ->
         if not objects:
             raise CliError(await absent(session, each.kinds, key))
         found += [one for one in objects if one not in found]
+    return found
+
+
+async def _read_with_machines(session: ReadSession, words: Sequence[str], where: str) -> list[Json]:
+    """Read what the words name, each cluster followed by its machines."""
+    found: list[Json] = []
+    for raw in await _read_named(session, words, where):
+        found += [each for each in (raw, *await list_machines(session, raw)) if each not in found]
     return found
 
 

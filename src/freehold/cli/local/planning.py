@@ -27,7 +27,7 @@ async def plans_with(
     """Plan what serving each of ``objects`` would do, with ``beside`` stored, with the settings of an operator."""
     from freehold.controllers.other_objects import OtherStoredObjects
     from freehold.controllers.owner_cluster import OwnerClusterReader
-    from freehold.controllers.plan.planner import ManifestReader, plan_object
+    from freehold.controllers.plan.planner import ManifestReader, StoredFirst, plan_object
     from freehold.providers.objects.gate import ClusterApiMode
     from freehold.providers.registry import SERVED_RESOURCES, served_of
 
@@ -36,7 +36,8 @@ async def plans_with(
     plans = []
     for obj in objects:
         served = served_of(str(obj["kind"]))
-        owners = OwnerClusterReader(client, ClusterApiMode(settings.cluster_api), served)
+        around = StoredFirst(client, (*objects, *beside))
+        owners = OwnerClusterReader(around, ClusterApiMode(settings.cluster_api), served)
         of_kind = stored.get(served.kind)
         plans.append(await plan_object(obj, settings, reader, ring, await owners.read_context(obj), others, of_kind))
     return plans

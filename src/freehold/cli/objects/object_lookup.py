@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from freehold.api.names import CLUSTER_NAME_LABEL
 from freehold.cli.local.fast_read import ReadSession
 from freehold.cli.objects.kinds import NOUN
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.objects.gate import find_cluster_name
+from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import SERVED
 
 
 async def of_name(session: ReadSession, resources: Sequence[Resource], key: Key) -> list[Json]:
@@ -30,6 +34,18 @@ async def all_of(
         items = (await session.client.list(each, namespace, label_selector=selector)).items
         found += [{"apiVersion": each.api_version, "kind": each.kind, **item} for item in items]
     return found
+
+
+async def list_machines(session: ReadSession, raw: Json) -> list[Json]:
+    """List the served machines that are part of this cluster, by the label that Cluster API puts on them."""
+    served = {each.kind: each for each in SERVED}
+    owner = served.get(str(raw.get("kind")))
+    if owner is None or owner.machines is None or owner.machines.kind not in served:
+        return []
+    selector = f"{CLUSTER_NAME_LABEL}={find_cluster_name(raw, owner.link)}"
+    resources = [resource_of(served[owner.machines.kind])]
+    found = await all_of(session, resources, raw["metadata"].get("namespace", ""), selector=selector)
+    return sorted(found, key=lambda each: str(each["metadata"]["name"]))
 
 
 async def absent(session: ReadSession, resources: Sequence[Resource], key: Key) -> str:

@@ -37,6 +37,7 @@ from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
+from freehold.kube import errors as kube
 from freehold.kube.merge_patch import apply_merge_patch
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
@@ -66,10 +67,6 @@ from freehold.providers.registry import served_of
 MOST_PASSES = 300
 UNSTORED_UID = "00000000-0000-4000-8000-000000000000"
 """The UID of an object that is not stored yet; as long as a real one."""
-WAITS_OF_MACHINES = frozenset(
-    {names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, names.REASON_WAITING_FOR_BOOTSTRAP_DATA}
-)
-"""Reasons for which a machine cannot be made yet; nothing is wrong with its manifest."""
 _UNANSWERED = frozenset({Reason.RETRYING, Reason.THROTTLED})
 """Reasons for which the cloud gave no answer. Nothing is known to be wrong with the manifest."""
 _LASTING = _UNANSWERED | {Reason.REQUIREMENT}
@@ -109,7 +106,7 @@ async def plan_with_accounts(
     """Plan an object with its kind and accounts passed in. ``reader`` reads the Secrets of a machine."""
     copied = _ObjectCopy(raw, served)
     decision = gate.decide(copied.raw, cluster, served)
-    if isinstance(decision, gate.Hold) and decision.reason in WAITS_OF_MACHINES:
+    if isinstance(decision, gate.Hold) and decision.reason in gate.WAITS_OF_MACHINES:
         return Plan(str(key_of(copied.raw)), notes=(f"it waits: {decision.message}",), kind=served.kind)
     standing = parents.find_standing(copied.raw, served, cluster.around.infrastructure)
     binding = await bind_in_place(accounts, copied.raw, served, standing)
@@ -136,6 +133,16 @@ class ManifestReader:
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
         """List what is stored. No object of a manifest that matters to a plan is found by a list."""
         return await self._client.list(resource, namespace, label_selector=label_selector)
+
+
+class StoredFirst(ManifestReader):
+    """A reader that answers with what is stored, else with the objects of the manifest."""
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        try:
+            return await self._client.get(resource, key)
+        except kube.NotFound:
+            return await super().get(resource, key)
 
 
 class _DryRun:

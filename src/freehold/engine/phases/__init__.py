@@ -12,6 +12,7 @@ if assigned or changed in place there, else read. A test derives it from the sou
 changes through a function of another file, or a method of the context (``requeue``, ``remember``), nor the outcomes. ::
 
     child_owners
+        writes object.none_within_at
         reads node.last_seen
     collect
         writes collected, collection, node.last_seen

@@ -355,7 +355,8 @@ def _concluded(
     ids = sorted(part.id for part in have if part in wish)
     waiting = {str(part): part.waits for part in sorted(have, key=str) if part in wish and part.waits}
     shown = None if observed.parts is None else have
-    attributes = {**observed.attributes, "parts": ids, **({"waiting_parts": waiting} if waiting else {})}
+    others = {name: value for name, value in observed.attributes.items() if name != "waiting_parts"}
+    attributes = {**others, "parts": ids, **({"waiting_parts": waiting} if waiting else {})}
     ctx.node(key).last_seen = replace(observed, parts=shown, attributes=attributes)
     note_waiting(ctx, key, tuple(f"{part}: {why}" for part, why in waiting.items()))
     kept = tuple(

@@ -28,6 +28,10 @@ from freehold.providers.objects.around import (
 )
 
 DEFAULT_API_PORT = 6443
+WAITS_OF_MACHINES = frozenset(
+    {names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, names.REASON_WAITING_FOR_BOOTSTRAP_DATA}
+)
+"""Reasons for which a machine cannot be made yet; nothing is wrong with its manifest."""
 _STOPPED = "nothing is created, changed or deleted"
 
 

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-on-demand-instances.html
 """
 
 from fnmatch import fnmatchcase
+from typing import Any
 
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.ec2.instance_types import TYPES, InstanceType
@@ -15,9 +16,12 @@ _COUNTED = {"pending", "running", "stopping"}
 """States in which an instance counts against the quota."""
 
 
-def exhaust(world: World, zone: str, kind: str, market: str) -> None:
-    """Let a zone have no capacity for instance types, a shell pattern; `market` is spot, on-demand or both ("*")."""
-    world.data.setdefault("exhausted", []).append([zone, kind, market])
+def exhaust(world: World, zone: str, kind: str, market: str, *, offered: bool) -> None:
+    """Let a zone have no capacity for instance types, a shell pattern; `market` is spot, on-demand or both ("*").
+
+    Not `offered`: the zone has never had them.
+    """
+    world.data.setdefault("exhausted", []).append([zone, kind, market, offered])
 
 
 def restock(world: World, zone: str) -> None:
@@ -25,23 +29,31 @@ def restock(world: World, zone: str) -> None:
     world.data["exhausted"] = [row for row in world.data.get("exhausted", []) if row[0] != zone]
 
 
-def _is_exhausted(world: World, zone: str, kind: str, market: str) -> bool:
-    return any(
-        row[0] == zone and fnmatchcase(kind, row[1]) and fnmatchcase(market, row[2])
-        for row in world.data.get("exhausted", [])
-    )
+def _lack(world: World, zone: str, kind: str, market: str) -> list[Any] | None:
+    """Return the first row that says that a zone has no capacity."""
+    for row in world.data.get("exhausted", []):
+        if row[0] == zone and fnmatchcase(kind, row[1]) and fnmatchcase(market, row[2]):
+            return list(row)
+    return None
 
 
 def check_capacity(call: Call, kind: InstanceType, zone: str, *, spot: bool) -> None:
     """Refuse a launch for which a zone has no capacity, with the status 500 as EC2 does (ocs-ci#9263)."""
     market = "spot" if spot else "on-demand"
-    if not _is_exhausted(call.world, zone, kind.name, market):
+    lack = _lack(call.world, zone, kind.name, market)
+    if lack is None:
         return
+    zones = call.settings.regions[call.region]
+    others = ", ".join(each for each in zones if _lack(call.world, each, kind.name, market) is None)
+    if not lack[3]:
+        text = (
+            f"Your requested instance type ({kind.name}) is not supported in your requested Availability Zone "
+            f"({zone}). Please retry your request by not specifying an Availability Zone or choosing {others}."
+        )
+        raise Refused("Unsupported", text)
     if spot:
         text = "There is no Spot capacity available that matches your request."
         raise Refused("InsufficientInstanceCapacity", text, 500)
-    zones = call.settings.regions[call.region]
-    others = [each for each in zones if not _is_exhausted(call.world, each, kind.name, market)]
     text = (
         f"We currently do not have sufficient {kind.name} capacity in the Availability Zone you requested ({zone}). "
         "Our system will be working on provisioning additional capacity."
@@ -49,7 +61,7 @@ def check_capacity(call: Call, kind: InstanceType, zone: str, *, spot: bool) -> 
     if others:
         text += (
             f" You can currently get {kind.name} capacity by not specifying an Availability Zone in your request or "
-            f"choosing {', '.join(others)}."
+            f"choosing {others}."
         )
     raise Refused("InsufficientInstanceCapacity", text, 500)
 

@@ -7,8 +7,9 @@ from base64 import b64encode
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
-from freehold_sim.aws.ec2 import interfaces, spot, volumes
+from freehold_sim.aws.ec2 import capacity, interfaces, spot, volumes
 from freehold_sim.aws.ec2.describing import described, matching, paged_rows, refuse_pages_of_ids
+from freehold_sim.aws.ec2.instance_types import TYPES
 from freehold_sim.aws.ec2.kinds import find, one_of, show
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
 from freehold_sim.aws.health_checks import answer
@@ -167,8 +168,31 @@ def stop(call: Call) -> dict[str, Any]:
     return {"StoppingInstances": _change(call, "running", "stopping", "stopped", call.settings.delays.stop_instance)}
 
 
+def give_up_public(world: World, instance: Record, now: float) -> None:
+    """Timer effect: an instance that has stopped loses its public address, unless that is an elastic one."""
+    for card in _own_cards(world, instance):
+        if card["view"].get("Association", {}).get("IpOwnerId") == "amazon":
+            del card["view"]["Association"]
+
+
+def _own_cards(world: World, instance: Record) -> list[Record]:
+    table = world.table(scope_of(instance["account"], instance["region"]), "network-interface")
+    return [table[ident] for ident in instance["interfaces"] if ident in table]
+
+
 def start(call: Call) -> dict[str, Any]:
-    return {"StartingInstances": _change(call, "stopped", "pending", "running", call.settings.delays.start_instance)}
+    """Start instances. One that had a public address gets another one."""
+    records = [find(call, INSTANCE, ident) for ident in dict.fromkeys(call.params["InstanceIds"])]
+    stopped = [record for record in records if record["view"]["State"]["Name"] == "stopped"]
+    for record in stopped:
+        view = record["view"]
+        capacity.check_capacity(call, TYPES[view["InstanceType"]], view["Placement"]["AvailabilityZone"], spot=False)
+    changed = _change(call, "stopped", "pending", "running", call.settings.delays.start_instance)
+    for record in stopped:
+        for card in _own_cards(call.world, record)[:1]:
+            if record.get("public") and "Association" not in card["view"]:
+                interfaces.give_public_address(call.world, card)
+    return {"StartingInstances": changed}
 
 
 def _change(call: Call, wanted: str, through: str, final: str, seconds: float) -> list[dict[str, Any]]:
@@ -183,7 +207,8 @@ def _change(call: Call, wanted: str, through: str, final: str, seconds: float) -
         if before["Name"] == wanted:
             call.world.redirect(record, State=state(through))
             answer(record, call.now if final == "stopped" else call.takes(seconds), answers=final == "running")
-            call.world.schedule(call.takes(seconds), record, {"State": state(final)})
+            effect = "stop-instance" if final == "stopped" else ""
+            call.world.schedule(call.takes(seconds), record, {"State": state(final)}, effect)
         changed.append({"InstanceId": record["id"], "CurrentState": record["view"]["State"], "PreviousState": before})
     return changed
 
@@ -227,6 +252,10 @@ def modify_attribute(call: Call) -> dict[str, Any]:
             instance["protected"] = params[name].get("Value", False)
         case "InstanceInitiatedShutdownBehavior":
             instance["on_shutdown"] = params[name].get("Value", "stop")
+        case "InstanceType":
+            if params[name].get("Value") not in TYPES:
+                raise Refused("InvalidParameterValue", f"Invalid value '{params[name].get('Value')}' for InstanceType.")
+            view[name] = params[name]["Value"]
         case "UserData":
             instance["user_data"] = b64encode(params[name].get("Value", b"")).decode()
         case "Groups":
@@ -235,8 +264,6 @@ def modify_attribute(call: Call) -> dict[str, Any]:
         case "SourceDestCheck":
             view[name] = params[name].get("Value")
             find(call, INTERFACE, instance["interfaces"][0])["view"][name] = view[name]
-        case _:
-            view[name] = params[name].get("Value")
     return {}
 
 

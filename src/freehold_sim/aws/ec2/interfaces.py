@@ -169,7 +169,16 @@ def modify_interface(call: Call) -> dict[str, Any]:
         view["SourceDestCheck"] = params["SourceDestCheck"].get("Value", True)
     if "Description" in params:
         view["Description"] = params["Description"].get("Value", "")
+    _show_on_instance(call, view)
     return {}
+
+
+def _show_on_instance(call: Call, view: dict[str, Any]) -> None:
+    """Let an instance show the groups and the source check of its first interface."""
+    attachment = view.get("Attachment", {})
+    instance = call.world.table(call.scope, "instance").get(attachment.get("InstanceId", ""))
+    if instance is not None and attachment["DeviceIndex"] == 0:
+        instance["view"].update(SecurityGroups=view["Groups"], SourceDestCheck=view["SourceDestCheck"])
 
 
 def describe_attribute(call: Call) -> dict[str, Any]:
@@ -196,6 +205,13 @@ def attach_interface(call: Call) -> dict[str, Any]:
         raise Refused("InvalidNetworkInterface.InUse", f"Interface: [{interface['id']}] in use.")
     attach(call, interface, instance, call.params["DeviceIndex"], ends_with_instance=False)
     return {"AttachmentId": interface["view"]["Attachment"]["AttachmentId"]}
+
+
+def give_public_address(world: World, interface: Record) -> None:
+    """Give an interface a public address of Amazon's, which goes when its instance stops."""
+    number = world.serial()
+    address = f"3.{number // 65536 % 256}.{number // 256 % 256}.{number % 256}"
+    interface["view"]["Association"] = {"PublicIp": address, "IpOwnerId": "amazon"}
 
 
 def attach(call: Call, interface: Record, instance: Record, index: int, *, ends_with_instance: bool) -> None:

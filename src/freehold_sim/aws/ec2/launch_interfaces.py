@@ -118,6 +118,5 @@ def attach(call: Call, instance: Record, card: Card, tags: dict[str, str]) -> No
     interfaces.attach(call, interface, instance, card.index, ends_with_instance=ends)
     instance["interfaces"].append(interface["id"])
     if card.public:
-        number = call.world.serial()
-        public = f"3.{number // 65536 % 256}.{number // 256 % 256}.{number % 256}"
-        interface["view"]["Association"] = {"PublicIp": public, "IpOwnerId": "amazon"}
+        interfaces.give_public_address(call.world, interface)
+        instance["public"] = True

@@ -51,7 +51,7 @@ def _check_keys(keys: Iterable[str]) -> None:
 
 def check_tags(record: Record, tags: Iterable[str]) -> None:
     """Refuse new tags of an instance whose metadata service could not show them."""
-    if record["kind"] == INSTANCE.name and record["view"]["MetadataOptions"]["InstanceMetadataTags"] == "enabled":
+    if record["kind"] == INSTANCE.name and record["view"]["MetadataOptions"].get("InstanceMetadataTags") == "enabled":
         _check_keys(tags)
 
 

@@ -158,6 +158,9 @@ def _health(call: Call, balancer: Record, ident: str) -> tuple[str, str, str]:
     instance = call.world.table(call.scope, "instance")[ident]
     if instance["view"]["State"]["Name"] != "running":
         return "OutOfService", "Instance", "Instance is in stopped state."
+    if instance["view"]["Placement"]["AvailabilityZone"] not in balancer["view"]["AvailabilityZones"]:
+        text = "Instance is in the EC2 Availability Zone for which LoadBalancer is not configured to route traffic to."
+        return "OutOfService", "Instance", text
     given = balancer["view"]["HealthCheck"]
     check = Check(given["Interval"], given["HealthyThreshold"], given["HealthyThreshold"], given["UnhealthyThreshold"])
     since = balancer["registered"][ident] + call.settings.delays.register_target

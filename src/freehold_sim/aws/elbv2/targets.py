@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.elbv2.common import TARGET_GROUP, find
+from freehold_sim.aws.elbv2.common import BALANCER, TARGET_GROUP, find
 from freehold_sim.aws.elbv2.target_groups import HTTP_PROTOCOLS, balancers_of
 from freehold_sim.aws.health_checks import Check, answers_of, health
 from freehold_sim.aws.world import Record
@@ -104,6 +104,9 @@ def _health(call: Call, group: Record, row: dict[str, Any] | None, used: bool) -
         text = "Target group is not configured to receive traffic from the load balancer"
         return _state("unused", "Target.NotInUse", text)
     instance = _instance(call, row)
+    if instance is not None and _is_out_of_zones(call, group, instance):
+        text = "Target is in an Availability Zone that is not enabled for the load balancer"
+        return _state("unused", "Target.NotInUse", text)
     if instance is not None and row["Id"] == instance["id"] and instance["view"]["State"]["Name"] != "running":
         return _state("unused", "Target.InvalidState", "Target is in the stopped or terminated state")
     since = row["since"] + call.settings.delays.register_target
@@ -118,8 +121,15 @@ def _health(call: Call, group: Record, row: dict[str, Any] | None, used: bool) -
     return {"State": "healthy"}
 
 
+def _is_out_of_zones(call: Call, group: Record, instance: Record) -> bool:
+    balancers = call.world.table(call.scope, BALANCER)
+    views = [balancers[ident]["view"] for ident in balancers_of(call, group) if ident in balancers]
+    zones = {row["ZoneName"] for view in views for row in view["AvailabilityZones"]}
+    return instance["view"]["Placement"]["AvailabilityZone"] not in zones
+
+
 def _check_of(view: dict[str, Any]) -> Check:
-    """A new target of an application load balancer passes one check, one of a network load balancer as many as later.
+    """Say how a new target is checked: that of an application load balancer once, of a network one as often as later.
 
     https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html; how long a
     network load balancer took: https://github.com/kubernetes/kubeadm/issues/3294

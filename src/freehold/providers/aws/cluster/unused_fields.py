@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from freehold.api.feature_gates import FeatureGate, format_option
 from freehold.providers.aws.cluster.load_balancers import asks_for_path, protocol_of
 from freehold.providers.aws.cluster.names import DefaultNames
-from freehold.providers.aws.cluster.normalize import DEFAULT_KEY
 from freehold.providers.aws.cluster.rules import anybody
 from freehold.providers.aws.cluster.subnets import is_numbered
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec, Bastion, S3Bucket
@@ -99,12 +98,6 @@ def _bastion(spec: AWSClusterSpec) -> SpecWarnings:
         allowedCIDRBlocks=set(bastion.allowed_cidr_blocks) - open_to_all,
         disableIngressRules=bastion.disable_ingress_rules,
     )
-    if spec.ssh_key_name not in (None, DEFAULT_KEY):
-        yield SpecWarning(
-            "spec.sshKeyName",
-            "for a bastion, which there is none of, and for machines of the cluster; no resource of this object has it",
-            served=True,
-        )
 
 
 def _bucket(bucket: S3Bucket) -> SpecWarnings:

@@ -49,7 +49,14 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
     tags = _node_tags(plan)
     secrets = [NodeKey(BOOTSTRAP_SECRET_KIND, each.logical) for each in bootstrap.secrets]
     for key, each in zip(secrets, bootstrap.secrets, strict=True):
-        yield Node(key, str(each.request["name"]), partial(_constant, each.request), field="spec.cloudInit", tags=tags)
+        yield Node(
+            key,
+            str(each.request["name"]),
+            partial(_constant, each.request),
+            field="spec.cloudInit",
+            tags=tags,
+            label=f"{plan.machine.name}-{each.logical}",
+        )
     yield Node(
         INSTANCE,
         plan.machine.name,

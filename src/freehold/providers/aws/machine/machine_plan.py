@@ -17,7 +17,7 @@ from freehold.providers.aws.machine.cluster_view import ClusterView
 from freehold.providers.aws.machine.facts import Image, MachineFacts, MachineSubnet, Selection
 from freehold.providers.aws.machine.recorded import RecordedInstance, Standing
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec, OtherVolume, RootVolume
-from freehold.providers.aws.types.instance import InstanceMetadataOptions, Volume
+from freehold.providers.aws.types.instance import InstanceMetadataOptions, PrivateDNSName, Volume
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
@@ -182,7 +182,7 @@ def _no_capacity(
     zones = sorted({each.zone for each in candidates(machine, spec, view, facts)})
     where = f"{', '.join(zones)}, which {'is' if len(zones) == 1 else 'are'} all that the spec allows"
     message = f"AWS has no capacity for {spec.instance_type} in {where}; it is tried again, or make another machine"
-    return UndecidedSpec({"spec.instanceType": NoAnswer(Reason.QUOTA, message, SLOWLY)}, notes)
+    return UndecidedSpec({"spec.instanceType": NoAnswer(Reason.NO_CAPACITY, message, SLOWLY)}, notes)
 
 
 def check_chosen(
@@ -321,6 +321,9 @@ def _at_birth(spec: AWSMachineSpec, image: Image | None, subnet: MachineSubnet |
         yield "partition", spec.placement_group_partition
     if subnet and subnet.ipv6 and spec.assign_primary_ipv6 != "disabled":
         yield "ipv6", True
+        yield "primary_ipv6", True
+    if spec.private_dns_name:
+        yield "hostname", _hostname(spec.private_dns_name)
     yield "metadata", _metadata(spec.instance_metadata_options or InstanceMetadataOptions())
 
 
@@ -345,4 +348,14 @@ def _metadata(options: InstanceMetadataOptions) -> dict[str, Any]:
         "http_tokens": options.http_tokens,
         "hop_limit": options.http_put_response_hop_limit,
         "instance_metadata_tags": options.instance_metadata_tags,
+        **({"http_protocol_ipv6": "enabled"} if options.http_protocol_ipv6 == "enabled" else {}),
     }
+
+
+def _hostname(said: PrivateDNSName) -> dict[str, Any]:
+    found = {
+        "type": said.hostname_type,
+        "a_record": said.enable_resource_name_dns_a_record,
+        "aaaa_record": said.enable_resource_name_dns_aaaa_record,
+    }
+    return {name: value for name, value in found.items() if value is not None}

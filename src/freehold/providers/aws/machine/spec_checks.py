@@ -87,10 +87,11 @@ def _values(spec: AWSMachineSpec) -> Checks:
         if getattr(spec, attribute) == value:
             yield SpecProblem(field, message)
     options, cloud_init = spec.instance_metadata_options, spec.cloud_init
-    if options and options.http_protocol_ipv6 == "enabled":
+    if options and options.instance_metadata_tags == "enabled":
         yield SpecProblem(
-            "spec.instanceMetadataOptions.httpProtocolIpv6",
-            "the metadata service over IPv6 is not served; write disabled, or remove it",
+            "spec.instanceMetadataOptions.instanceMetadataTags",
+            "EC2 takes it only without a slash in the keys of tags, and those that say whose the instance is have one; "
+            "write disabled, or remove it",
         )
     if cloud_init and cloud_init.secure_secrets_backend == "ssm-parameter-store":
         yield SpecProblem(

@@ -118,6 +118,12 @@ class _Machine:
             return f"aws:///{zone}/{self.id}"
         return str((self.raw.get("spec") or {}).get("providerID") or "")
 
+    @property
+    def _waiting(self) -> Sequence[str]:
+        """Why load balancers send nothing to it yet, one sentence each."""
+        said: Mapping[str, str] = self.seen.attributes.get("waiting_parts") or {} if self.seen else {}
+        return [f"{part}: {why}" for part, why in said.items()]
+
     def filled_in(self) -> Mapping[str, Any] | None:
         """Return the fields of the spec to be written, as upstream writes them; None where they are there."""
         spec = self.raw.get("spec") or {}
@@ -155,7 +161,7 @@ class _Machine:
         shown = self.seen.vendor_state if self.seen else ""
         match self.word:
             case "running" if not self._is_unfit:
-                return "", said if isinstance(self.outcome, Ready) else "", False
+                return "", said if isinstance(self.outcome, Ready) and not self._waiting else "", False
             case "stopped" | "stopping":
                 start = f"aws ec2 start-instances --instance-ids {self.id}"
                 return (
@@ -208,7 +214,7 @@ class _Machine:
         if self.plan is None or not self.plan.registrations:
             return
         if self.runs and isinstance(self.outcome, Ready):
-            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY, self.outcome.note)
+            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY, "; ".join(self._waiting))
         elif self.runs and isinstance(self.outcome, Blocked | Waiting):
             message = self.outcome.message or self.outcome.reason.value
             yield Observation(aws_names.ELB_ATTACHED, "False", aws_names.REASON_ELB_ATTACH_FAILED, message)
@@ -259,14 +265,14 @@ def _observe_deletion(report: PassReport, machine: _Machine) -> Iterator[Observa
 def _addresses(shown: Mapping[str, Any]) -> Iterator[Status]:
     """Yield the addresses in upstream's order."""
     for kind, attribute in _ADDRESSES:
-        if address := shown.get(attribute):
-            yield {"type": kind, "address": str(address)}
+        said = shown.get(attribute) or ()
+        yield from ({"type": kind, "address": each} for each in ([said] if isinstance(said, str) else said))
 
 
 _ADDRESSES = (
     ("InternalDNS", "private_dns"),
     ("InternalIP", "private_address"),
-    ("InternalIP", "ipv6_address"),
+    ("InternalIP", "ipv6"),
     ("ExternalDNS", "public_dns"),
     ("ExternalIP", "public_address"),
 )

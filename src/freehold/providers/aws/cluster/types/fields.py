@@ -8,7 +8,7 @@ from typing import Final
 from freehold.api.served_fields import ServedField, Serving
 
 _FILLED_IN = "upstream fills it in; ids of resources are in status.resources"
-_MACHINES = "it concerns machines"
+_MACHINES = "for machines that name no image"
 _CREATED = "of a VPC that is created"
 _DERIVED = "where the spec lists no subnets"
 _AS_IT_IS = "of a subnet that is created; an existing one is used as it is, and a plan says where the spec differs"
@@ -43,7 +43,7 @@ def _balancer(path: str, types: str) -> Iterator[ServedField]:
     yield _served(f"{path}.additionalListeners", "of a network load balancer")
     yield _served(f"{path}.preserveClientIP", "of a network load balancer")
     yield _served(f"{path}.targetGroupIPType")
-    yield _ignored(f"{path}.disableHostsRewrite", _MACHINES)
+    yield _ignored(f"{path}.disableHostsRewrite", "it concerns the hosts file of machines")
     yield _ignored(f"{path}.dnsResolutionCheck", "the name of the load balancer is not resolved before it is used")
 
 
@@ -126,9 +126,9 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
     ),
     _ignored("spec.s3Bucket.additionalIAMRoles", "the policy of the bucket names instance profiles alone"),
     _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
-    _ignored("spec.imageLookupBaseOS", _MACHINES),
-    _ignored("spec.imageLookupFormat", _MACHINES),
-    _ignored("spec.imageLookupOrg", _MACHINES),
+    _served("spec.imageLookupBaseOS", _MACHINES),
+    _served("spec.imageLookupFormat", _MACHINES),
+    _served("spec.imageLookupOrg", _MACHINES),
 )
 """In the order of the docs: what everything needs, the network, load balancers, the rest."""
 

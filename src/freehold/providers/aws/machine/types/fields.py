@@ -59,7 +59,11 @@ AWS_MACHINE_FIELDS: Final[tuple[ServedField, ...]] = (
     _served("spec.placementGroupName", "a group that is there"),
     _served("spec.placementGroupPartition"),
     _served("spec.instanceMetadataOptions", "at birth"),
-    _served("spec.instanceMetadataOptions.httpProtocolIpv6", "disabled; enabled is refused"),
+    _served(
+        "spec.instanceMetadataOptions.instanceMetadataTags",
+        "disabled; EC2 takes enabled only without a slash in the keys of tags, and upstream's and ours have one",
+    ),
+    _served("spec.privateDnsName", "at birth"),
     _served(
         "spec.cloudInit.insecureSkipSecretsManager", "without it the data lie in Secrets Manager until they are read"
     ),
@@ -77,7 +81,6 @@ AWS_MACHINE_FIELDS: Final[tuple[ServedField, ...]] = (
     _refused("spec.cpuOptions", "options of the processor are not served; remove it to get those of the type"),
     _refused("spec.elasticIpPool", "pools of your own are not served; remove it to get an address of Amazon's"),
     _refused("spec.ignition", "Ignition is not served; use an image that boots with cloud-init, and remove it"),
-    _refused("spec.privateDnsName", "instances are named by their addresses, AWS' default; remove it"),
 )
 """In the order of the docs: which instance, where, with what, and what is refused."""
 

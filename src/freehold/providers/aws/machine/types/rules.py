@@ -120,6 +120,7 @@ _KEPT: Final = (
     "nonRootVolumes",
     "placementGroupName",
     "placementGroupPartition",
+    "privateDnsName",
     "publicIP",
     "rootVolume",
     "securityGroupOverrides",

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from freehold.api.base import ApiModel, Int64, Items
-from freehold.api.status import Condition, Identity, Initialization, ResourceSummary
+from freehold.api.status import Condition, Initialization, ResourceSummary
+from freehold.providers.aws.types.identity import AWSMachineIdentity
 from freehold.providers.aws.types.instance import MachineAddress
 
 
@@ -43,7 +44,7 @@ class AWSMachineStatus(ApiModel):
     """True for a spot instance: AWS can take it back at any time."""
     resources: Items[ResourceSummary] = ()
     """Every resource of the machine in one list, in the order in which they are created."""
-    identity: Identity | None = None
+    identity: AWSMachineIdentity | None = None
     """The identity of the owner of the resources: a copy, read only if the journal was lost."""
     conditions: Items[Condition] = ()
     """Conditions; ``Ready`` summarizes the others."""
