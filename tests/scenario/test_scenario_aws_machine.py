@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from freehold.api import names
 from freehold.engine import journal as journals
 from freehold.providers.aws.machine.keys import INSTANCE
 from freehold_sim.aws.strangers import Strangers
@@ -155,21 +154,3 @@ def test_without_capacity_in_the_first_zone_it_is_in_the_next(settled: AwsHarnes
     assert len(instances(settled)) == 1
     one.down()
     world.restock("us-east-1a")
-
-
-def test_a_control_plane_machine_is_behind_the_load_balancer_while_it_lives(settled: AwsHarness) -> None:
-    raw = machine(ami={"id": SIMULATED_IMAGE}, sshKeyName="")
-    raw["metadata"]["labels"][names.CONTROL_PLANE_LABEL] = ""
-    one = MachineHarness(settled, raw)
-    one.up()
-    ident = one.object.raw["spec"]["instanceID"]
-    assert one.condition("ELBAttached")["status"] == "True"
-    assert registered(settled) == {ident}
-    one.down()
-    assert registered(settled) == set()
-
-
-def registered(stage: AwsHarness) -> set[str]:
-    asked = stage.account.client.read("elb", "describe_load_balancers", "all")
-    (balancer,) = run_blocking(asked)["LoadBalancerDescriptions"]
-    return {each["InstanceId"] for each in balancer["Instances"]}

@@ -117,6 +117,14 @@ async def test_a_pause_that_an_api_asks_for_applies_to_all_calls() -> None:
     assert wall.now == 30.0
 
 
+async def test_starts_of_machines_have_a_bucket_of_their_own_that_others_do_not_wait_for() -> None:
+    limits = Wall().limits(10.0)
+    starts = limits.find_bucket("ec2", "run_instances")
+    starts.slow_down()
+    assert (limits.find_bucket("ec2", "describe_instances").rate, starts.rate) == (10.0, 1.0)
+    assert limits.find_bucket("ec2", "run_instances") is starts
+
+
 async def test_many_calls_at_once_share_the_limit_and_all_are_served() -> None:
     """More reads than the cloud accepts in the time that they may wait."""
     wall = Wall()

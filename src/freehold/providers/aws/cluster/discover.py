@@ -72,7 +72,7 @@ async def discover(
 
     A delete asks only what says where to look for strays: a permission for more may be gone by then.
     """
-    recorded = recorded_in(journal.entries)
+    recorded = recorded_in(journal.entries, journal.defaults)
     given = recorded.given_vpc_of(spec.network.vpc if spec.network else None)
     zones = await _answer(reader.zones())
     known = Facts(

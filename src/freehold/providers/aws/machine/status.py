@@ -54,7 +54,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
     else:
         observations = list(_observe(report, machine))
         spec = machine.filled_in()
-        if machine.runs and machine.provider_id:
+        if machine.runs and machine.provider_id and machine.is_registered:
             status["ready"] = True
     if status["ready"]:
         status["initialization"] = {"provisioned": True}
@@ -104,6 +104,12 @@ class _Machine:
     @property
     def runs(self) -> bool:
         return self.word == "running" and not self._is_unfit
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether all load balancers that it is to be behind have it, healthy or not."""
+        there = self.seen.attributes.get("parts") or () if self.seen else ()
+        return self.plan is None or set(self.plan.registrations) <= set(there)
 
     @property
     def _is_unfit(self) -> bool:
@@ -213,15 +219,18 @@ class _Machine:
         """Build the condition ELBAttached of a control-plane machine that is to be behind load balancers."""
         if self.plan is None or not self.plan.registrations:
             return
-        if self.runs and isinstance(self.outcome, Ready):
-            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY, "; ".join(self._waiting))
-        elif self.runs and isinstance(self.outcome, Blocked | Waiting):
-            message = self.outcome.message or self.outcome.reason.value
-            yield Observation(aws_names.ELB_ATTACHED, "False", aws_names.REASON_ELB_ATTACH_FAILED, message)
+        if not self.runs:
+            reason, message = aws_names.REASON_INSTANCE_NOT_READY, "waits for the instance to run"
+        elif not self.is_registered:
+            message = getattr(self.outcome, "message", "") or "the instance is being registered"
+            reason = aws_names.REASON_ELB_ATTACH_FAILED
+        elif self._waiting:
+            shown = "; ".join(self._waiting)
+            reason, message = aws_names.REASON_ELB_ATTACH_FAILED, f"registered, and without traffic yet: {shown}"
         else:
-            yield Observation(
-                aws_names.ELB_ATTACHED, "False", aws_names.REASON_INSTANCE_NOT_READY, "waits for the instance to run"
-            )
+            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY)
+            return
+        yield Observation(aws_names.ELB_ATTACHED, "False", reason, message)
 
 
 def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
@@ -237,7 +246,9 @@ def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
         return
     parts = [*machine.observe_groups(), *machine.observe_balancers()]
     found = [*IDENTITY, machine.observe_instance(), *parts]
-    ready = api_conditions.summarize(found, [each.type for each in found])
+    # The health of what runs on it is not the machine's: it is ready when the load balancers have it.
+    counts = [each.type for each in found if each.type != aws_names.ELB_ATTACHED or not machine.is_registered]
+    ready = api_conditions.summarize(found, counts)
     if ready.reason == names.REASON_NOT_READY:
         ready = Observation(names.READY, "False", machine.why_blocked(found) or ready.reason, ready.message)
     yield ready
