@@ -11,6 +11,7 @@ from lab import (
     catalogue,
     families,
     families_aws,
+    families_aws_machine,
     families_machines,
     families_memory,
     families_network,
@@ -30,6 +31,7 @@ EVERY: Mapping[str, Families] = {
     "network": families_network.FAMILIES,
     "powervs": families_powervs.FAMILIES,
     "aws": families_aws.FAMILIES,
+    "aws machine": families_aws_machine.FAMILIES,
 }
 QUICK = 1
 """The first family in memory is compared in each run of the suite, all others by ``make crash-pairs``."""

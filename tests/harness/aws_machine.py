@@ -13,8 +13,10 @@ from freehold.engine import journal as journals
 from freehold.engine.errors import NotFound
 from freehold.engine.journal import Entry, Journal, Phase
 from freehold.engine.ownership import Owner
+from freehold.engine.port import InlinePort, Port
 from freehold.engine.resources import NodeKey
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
+from freehold.providers.access.audit import Audit
 from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
@@ -217,10 +219,15 @@ class MachineHarness(ReconcilerHarness[SimulatedAWS]):
     served = AWS_MACHINE
 
     def __init__(
-        self, cluster: AwsHarness, manifest: Mapping[str, Any] | None = None, owner: Mapping[str, Any] | None = None
+        self,
+        cluster: AwsHarness,
+        manifest: Mapping[str, Any] | None = None,
+        owner: Mapping[str, Any] | None = None,
+        port: Callable[[], Port] = InlinePort,
+        audit: Audit | None = None,
     ) -> None:
         self._cluster, self.owner = cluster, owner
-        super().__init__(manifest or machine(), beside=cluster)
+        super().__init__(manifest or machine(), port=port, audit=audit, beside=cluster)
 
     def new_cloud(self) -> SimulatedAWS:
         raise AssertionError("it is the cluster's")

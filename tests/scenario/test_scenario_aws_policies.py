@@ -45,7 +45,7 @@ LIVES: dict[str, dict[str, Any]] = {
 NOT_IN_A_LIFE: dict[str, str] = {
     "the spec is changed, or somebody else changes the resource": """
         ec2:AssociateSubnetCidrBlock ec2:DeleteRoute ec2:DisassociateSubnetCidrBlock ec2:DisassociateVpcCidrBlock
-        ec2:ModifyInstanceAttribute ec2:ModifyVpcEndpoint ec2:ReplaceRoute
+        ec2:ModifyNetworkInterfaceAttribute ec2:ModifyVpcEndpoint ec2:ReplaceRoute
         elasticloadbalancing:ApplySecurityGroupsToLoadBalancer elasticloadbalancing:AttachLoadBalancerToSubnets
         elasticloadbalancing:CreateLoadBalancerListeners elasticloadbalancing:DeleteLoadBalancerListeners
         elasticloadbalancing:DetachLoadBalancerFromSubnets elasticloadbalancing:ModifyListener
@@ -68,7 +68,7 @@ NOT_IN_A_LIFE: dict[str, str] = {
     "machines, which are another kind of object (tests/unit/aws/test_aws_machine_passes.py)": """
         ec2:DescribeImages ec2:DescribeInstanceTypes elasticloadbalancing:DeregisterInstancesFromLoadBalancer
         elasticloadbalancing:DeregisterTargets elasticloadbalancing:DescribeInstanceHealth
-        elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets""",
+        elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets iam:PassRole""",
     "a group that the cluster's controllers made has a rule for what goes out that names another one": """
         ec2:RevokeSecurityGroupEgress""",
 }

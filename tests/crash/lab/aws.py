@@ -20,6 +20,7 @@ from freehold.engine.errors import CloudError
 from freehold.engine.keyed_codec import NODE, KeyedCodec
 from freehold.engine.port import Call, InlinePort, Port
 from freehold.engine.tag_text import text, texts
+from freehold_sim.aws.call import Refused
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.settings import Delays, Quotas, Settings
 from freehold_sim.faults import Effect as CloudEffect
@@ -45,9 +46,16 @@ class NotedAWS(SimulatedAWS):
     def __init__(self, clock: Any, settings: Settings | None) -> None:
         super().__init__(clock, settings)
         self.roles: dict[str, str] = {}
+        self.tags_at_birth: dict[str, dict[str, str]] = {}
+        self.refused: set[int] = set()  # places in ``calls``: a refusal may have the status of an error of the server
 
     def _run(self, call: Any, served: Any) -> dict[str, Any]:
-        values = super()._run(call, served)
+        try:
+            values = super()._run(call, served)
+        except Refused:
+            self.refused.add(len(self.calls))
+            raise
+        self.tags_at_birth |= {record["id"]: record["tags"] for record in call.made}
         self.roles |= {record["id"]: record["tags"].get(NODE, "") for record in call.made}
         return values
 
@@ -151,7 +159,7 @@ class AwsWorld:
     def requests(self) -> list[CloudRequest]:
         """The simulator's record. AWS throttles with 503; any other server error comes after the effect here."""
         return [
-            CloudRequest(_operation(call.operation), "", 400 <= call.status < 500 or call.status == 503)
+            CloudRequest(operation_of(call.operation), "", 400 <= call.status < 500 or call.status == 503)
             for call in self.harness.calls(mutating=True)
         ]
 
@@ -210,7 +218,7 @@ def _undisturbed(spec: str, *, given: bool) -> AtRest:
     return world.at_rest()
 
 
-def _operation(name: str) -> str:
+def operation_of(name: str) -> str:
     """``ec2.CreateVpc`` as botocore's clients call it."""
     service, _, operation = name.partition(".")
     return f"{service}.{xform_name(operation)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,9 +12,10 @@ from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.engine import journal
 from freehold.engine.keyed_codec import OWNER, SEAL, UUID
 from freehold.engine.tag_text import tag_map, texts
+from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
-from harness.aws_cluster import AwsHarness
+from harness.powervs import ReconcilerHarness
 from lab.aws_requests import STRIKES, Place, request_of
 
 Record = dict[str, Any]
@@ -35,6 +37,7 @@ KINDS: Mapping[str, str] = {
     "listener": "listener",
     "bucket": "s3-bucket",
     "network-interface": "network-interface",
+    "secret": "bootstrap-secret",
 }
 """Kinds of the simulator, and our names for them."""
 OVER = frozenset({"deleting", "deleted", "shutting-down", "terminated"})
@@ -56,12 +59,12 @@ TIDY = "tidy"
 OLD_RANGE, WANTED_RANGE = "10.9.0.0/16", "10.0.0.0/17"
 
 
-def existing(harness: AwsHarness) -> Iterator[Record]:
+def existing(harness: ReconcilerHarness[SimulatedAWS]) -> Iterator[Record]:
     """What somebody made and nobody is deleting; without what came along with something else."""
     harness.cloud.settle()
     for record in harness.cloud.world.everything():
         view = record["view"]
-        if record["kind"] not in KINDS or state_of(view) in OVER:
+        if record["kind"] not in KINDS or state_of(view) in OVER or "DeletedDate" in view:
             continue
         if record.get("main") or view.get("GroupName") == "default":
             continue  # it comes and goes with its VPC
@@ -82,7 +85,7 @@ def state_of(view: Mapping[str, Any]) -> str:
 class Neighbours:
     """They act without fault or delay; ``due`` is each of their resources as they left it, byte for byte."""
 
-    def __init__(self, harness: AwsHarness) -> None:
+    def __init__(self, harness: ReconcilerHarness[SimulatedAWS]) -> None:
         self._harness = harness
         self._cloud = harness.cloud
         self.due: dict[str, bytes] = {}
@@ -92,6 +95,8 @@ class Neighbours:
         self.olds: dict[str, str] = {}
         self.tidied: set[str] = set()
         self.routed: set[str] = set()
+        self.is_ours: Callable[[Record], bool] = lambda record: True
+        """Whether what our process made is for the object that is tested."""
         self._settle_in()
 
     def _settle_in(self) -> None:
@@ -115,6 +120,14 @@ class Neighbours:
             self.olds[kind] = self._made(kind, f"their-{kind}", place)["id"]
         self._harness.clock.advance(3600.0)
         self.note()
+
+    def moved_to(self, harness: ReconcilerHarness[SimulatedAWS]) -> Neighbours:
+        """The same in a copy of the account."""
+        moved = copy.copy(self)
+        moved._harness, moved._cloud = harness, harness.cloud
+        moved.due, moved.forged, moved.olds = dict(self.due), dict(self.forged), dict(self.olds)
+        moved.tidied, moved.routed = set(self.tidied), set(self.routed)
+        return moved
 
     @property
     def place(self) -> Place:
@@ -147,7 +160,7 @@ class Neighbours:
 
     def ours(self, kind: str) -> Record | None:
         rows = (r for r in existing(self._harness) if KINDS[r["kind"]] == kind and r["by"] == "api")
-        return next(rows, None)
+        return next((record for record in rows if self.is_ours(record)), None)
 
     def remove(self, ident: str) -> None:
         """Its owner deletes it, with everything in it."""

@@ -88,6 +88,7 @@ def request_of(kind: str, name: str, place: Place, tags: Mapping[str, str]) -> S
                 **with_tags,
             },
         ),
+        "bootstrap-secret": ("secretsmanager", "CreateSecret", {"Name": name, "SecretString": "theirs", **with_tags}),
         "s3-bucket": (
             "s3",
             "CreateBucket",
@@ -133,5 +134,8 @@ STRIKES: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Sent]]] = {
     "target-group": _one("elbv2", "DeleteTargetGroup", "TargetGroupArn"),
     "listener": _one("elbv2", "DeleteListener", "ListenerArn"),
     "s3-bucket": _one("s3", "DeleteBucket", "Bucket"),
+    "bootstrap-secret": lambda record: [
+        ("secretsmanager", "DeleteSecret", {"SecretId": record["arn"], "ForceDeleteWithoutRecovery": True})
+    ],
 }
 """How somebody deletes one: the cloud may refuse."""

@@ -65,7 +65,7 @@ class Excuse:
     def _names(self, life: Course, outcome: Blocked | Waiting, kinds: frozenset[str] | None) -> bool:
         """Whether its message names something of one of the kinds, or of somebody else."""
         living = life.world.living()
-        words = self.words | {_bare(each.id) for each in living if not each.ours or each.kind in (kinds or ())}
+        words = self.words | {_bare(e.id) for e in living if not e.ours or kinds is None or e.kind in kinds}
         entries, nodes = life.journal.entries.items(), life.graph.nodes.items()
         for key, entry in entries:
             if entry.id and (kinds is None or key.kind in kinds):

@@ -124,5 +124,4 @@ def test_every_parameter_that_a_model_calls_sensitive_is_a_secret(service: str) 
     model = botocore.session.get_session().get_service_model(service)
     used = operations_of(service) or {name for name in model.operation_names if name.startswith(("Create", "Put"))}
     found = set().union(*(_sensitive(model.operation_model(name).input_shape) for name in used))
-    # The value of any attribute in ModifyInstanceAttribute, of which we change security groups only.
-    assert found - SECRET == ({"Value"} if service == "ec2" else set())
+    assert found - SECRET == set()

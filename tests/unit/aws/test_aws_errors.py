@@ -90,7 +90,7 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "UnrecognizedClientException SignatureDoesNotMatch InvalidAccessKeyId InvalidSignatureException "
         "IncompleteSignature MissingAuthenticationToken InvalidToken NotSignedUp AuthorizationError NotAuthorized 403 "
         "AllAccessDisabled OperationNotPermittedException TagPolicyException TagPolicyViolation "
-        "TagPolicyViolationException",
+        "TagPolicyViolationException AuthFailure.ServiceLinkedRoleCreationNotPermitted",
     engine_errors.Invalid:
         "InvalidParameterValue InvalidParameterCombination InvalidParameter InvalidParameterException ValidationError "
         "ValidationException MalformedPolicyDocument InvalidSubnet.Range InvalidSubnet.Conflict InvalidAMIID.NotFound "
@@ -190,6 +190,8 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
      engine_errors.Invalid),
     ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "Could not find EC2 instance i-1.",
      engine_errors.NotReady),
+    ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "EC2 instance i-1 is not in the same VPC as ELB.",
+     engine_errors.NotFound),
     ("InvalidInstance", "DescribeInstanceHealth", "Could not find EC2 instance i-1.", engine_errors.NotFound),
 ]  # fmt: skip
 """EC2 says AuthFailure also of what a service keeps, the address of a NAT gateway that is being deleted: waiting helps,
@@ -236,6 +238,14 @@ def test_a_denial_names_action_and_resource() -> None:
         "AWS refused to create x: You are not authorized to perform this operation (UnauthorizedOperation). "
         "Grant elasticloadbalancing:CreateLoadBalancer to the key"
     )
+
+
+def test_a_denial_of_what_a_call_needs_beside_its_own_permission_names_that() -> None:
+    text = "You are not authorized to perform: iam:PassRole on resource: arn:aws:iam::111122223333:role/nodes"
+    found = _said("UnauthorizedOperation", "RunInstances", text=text, status=403)
+    assert found.message.endswith("Grant iam:PassRole for that role to the key")
+    spot = _said("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "RunInstances", status=403)
+    assert "iam:CreateServiceLinkedRole" in spot.message
 
 
 def test_retry_after_is_obeyed_within_limits() -> None:

@@ -117,3 +117,18 @@ async def test_a_stranger_with_the_name_is_none_of_ours(bastions: Bastions) -> N
     made = await bastions.create(bastions.request())
     places = [ParentResource("subnet", Ref(bastions.subnets[0]))]
     assert [one.id for one in await bastions.by_nonce(NONCE, places=places)] == [made.id]
+
+
+async def test_groups_are_those_of_the_first_interface_beside_one_that_the_network_added(bastions: Bastions) -> None:
+    """The VPC CNI gives a node further interfaces; EC2 refuses groups for such an instance."""
+    account = bastions.account
+    made = await bastions.create(bastions.request())
+    account.clock.advance(30)
+    second = account.ec2.create_network_interface(SubnetId=bastions.subnets[0], Groups=[bastions.group])
+    ident = second["NetworkInterface"]["NetworkInterfaceId"]
+    account.ec2.attach_network_interface(NetworkInterfaceId=ident, InstanceId=made.id, DeviceIndex=1)
+    other = account.group(bastions.vpc, "other")
+    await bastions.driver.update(Ref(made.id), {"security_groups": [other]})
+    assert (await bastions.there(made.id)).attributes["security_groups"] == [other]
+    (shown,) = account.ec2.describe_network_interfaces(NetworkInterfaceIds=[ident])["NetworkInterfaces"]
+    assert [group["GroupId"] for group in shown["Groups"]] == [bastions.group]

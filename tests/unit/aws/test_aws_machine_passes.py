@@ -6,97 +6,30 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
+from freehold.engine.clock import ManualClock
+from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure, release
 from freehold.engine.graph import Graph, Node
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting
-from freehold.engine.port import Effect
+from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey, Part
 from freehold.engine.shared_lists import SharedLists
 from freehold.engine.state import ObjectState
-from freehold.engine.tag_text import text
+from freehold.providers.aws.identities import AssumedRole
 from freehold.providers.aws.kinds.classic_load_balancer import SUBNET, listener_part
-from freehold.providers.aws.registrations import registration_part
 from freehold.providers.aws.registry import aws_kinds
-from freehold_sim.aws.settings import Lags
-from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect as FaultEffect
 from freehold_sim.faults import Fault
-from harness.aws_account import TARGET_ATTRIBUTES, AwsAccount
-from harness.aws_passes import OWNER, Life
-
-KEY = NodeKey("instance", "machine")
-MACHINE = replace(OWNER, kind="AWSMachine", uuid="0a1b2c3d-1111-4222-8333-444455557777")
-IMAGE = "ami-0a0000000000000c1"
-NAME = text("Name", "one")
-
-
-class Machine(Life):
-    """A worker in the first of three subnets; :meth:`behind` gives it load balancers."""
-
-    def __init__(self, account: AwsAccount, **more: Any) -> None:
-        self.vpc, self.subnets = account.network()
-        group = account.group(self.vpc, "nodes")
-        self.request = {
-            "name": "one", "image_id": IMAGE, "instance_type": "t3.micro", "subnet_id": self.subnets[0],
-            "security_groups": [group], **more,
-        }  # fmt: skip
-        super().__init__(account, [self._node()])
-        self.journal = Journal(MACHINE)
-        self.world = Strangers(account.cloud)
-        account.port.calls.clear()
-
-    def _node(self, *balancers: str) -> Node:
-        parts = frozenset(map(registration_part, balancers))
-        return Node(KEY, "one", lambda known: self.request, parts=lambda known: parts, tags=frozenset({NAME}))
-
-    def behind(self, *balancers: str) -> None:
-        self.graph = Graph([self._node(*balancers)])
-
-    def target_group(self, name: str = "api") -> str:
-        group = self.account.target_group(self.vpc, name)
-        balancer = self.account.balancer(self.subnets, name)
-        self.account.elbv2.create_listener(
-            LoadBalancerArn=balancer, Protocol="TCP", Port=6443,
-            DefaultActions=[{"Type": "forward", "TargetGroupArn": group}],
-        )  # fmt: skip
-        return group
-
-    def show_late(self, seconds: float) -> None:
-        """Let reads not show what is new for a time; the network is old enough."""
-        self.later(seconds)
-        cloud = self.account.cloud
-        cloud.settings = replace(cloud.settings, lags=Lags(new=seconds))
-
-    def instances(self) -> list[dict[str, Any]]:
-        """All that ever were and are shown."""
-        rows = self.account.ec2.describe_instances()["Reservations"]
-        return [each for row in rows for each in row["Instances"]]
-
-    def targets(self, group: str) -> set[str]:
-        rows = self.account.elbv2.describe_target_health(TargetGroupArn=group)["TargetHealthDescriptions"]
-        return {row["Target"]["Id"] for row in rows if row["TargetHealth"]["State"] != "draining"}
-
-    async def one_pass(self) -> PassResult:
-        done = await ensure(self.deps, self.graph, self.journal, self.store, self.state)
-        self.journal = done.journal
-        return done
-
-    async def one_release_pass(self) -> PassResult:
-        done = await release(self.deps, self.graph, self.journal, self.store, self.state)
-        self.journal = done.journal
-        return done
-
-    def sent(self) -> list[str]:
-        """What went to AWS since the last time, the question who we are apart."""
-        names = [f"{call.api}.{call.operation}" for call in self.account.port.calls if call.effect is not Effect.STORE]
-        self.account.port.calls.clear()
-        return [name for name in names if not name.startswith("sts.")]
+from harness.aws_account import KEYS, TARGET_ATTRIBUTES, AwsAccount
+from harness.aws_machine_life import KEY, MACHINE, Machine
+from harness.aws_passes import Life
 
 
 @pytest.fixture
@@ -383,6 +316,35 @@ async def test_a_process_that_dies_while_it_drains_takes_it_out_again_and_goes_o
     assert machine.instances()[0]["State"]["Name"] == "terminated"
 
 
+async def test_a_registration_that_may_not_be_taken_out_keeps_the_machine_and_is_named(machine: Machine) -> None:
+    group = machine.target_group()
+    machine.behind(group)
+    await machine.up()
+    machine.later(3600)
+    machine.account.cloud.faults.add(Fault(FaultEffect.DENIED, "elbv2.DeregisterTargets"))
+    outcome = (await machine.one_release()).outcomes[KEY]
+    assert isinstance(outcome, Waiting) and outcome.reason is Reason.DENIED
+    assert "Grant elasticloadbalancing:DeregisterTargets" in outcome.message
+    assert machine.instances()[0]["State"]["Name"] == "running"
+    await machine.down()
+    assert machine.targets(group) == set()
+
+
+async def test_where_draining_may_not_be_read_its_time_is_waited_for(machine: Machine) -> None:
+    group = machine.target_group()
+    machine.behind(group)
+    await machine.up()
+    machine.later(3600)
+    machine.account.cloud.faults.add(Fault(FaultEffect.DENIED, "elbv2.DescribeTargetHealth", count=None))
+    before = machine.clock.now()
+    await machine.one_release()
+    assert machine.instances()[0]["State"]["Name"] == "running"
+    await machine.down()
+    assert machine.clock.now() - before >= 30
+    machine.account.cloud.faults.clear()
+    assert machine.targets(group) == set()
+
+
 async def test_a_record_that_was_lost_does_not_keep_a_registration(machine: Machine) -> None:
     group = machine.target_group()
     machine.behind(group)
@@ -451,6 +413,39 @@ async def test_a_spot_price_that_is_too_low_makes_nothing(account: AwsAccount) -
     assert machine.instances() == []
 
 
+# -- permissions ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_policies_in_deploy_suffice_for_the_life_of_a_machine(account: AwsAccount) -> None:
+    """A role that may do nothing else: a profile of clusterawsadm, a spot instance, registrations, other groups."""
+    profile = "nodes.cluster-api-provider-aws.sigs.k8s.io"
+    account.profile(profile)
+    role = account.role("freehold")
+    for path in sorted(Path("deploy/iam").glob("*.json")):
+        made = account.iam.create_policy(PolicyName=path.stem, PolicyDocument=path.read_text(encoding="utf-8"))
+        account.iam.attach_role_policy(RoleName="freehold", PolicyArn=made["Policy"]["Arn"])
+    account.api = account.session_of(AssumedRole(role, KEYS))
+    machine = Machine(account, profile=profile, spot={"max_price": "1.00"})
+    group = machine.target_group()
+    account.elb.create_load_balancer(
+        LoadBalancerName="classic", Subnets=machine.subnets,
+        Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}],
+    )  # fmt: skip
+    machine.behind(group, "classic")
+    await machine.up()
+    machine.request = {**machine.request, "security_groups": [account.group(machine.vpc, "other")]}
+    machine.state.invalidate()
+    await machine.up()
+    (shown,) = machine.instances()
+    assert [each["GroupName"] for each in shown["SecurityGroups"]] == ["other"]
+    machine.behind(group)
+    machine.state.invalidate()
+    await machine.up()
+    await machine.down()
+    denied = [call for call in account.cloud.calls if call.actor == "api" and call.status == 403]
+    assert denied == []
+
+
 # -- many at once ---------------------------------------------------------------------------------------------------
 
 
@@ -508,3 +503,31 @@ async def test_a_hundred_machines_share_the_looks_at_those_that_start(apart: flo
     assert sent.count("ec2.terminate_instances") == 100
     assert len(sent) <= 750, Counter(sent)
     assert {each["State"]["Name"] for each in fleet.machines[0].instances()} <= {"terminated"}
+
+
+# -- plans ----------------------------------------------------------------------------------------------------------
+
+
+async def _plan(machine: Machine, *, deleting: bool = False) -> list[tuple[str, str]]:
+    """The writes that a dry run comes to, as action and what it changes inside."""
+    overlay = Overlay(ManualClock(machine.clock.now(), machine.clock.monotonic()))
+    deps = dry_run_deps(replace(machine.deps, port=ReadOnlyPort(machine.account.port)), overlay)
+    journal, state = machine.journal, machine.state.dry_run_copy()
+    for _ in range(5):
+        step = release(deps, machine.graph, journal, machine.store, state) if deleting else None
+        done = await (step or ensure(deps, machine.graph, journal, machine.store, state))
+        journal = done.journal
+        overlay.clock.advance(600)
+    return [(write.action.value, write.attribute) for write in overlay.writes if write.action is not Action.ATTACH]
+
+
+async def test_a_plan_shows_machine_and_registration_and_a_second_one_nothing(machine: Machine) -> None:
+    group = machine.target_group()
+    machine.behind(group)
+    part = f"registration {group}"
+    machine.sent()
+    assert await _plan(machine) == [(Action.CREATE.value, ""), (Action.ADD_PART.value, part)]
+    await machine.up()
+    assert await _plan(machine) == []
+    assert await _plan(machine, deleting=True) == [(Action.REMOVE_PART.value, part), (Action.DELETE.value, "")]
+    assert machine.targets(group) == {machine.journal.entries[KEY].id}, "a plan changes nothing"

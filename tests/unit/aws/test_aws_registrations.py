@@ -60,7 +60,7 @@ async def test_a_life_beside_a_machine_of_others(front: Front, place: str) -> No
         assert there() == {front.ours, front.other}
     (waits,) = (await front.look(part)).values()
     assert "registration is" in waits
-    front.account.clock.advance(330)
+    front.account.clock.advance(400)  # ten checks of thirty seconds, by default
     assert await front.look(part) == {part.natural_key: ""}
     for _ in range(2):
         await front.registrations.remove_part(Ref(front.ours), part)

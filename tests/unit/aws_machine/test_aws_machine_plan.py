@@ -10,6 +10,7 @@ import pytest
 from freehold.engine.journal import Entry, Phase
 from freehold.engine.resources import NodeKey, Observed, Part, State
 from freehold.engine.secret_values import GZIP, reference
+from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.bootstrap import BootstrapPlan, BootstrapSecret
 from freehold.providers.aws.machine.desired import WantedMachine, wanted
 from freehold.providers.aws.machine.facts import (
@@ -35,12 +36,14 @@ from harness.aws_machine import (
     GROUPS,
     IMAGE,
     OTHER_PRIVATE,
+    OWNER,
     PODS,
     PRIVATE,
     PUBLIC,
     SUBNETS,
     VPC,
     ZONES,
+    SaidFacts,
     desired_of,
     facts,
     machine,
@@ -382,3 +385,9 @@ def test_a_delete_asks_nothing_of_the_cluster_or_of_aws() -> None:
     raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
     found = desired_of(raw, MachineFacts(), cluster={"metadata": {"name": "broken"}})
     assert isinstance(found, WantedMachine) and found.graph.nodes == {}
+
+
+def test_a_lost_machine_is_rebuilt_with_what_cannot_change() -> None:
+    found = AWSMachineAdapter(SaidFacts(facts())).rebuild_spec(OWNER, [(INSTANCE, THERE)])
+    shown = {"instanceType": "", "ami": {"id": "ami-old"}, "subnet": {"id": PODS}, "sshKeyName": "old"}
+    assert found == shown, "providerID is filled in again"

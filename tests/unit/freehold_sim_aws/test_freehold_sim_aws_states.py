@@ -129,6 +129,8 @@ def test_stopping_and_starting_and_termination_protection(sim: Any) -> None:
         sim.ec2.modify_instance_attribute(InstanceId=ident, InstanceType={"Value": "t3.small"})
     sim.ec2.stop_instances(InstanceIds=[ident])
     sim.clock.advance(30)
+    with refused("InvalidParameterValue"):
+        sim.ec2.modify_instance_attribute(InstanceId=ident, InstanceType={"Value": "x9.huge"})
     sim.ec2.modify_instance_attribute(InstanceId=ident, InstanceType={"Value": "t3.small"})
     sim.ec2.start_instances(InstanceIds=[ident])
     sim.clock.advance(20)

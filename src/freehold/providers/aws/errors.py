@@ -130,6 +130,17 @@ RULES: tuple[ErrorRule, ...] = (
     ),
     _rule(
         engine_errors.Denied,
+        "Grant iam:PassRole for that role to {origin}",
+        "UnauthorizedOperation AccessDenied AccessDeniedException",
+        words=r"iam:PassRole",
+    ),
+    _rule(
+        engine_errors.Denied,
+        "Grant iam:CreateServiceLinkedRole to {origin}, or start one spot instance as somebody who has it",
+        "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
+    ),
+    _rule(
+        engine_errors.Denied,
         "Grant {action} to {origin}",
         "UnauthorizedOperation AccessDenied AccessDeniedException OptInRequired AuthorizationError NotAuthorized 403 "
         "AllAccessDisabled OperationNotPermittedException",
@@ -213,6 +224,7 @@ RULES: tuple[ErrorRule, ...] = (
         "It is registered when the load balancer sees it",
         "InvalidInstance",
         operations="RegisterInstancesWithLoadBalancer",
+        words=r"could not find",
     ),
     # -- what is missing ---------------------------------------------------------------------------------------
     _rule(

@@ -381,7 +381,7 @@ KINDS: tuple[KindFacts, ...] = (
         indexed_as="ec2:instance",
         tag_type="instance",
         token_in="ClientToken",  # noqa: S106
-        mutable={"SecurityGroups": "ModifyInstanceAttribute"},
+        mutable={"SecurityGroups": "ModifyNetworkInterfaceAttribute"},
         by_person={
             "InstanceType": "ModifyInstanceAttribute",
             "UserData": "ModifyInstanceAttribute",

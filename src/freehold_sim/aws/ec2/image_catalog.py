@@ -5,6 +5,7 @@ CAPA's are named capa-ami-{os}-v{kubernetes version}-{build}
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 _CAPA, _CAPA_UNTIL_2024 = "819546954734", "258751437250"
@@ -122,8 +123,9 @@ IMAGES: tuple[ImageRow, ...] = (
 BY_ID = {row.ident: row for row in IMAGES}
 
 
+@cache
 def image_view(row: ImageRow) -> dict[str, Any]:
-    """Return an image as DescribeImages shows it."""
+    """Return an image as DescribeImages shows it; nobody changes it."""
     disk = {"SnapshotId": f"snap-{row.ident[4:]}", "VolumeSize": row.size, "VolumeType": "gp3",
             "DeleteOnTermination": True, "Encrypted": False}  # fmt: skip
     view = {

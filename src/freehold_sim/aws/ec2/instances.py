@@ -252,6 +252,10 @@ def modify_attribute(call: Call) -> dict[str, Any]:
             instance["protected"] = params[name].get("Value", False)
         case "InstanceInitiatedShutdownBehavior":
             instance["on_shutdown"] = params[name].get("Value", "stop")
+        case "InstanceType":
+            if params[name].get("Value") not in TYPES:
+                raise Refused("InvalidParameterValue", f"Invalid value '{params[name].get('Value')}' for InstanceType.")
+            view[name] = params[name]["Value"]
         case "UserData":
             instance["user_data"] = b64encode(params[name].get("Value", b"")).decode()
         case "Groups":
@@ -260,8 +264,6 @@ def modify_attribute(call: Call) -> dict[str, Any]:
         case "SourceDestCheck":
             view[name] = params[name].get("Value")
             find(call, INTERFACE, instance["interfaces"][0])["view"][name] = view[name]
-        case _:
-            view[name] = params[name].get("Value")
     return {}
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from freehold.engine.errors import NoCapacity
+from freehold.engine.errors import NoCapacity, NotFound
 from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
-from freehold.providers.aws import launch
+from freehold.providers.aws import launch, reading
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
 from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
@@ -98,8 +98,31 @@ class InstanceDriver(Ec2Driver):
         return seen.to_observed()
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        groups = list(changes["security_groups"])
-        await self._client.write("ec2", "modify_instance_attribute", ref.id, InstanceId=ref.id, Groups=groups)
+        """Change the groups of the first interface: those that the cluster's network adds have their own.
+
+        An instance with several takes no groups (ModifyInstanceAttribute,
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyInstanceAttribute.html).
+        """
+        await self._client.write(
+            "ec2",
+            "modify_network_interface_attribute",
+            ref.id,
+            NetworkInterfaceId=await self._find_first_interface(ref.id),
+            Groups=list(changes["security_groups"]),
+        )
+
+    async def _find_first_interface(self, ident: str) -> str:
+        filters = [{"Name": "instance-id", "Values": [ident]}]
+        rows = await self._client.read_list("ec2", "describe_instances", "Reservations", ident, Filters=filters)
+        for each in (one for row in rows for one in row["Instances"]):
+            for card in each.get("NetworkInterfaces", ()):
+                if card["Attachment"]["DeviceIndex"] == 0:
+                    return str(card["NetworkInterfaceId"])
+        raise NotFound(f"instance {ident} has no network interface", advice="Check that it still exists")
+
+    async def _list_siblings(self, request: Request) -> list[DecodedResource]:
+        """Return those in the subnet that the request names: a create that was cut off asked for that one."""
+        return await reading.read_by_filter(self._client, READ, "subnet-id", [str(request["subnet_id"])])
 
     async def delete(self, ref: Ref) -> None:
         await self._client.write("ec2", "terminate_instances", ref.id, InstanceIds=[ref.id])

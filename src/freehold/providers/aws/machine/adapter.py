@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from freehold.api.served import ServedName
-from freehold.engine.graph import Graph
+from freehold.engine.graph import Graph, Node
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Owner
@@ -24,13 +24,13 @@ from freehold.providers.aws.machine.bootstrap import (
 )
 from freehold.providers.aws.machine.bootstrap_reader import read_bootstrap
 from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
-from freehold.providers.aws.machine.desired import WantedMachine, wanted
+from freehold.providers.aws.machine.desired import WantedMachine, leaving_node, wanted
 from freehold.providers.aws.machine.facts import MachineFactsReader
 from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.aws.machine.machine_plan import MachinePlan, OwnerMachine
 from freehold.providers.aws.machine.questions import questions_of
-from freehold.providers.aws.machine.recorded import RecordedInstance, read_recorded, read_recorded_bootstrap
+from freehold.providers.aws.machine.recorded import RecordedInstance, Standing, read_recorded, read_recorded_bootstrap
 from freehold.providers.aws.machine.status import build_status
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import (
@@ -64,11 +64,11 @@ class AWSMachineAdapter:
         A delete asks nothing: an instance has its marks from its birth on, so that nothing has to be guessed.
         """
         if "deletionTimestamp" in raw["metadata"]:
-            return WantedMachine(GraphMode.CREATE, Graph(()))
+            return WantedMachine(GraphMode.CREATE, Graph(_leaving(raw, proceed, journal)))
         spec = parse_or_refuse(AWSMachineSpec, raw)
         if isinstance(spec, RefusedSpec):
             return spec
-        recorded = read_recorded(spec.provider_id or "", journal.entries)
+        recorded = _read_recorded(spec, proceed, journal)
         notes = (*find_ignored_fields(AWS_MACHINE.fields, raw), *spec_checks.warn(spec, recorded))
         machine = OwnerMachine.of(raw, proceed.around.machine)
         view = _read_view(proceed)
@@ -102,6 +102,25 @@ class AWSMachineAdapter:
 
     def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
         return None
+
+
+def _read_recorded(spec: AWSMachineSpec, proceed: Proceed, journal: Journal) -> RecordedInstance:
+    """Read the record, and whether its signature holds: anybody who may edit the object can write another id."""
+    found = read_recorded(spec.provider_id or "", journal.entries)
+    if found.standing is not Standing.OURS:
+        return found
+    return replace(found, is_vouched=vouch_with(proceed.ring)(journal, INSTANCE, journal.entries[INSTANCE]))
+
+
+def _leaving(raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Iterator[Node]:
+    """Yield the instance that is deleted, with the load balancers of its cluster while that is there.
+
+    They are on its own record too, unless that was put back to an older one.
+    """
+    recorded, view = read_recorded("", journal.entries), _read_view(proceed)
+    machine = OwnerMachine.of(raw, proceed.around.machine)
+    if recorded.standing is Standing.OURS and isinstance(view, ClusterView) and machine.control_plane:
+        yield leaving_node(machine.name, recorded.request, view.registrations)
 
 
 def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -62,11 +62,16 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
         plan.machine.name,
         partial(_request, plan, bootstrap),
         requires=frozenset(secrets),
-        parts=partial(_parts, plan),
+        parts=partial(_registered, plan.registrations),
         field="spec",
         part_field=lambda part: "spec",
         tags=tags,
     )
+
+
+def leaving_node(name: str, request: Request, registrations: Iterable[str]) -> Node:
+    """Return an instance that is being deleted: nothing of it is made any more, and nothing is to send to it."""
+    return Node(INSTANCE, name, partial(_constant, request), parts=partial(_registered, tuple(registrations)))
 
 
 def _given(plan: MachinePlan) -> Node:
@@ -103,8 +108,8 @@ def _kept(there: Observed) -> Mapping[str, Any]:
     return {name: there.attributes[name] for name in _KEPT if name in there.attributes}
 
 
-def _parts(plan: MachinePlan, known: ReadyNodes) -> frozenset[Part]:
-    return frozenset(Part(REGISTRATION, each) for each in plan.registrations)
+def _registered(balancers: Iterable[str], known: ReadyNodes) -> frozenset[Part]:
+    return frozenset(Part(REGISTRATION, each) for each in balancers)
 
 
 def _node_tags(plan: MachinePlan) -> frozenset[str]:

@@ -69,7 +69,10 @@ _NEED_A_PERSON = frozenset({aws_names.REASON_INSTANCE_STOPPED, aws_names.REASON_
 
 @dataclass(frozen=True)
 class _Machine:
-    """The instance, by what the pass reports of it. ``plan`` is None where the spec could not be decided."""
+    """The instance, by what the pass reports of it. ``plan`` is None where the spec could not be decided.
+
+    ``seen`` is None for one that is not proven ours: an edited record must not put its id into the spec.
+    """
 
     raw: Mapping[str, Any]
     plan: MachinePlan | None
@@ -86,7 +89,8 @@ class _Machine:
         outcome = report.outcomes.get(INSTANCE)
         blocked = (each for key, each in sorted(report.outcomes.items()) if key != INSTANCE)
         before_it = next((each for each in blocked if isinstance(each, Blocked)), None)
-        return _Machine(raw, plan, entry, outcome, observed_of(outcome), before_it)
+        theirs = isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+        return _Machine(raw, plan, entry, outcome, None if theirs else observed_of(outcome), before_it)
 
     @property
     def id(self) -> str:

@@ -43,13 +43,25 @@ def iam_action(service: str, operation: str) -> str:
 IMPLIED = frozenset({"s3:TagResource", "s3:UntagResource", "s3:PutBucketTagging"})
 """Permissions that our operations need besides those of their names: a bucket is created with tags, and TagResources
 needs the permission of the resource's own service (docs/reference/aws.md#permissions)."""
-_BALANCING_ROLE: Mapping[str, Any] = {
+_SERVICE_ROLES: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["iam:CreateServiceLinkedRole"],
     "Resource": "*",
-    "Condition": {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
+    "Condition": {"StringEquals": {"iam:AWSServiceName": ["elasticloadbalancing.amazonaws.com", "spot.amazonaws.com"]}},
 }
-"""The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422)."""
+"""The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422), the
+first spot instance another one
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html)."""
+_MACHINE_ROLES: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": ["iam:PassRole"],
+    "Resource": "arn:*:iam::*:role/*.cluster-api-provider-aws.sigs.k8s.io",
+    "Condition": {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
+}
+"""An instance profile hands its role to a machine: those of clusterawsadm, as upstream's policy, and no others. Whoever
+may pass any role may do what any role may.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"""
 
 NOT_BOUND = frozenset({"s3"})
 """Services whose deletes have no tag condition: a bucket has one only where its owner enabled it."""
@@ -100,7 +112,8 @@ def creator_policy() -> dict[str, Any]:
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
     collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
-    return _policy(*_allow({*kinds, *parts, *changes, *IMPLIED, *collected}), dict(_BALANCING_ROLE))
+    allowed = _allow({*kinds, *parts, *changes, *IMPLIED, *collected})
+    return _policy(*allowed, dict(_SERVICE_ROLES), dict(_MACHINE_ROLES))
 
 
 def deleter_policy() -> dict[str, Any]:
