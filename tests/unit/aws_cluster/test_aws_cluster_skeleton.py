@@ -103,7 +103,9 @@ def test_without_a_load_balancer_nothing_is_said_of_one() -> None:
 
 def test_a_health_check_that_is_not_todays_default_is_written_out() -> None:
     def rebuilt(kind: str, logical: str, check: Spec) -> Spec:
-        seen = Observed("one", "one", State.READY, attributes={"name": "n", "scheme": "internal", "health_check": check})
+        seen = Observed(
+            "one", "one", State.READY, attributes={"name": "n", "scheme": "internal", "health_check": check}
+        )
         return dict(rebuild_spec(OWNER, [(NodeKey(kind, logical), seen)]).get("controlPlaneLoadBalancer", {}))
 
     times = {"intervalSeconds": 10, "timeoutSeconds": 5, "thresholdCount": 5, "unhealthyThresholdCount": 3}
