@@ -58,6 +58,16 @@ def test_a_control_plane_machine_is_behind_each_load_balancer_and_a_worker_behin
     assert worker.condition(aws_names.ELB_ATTACHED) == {}
 
 
+def test_where_the_cluster_has_no_load_balancer_a_control_plane_machine_is_ready_when_it_runs() -> None:
+    """Upstream's never gets an instance: https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6017"""
+    endpoint = {"host": "api.example.com", "port": 6443}
+    machines = Machines(ready_cluster({"loadBalancerType": "disabled"}, controlPlaneEndpoint=endpoint))
+    machine = machines.add(control_plane=True)
+    machine.up()
+    assert machine.is_provisioned() and machine.condition(aws_names.ELB_ATTACHED) == {}
+    machine.down()
+
+
 # -- health ---------------------------------------------------------------------------------------------------------
 
 
