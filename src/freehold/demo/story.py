@@ -119,8 +119,8 @@ async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewS
         await asyncio.gather(machine_steps.killed_in_run_instances(stage, aws, serving), tags.fleet.arrive())
     async with stage.serving() as serving:
         await steps.ready(stage, aws, serving)
-        await machine_steps.behind_the_balancer(stage, aws, serving)
         await steps.healed(stage, aws, serving)
+        await machine_steps.behind_the_balancer(stage, aws, serving)
         await machine_steps.worker_deleted(stage, aws, serving)
         services = await gc_act.forgotten(stage, aws, aws.aws, serving)
         say(f"\n{tags.title}")
