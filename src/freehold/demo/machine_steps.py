@@ -20,7 +20,7 @@ _LOST = LostReply(
     "instance",
     "an instance has been made, its reply never came; it is asked for again with the same token",
 )
-_OF_A_MACHINE = frozenset({"instance", "volume", "network-interface", "secret"})
+_OF_A_MACHINE = frozenset({"instance", "volume", "secret"})
 
 
 async def killed_in_run_instances(stage: Stage, act: Act, serving: Serving) -> None:
@@ -59,7 +59,7 @@ async def worker_deleted(stage: Stage, act: AWSAct, serving: Serving) -> None:
     before = await act.aws.resources()
     mine = [each for each in ours(before) if each.kind in _OF_A_MACHINE and _is_of(each, worker)]
     kinds = {each.kind for each in mine}
-    if not {"instance", "volume", "secret"} <= kinds:
+    if kinds != _OF_A_MACHINE:
         raise checks.NotSo(f"the worker has no more than {', '.join(sorted(kinds)) or 'nothing'}")
     await client.delete(*worker)
     await follow(serving.session, [worker], stage.show, UntilGone(), patience=_PATIENCE)
@@ -88,4 +88,5 @@ def _is_control_plane(machine: Json) -> bool:
 
 
 def _is_of(resource: Resource, machine: Followed) -> bool:
-    return f"freehold.dev/owner={machine[1]}" in resource.tags
+    """Return whether it has our mark, or, where it needs none because it goes with the instance, the machine's name."""
+    return bool({f"freehold.dev/owner={machine[1]}", f"MachineName={machine[1]}"} & resource.tags)

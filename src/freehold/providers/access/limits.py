@@ -25,6 +25,13 @@ _TIMES: Final[Mapping[str, float]] = {"secretsmanager": 4.0}
 Source: https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
 """
 
+_OF_ITS_OWN: Final[Mapping[str, tuple[float, int]]] = {"ec2.run_instances": (0.2, 5)}
+"""Operations with a lower limit: a share of the rate, and a burst. RunInstances may be sent twice a second, and five
+times at once; without a bucket of its own it would be refused, and slow all other calls of EC2 down.
+
+Source: https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+"""
+
 SHORTEST_PAUSE = 0.001
 """The least seconds of a sleep, so that rounding does not leave one that does not move the clock."""
 
@@ -160,8 +167,14 @@ class TokenBucket:
         self._refilled_at = now
 
 
+def limited_as(api: str, operation: str) -> str:
+    """Return what a call is limited as: its API, or the operation where that has a limit of its own."""
+    own = f"{api}.{operation}"
+    return own if own in _OF_ITS_OWN else api
+
+
 class TokenBuckets(Protocol):
-    """The buckets of each API, for one account or for several."""
+    """The buckets of each API (:func:`limited_as`), for one account or for several."""
 
     def find_bucket(self, api: str) -> TokenBucket: ...
 
@@ -182,6 +195,6 @@ class Limits:
 
     def find_bucket(self, api: str) -> TokenBucket:
         if api not in self._buckets:
-            rate = self._rate * _TIMES.get(api, 1.0)
-            self._buckets[api] = TokenBucket(rate, self._burst, self._now, self._pause)
+            times, burst = _OF_ITS_OWN.get(api, (_TIMES.get(api, 1.0), self._burst))
+            self._buckets[api] = TokenBucket(self._rate * times, min(burst, self._burst), self._now, self._pause)
         return self._buckets[api]

@@ -16,7 +16,7 @@ from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, PassFlags, Port, too_late
 from freehold.engine.secret_values import withhold, without
 from freehold.providers.access.audit import Audit, NoAudit
-from freehold.providers.access.limits import TokenBuckets, TurnExpired
+from freehold.providers.access.limits import TokenBuckets, TurnExpired, limited_as
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class PacedPort:
         write = call.effect is Effect.WRITE
         last = decided + (STALE_WRITE if write else PATIENCE)
         until = last if write else inf
-        bucket = self._limits.find_bucket(call.api)
+        bucket = self._limits.find_bucket(limited_as(call.api, call.operation))
         while True:
             try:
                 sent = await bucket.take(call.sender, write=write, look=call.look, until=until)
