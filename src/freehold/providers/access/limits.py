@@ -193,5 +193,5 @@ class Limits:
         name = named if named in _OF_THEIR_OWN else api
         if name not in self._buckets:
             times, burst = _OF_THEIR_OWN.get(name, (_TIMES.get(api, 1.0), self._burst))
-            self._buckets[name] = TokenBucket(self._rate * times, burst, self._now, self._pause)
+            self._buckets[name] = TokenBucket(self._rate * times, min(burst, self._burst), self._now, self._pause)
         return self._buckets[name]
