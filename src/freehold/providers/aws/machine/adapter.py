@@ -69,6 +69,8 @@ class AWSMachineAdapter:
         if isinstance(spec, RefusedSpec):
             return spec
         recorded = read_recorded(spec.provider_id or "", journal.entries)
+        entry = journal.get(INSTANCE)
+        recorded = replace(recorded, is_signed=entry is None or vouch_with(proceed.ring)(journal, INSTANCE, entry))
         notes = (*find_ignored_fields(AWS_MACHINE.fields, raw), *spec_checks.warn(spec, recorded))
         machine = OwnerMachine.of(raw, proceed.around.machine)
         view = _read_view(proceed)

@@ -26,11 +26,15 @@ class Standing(Enum):
 
 @dataclass(frozen=True)
 class RecordedInstance:
-    """The instance. ``id`` is empty while it is not known. ``request`` is what stays of its create's request."""
+    """The instance. ``id`` is empty while it is not known. ``request`` is what stays of its create's request.
+
+    ``is_signed``: the operator wrote the record, and not somebody who edited the annotation.
+    """
 
     standing: Standing = Standing.NONE
     id: str = ""
     request: Mapping[str, Any] = field(default_factory=dict)
+    is_signed: bool = True
 
     @property
     def is_chosen(self) -> bool:

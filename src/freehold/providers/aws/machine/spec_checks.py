@@ -58,7 +58,7 @@ def warn(spec: AWSMachineSpec, recorded: RecordedInstance) -> Iterator[SpecWarni
 
 def _identity(spec: AWSMachineSpec, recorded: RecordedInstance) -> Checks:
     named = instance_of(spec.provider_id or "")
-    if recorded.standing is Standing.OURS and named and named != recorded.id:
+    if recorded.standing is Standing.OURS and recorded.is_signed and named and named != recorded.id:
         yield SpecProblem(
             "spec.providerID",
             f"it names {named}, and the instance of this machine is {recorded.id}; write that, or remove the field",
