@@ -14,7 +14,7 @@ from typing import Any
 from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.engine.resources import Observed
 from freehold.providers.aws import api_names as aws_names
@@ -116,11 +116,14 @@ class _Machine:
         return isinstance(self.outcome, Blocked) and self.outcome.reason is Reason.UNFIT
 
     @property
+    def _is_unproven(self) -> bool:
+        return isinstance(self.outcome, Blocked) and self.outcome.reason is Reason.NOT_OWNED
+
+    @property
     def provider_id(self) -> str:
-        """``aws:///<zone>/<id>``, once both are known; the spec's until then."""
+        """``aws:///<zone>/<id>`` of ours, once both are known; the spec's until then, and of one that is given."""
         zone = str(self.seen.attributes.get("zone") or "") if self.seen else ""
-        known = self.entry is not None and (self.entry.phase.ours or self.entry.phase is Phase.GIVEN)
-        if known and self.id and zone:
+        if self.entry is not None and self.entry.phase.ours and not self._is_unproven and self.id and zone:
             return f"aws:///{zone}/{self.id}"
         return str((self.raw.get("spec") or {}).get("providerID") or "")
 
